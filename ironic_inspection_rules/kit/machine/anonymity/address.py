@@ -29,9 +29,9 @@ _NOT_PUBLIC = list(
         ),
     )
 )
-"""Networks that an address stays in.
+"""Networks in which an address stays.
 
-Many sites use the same ones, so that they identify nobody.
+Many sites use these networks, so that they identify nobody.
 """
 
 _WITH_IPV4 = list(
@@ -44,11 +44,11 @@ _WITH_IPV4 = list(
         ),
     )
 )
-"""Networks of IPv6 whose addresses end in one of IPv4."""
+"""Networks of IPv6 whose addresses end in an IPv4 address."""
 
 _IPV4 = 32  # Bits.
 _QUAD_NUMBERS = 4
-_BEFORE_IPV4 = 96  # Bits of an IPv6 address before the one of IPv4 in it.
+_BEFORE_IPV4 = 96  # Bits of an IPv6 address before the IPv4 address in it.
 _RESERVED_IPV4 = 0xF << 28
 """The network 240.0.0.0/4, which nobody uses."""
 
@@ -65,21 +65,20 @@ _PADDED = re.compile(r'(?:^|\.)0\d')
 class Addresses:
     """Replaces IP addresses and networks.
 
-    Addresses of one network get addresses of one network. Those of a private
-    network stay in it, all others come into a network that nobody uses.
+    Addresses of one network get addresses of one network. Private addresses
+    stay in their network, all others move to a network that nobody uses.
     """
 
     def __init__(self, numbers: digits.Digits) -> None:
         self._numbers = numbers
 
     def replace(self, text: str) -> str | None:
-        """Return what replaces a text that is an address or a network.
+        """Replace a text that is an address or a network.
 
         Zone and length stay. An address that identifies nobody, such as a
         netmask, stays as it is.
 
-        :param text: perhaps with a zone or a length: ``fe80::1%eth0``,
-            ``10.0.0.0/8``.
+        :param text: e.g. ``10.0.0.1``, ``fe80::1%eth0`` or ``10.0.0.0/8``.
         :returns: None for any other text, also for a network with a netmask
             in place of the length.
         """
@@ -93,33 +92,33 @@ class Addresses:
         prefix_length: int = address.max_prefixlen
         if slash:
             prefix_length = min(int(length), prefix_length)
-        replacement = self._replaced(address, prefix_length)
-        new_host = _write(address, replacement, host)
+        replacement = self._replace_bits(address, prefix_length)
+        new_host = _write_like(address, replacement, host)
         return f'{new_host}{percent}{zone}{slash}{length}'
 
     def packed(self, octets: bytes) -> bytes:
         """Replace an address of four or sixteen octets.
 
-        One that identifies nobody stays, as in :meth:`replace`.
+        An address that identifies nobody stays, as in :meth:`replace`.
         """
         address = ipaddress.ip_address(octets)
         if is_common(address):
             return octets
-        return self._replaced(address, address.max_prefixlen).packed
+        return self._replace_bits(address, address.max_prefixlen).packed
 
-    def _replaced(self, address: Address, length: int) -> Address:
-        """Return the address that replaces an address.
+    def _replace_bits(self, address: Address, length: int) -> Address:
+        """Replace an address by another address of the same kind.
 
-        The same first bits always become the same ones, so that addresses of
-        one network stay in one network.
+        Equal first bits become equal bits, so that addresses of one network
+        stay in one network.
 
-        :param length: of the network that the address names, in bits; all bits
-            where it names a host.
+        :param length: of the network that the address names, in bits; of a
+            host it is all bits.
         """
         if has_ipv4(address):
             # The bits before the address of IPv4 count as well.
             inner_length = max(0, length - _BEFORE_IPV4)
-            inner = self._replaced(_inner_ipv4(address), inner_length)
+            inner = self._replace_bits(_inner_ipv4(address), inner_length)
             return ipaddress.ip_address(address.packed[:-4] + inner.packed)
         width = address.max_prefixlen
         fixed_length = _fixed_length(address)
@@ -129,16 +128,17 @@ class Addresses:
             value = _last_bits(value, 28) | _RESERVED_IPV4
         elif is_public:
             value = _last_bits(value, 120) | _LOCAL_IPV6
-        # In the address of a network the bits of hosts are zeros, and stay so.
+        # The address of a network keeps its zeros in place of a host.
         host_length = width - length
-        if not _last_bits(int(address), host_length):
+        names_network = _last_bits(int(address), host_length) == 0
+        if names_network:
             value = value >> host_length << host_length
         return type(address)(value)
 
     def _shift_bits(self, address: Address, fixed_length: int) -> int:
         """Return the number of an address with its last bits replaced.
 
-        Every bit is changed by those before it alone.
+        The replacement of a bit depends only on the bits before it.
 
         :param fixed_length: how many of the first bits stay.
         """
@@ -154,17 +154,17 @@ class Addresses:
 
 
 def _last_bits(number: int, count: int) -> int:
-    """Return the number that the last bits of a number make."""
+    """Return the last bits of a number, as a number."""
     return number & ((1 << count) - 1)
 
 
 def _inner_ipv4(address: Address) -> ipaddress.IPv4Address:
-    """Return the address of IPv4 that one of IPv6 ends in."""
+    """Return the IPv4 address at the end of an IPv6 address."""
     return ipaddress.IPv4Address(address.packed[-4:])
 
 
 def _fixed_length(address: Address) -> int:
-    """Return how many of the first bits stay: those of a private network.
+    """Return how many of the first bits stay: the length of a private network.
 
     :returns: 0 for a public address.
     """
@@ -174,11 +174,11 @@ def _fixed_length(address: Address) -> int:
     return 0
 
 
-def _write(address: Address, replacement: Address, host: str) -> str:
-    """Return a replacement as text, in the notation of the address.
+def _write_like(address: Address, replacement: Address, host: str) -> str:
+    """Write a replacement in the notation of the address.
 
-    Kept are leading zeros, zeros that are written out or left out, an IPv4
-    address with dots at the end of one of IPv6, and capitals.
+    That is about leading zeros, zeros that are left out, capitals, and an IPv4
+    address with dots at the end of an IPv6 address.
 
     :param host: the address as it was written.
     """
@@ -186,7 +186,7 @@ def _write(address: Address, replacement: Address, host: str) -> str:
         if _PADDED.search(host):
             return '.'.join(f'{part:03}' for part in replacement.packed)
         return str(replacement)
-    # An address of IPv6, perhaps with one of IPv4 at its end.
+    # An IPv6 address, perhaps with an IPv4 address at its end.
     if '.' in host:
         if replacement.packed[:12] != address.packed[:12]:
             return str(replacement)
@@ -194,8 +194,8 @@ def _write(address: Address, replacement: Address, host: str) -> str:
         return f'{head}{_inner_ipv4(replacement)}'
     text = replacement.compressed
     if '.' in text:
-        # Only newer Python writes an address of IPv4 at the end with dots. As
-        # the text had none, hexadecimal groups are written.
+        # Newer Python writes an IPv4 address at the end with dots, which the
+        # original text does not have.
         head = replacement.packed[-4:-2].hex()
         tail = replacement.packed[-2:].hex()
         text = f'::ffff:{int(head, 16):x}:{int(tail, 16):x}'
@@ -204,11 +204,11 @@ def _write(address: Address, replacement: Address, host: str) -> str:
     elif '::' not in host:
         groups = replacement.exploded.split(':')
         text = ':'.join(f'{int(group, 16):x}' for group in groups)
-    return digits.cased(host, text)
+    return digits.in_same_case(host, text)
 
 
 def parse(host: str) -> Address | None:
-    """Return an address, None if the text is none.
+    """Parse an address; return None for other texts.
 
     Its numbers may have leading zeros: ``010.000.000.001``.
     """
@@ -221,13 +221,12 @@ def parse(host: str) -> Address | None:
 
 
 def from_reverse(name: str) -> str | None:
-    """Return the address or the network of a name of a reverse zone.
+    """Return the address or the network in the name of a reverse zone.
 
-    ``1.0.0.10.in-addr.arpa`` is ``10.0.0.1``, and ``0.0.10.in-addr.arpa`` is
-    the network ``10.0.0.0/24``.
+    For example, ``10.0.0.1`` of ``1.0.0.10.in-addr.arpa`` and ``10.0.0.0/24``
+    of ``0.0.10.in-addr.arpa``.
 
-    :param name: one to four numbers before ``in-addr.arpa``, or 32 digits
-        before ``ip6.arpa``.
+    :param name: of IPv4, or 32 digits before ``ip6.arpa``.
     :returns: None if the numbers are too large.
     """
     *labels, zone, _arpa = name.split('.')
@@ -251,7 +250,7 @@ def to_reverse(text: str, name: str) -> str:
     ``10.0.0.0/24`` becomes ``0.0.10.in-addr.arpa``.
 
     :param text: as :func:`from_reverse` returns it.
-    :param name: the name that is replaced, which has as many numbers.
+    :param name: the name to replace, which has as many numbers.
     """
     *old_labels, zone, arpa = name.split('.')
     host = text.partition('/')[0]
@@ -259,14 +258,14 @@ def to_reverse(text: str, name: str) -> str:
         groups = ipaddress.IPv6Address(host).exploded
         labels = list(groups.replace(':', ''))
     else:
-        # Not read as an address: zeros before a number stay.
+        # The text is not parsed, so that zeros before a number stay.
         labels = host.split('.')[: len(old_labels)]
     labels.reverse()
     return '.'.join([*labels, zone, arpa])
 
 
 def has_ipv4(address: Address) -> bool:
-    """Return whether an address of IPv6 ends in one of IPv4."""
+    """Return whether an IPv6 address ends in an IPv4 address."""
     return any(
         address.version == network.version and address in network
         for network in _WITH_IPV4
@@ -283,11 +282,11 @@ def is_common(address: Address) -> bool:
     if isinstance(address, ipaddress.IPv6Address):
         return has_ipv4(address) and is_common(_inner_ipv4(address))
     if not address.packed[0]:
-        # "This network": no host has an address of it.
+        # No host has an address of "this network", 0.0.0.0/8.
         return True
-    # A netmask has ones and then only zeros, so that its inverse is one less
-    # than a power of two. One with fewer than eight ones, such as 128.0.0.0,
-    # is rather an address.
-    inverted = _last_bits(~int(address), _IPV4)
-    is_netmask = inverted & (inverted + 1) == 0
-    return is_netmask and inverted.bit_length() <= 24
+    # A netmask has ones and then only zeros: its inverse is one less than a
+    # power of two. With fewer than eight ones, such as 128.0.0.0, it is rather
+    # an address.
+    inverse = _last_bits(~int(address), _IPV4)
+    is_netmask = inverse & (inverse + 1) == 0
+    return is_netmask and inverse.bit_length() <= 24

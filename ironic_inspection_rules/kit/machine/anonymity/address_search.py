@@ -63,10 +63,10 @@ class AddressInRun(typing.NamedTuple):
 
 
 def find(text: str, start: int, end: int) -> list[AddressInRun]:
-    """Return the MAC, IPv4 and IPv6 addresses in a run.
+    """Find the MAC, IPv4 and IPv6 addresses in a run.
 
-    Letters of words beside the run, which may look like hexadecimal digits,
-    are no part of an address, unless it is the first octet of a MAC address.
+    Letters of words beside the run may look like hexadecimal digits. They are
+    no part of an address, except of the first octet of a MAC address.
 
     :param start: where the run begins in the text.
     :param end: where the text goes on after it.
@@ -81,19 +81,19 @@ def find(text: str, start: int, end: int) -> list[AddressInRun]:
     if _LETTER.match(text, end):
         last = _before_word(parts)
     whole_groups = parts[first:last]
-    addresses = list(_addresses(whole_groups))
+    addresses = list(_find_addresses(whole_groups))
     if not addresses and len(whole_groups) < len(parts):
         # "MAC52:54:00:12:34:56": the first octet is joined to a word.
-        for candidate in _addresses(parts):
+        for candidate in _find_addresses(parts):
             if candidate.kind is Kind.OCTETS:
                 addresses.append(candidate)
     return addresses
 
 
 def _after_word(parts: list[re.Match[str]]) -> int:
-    """Return the place after the word that a run begins in.
+    """Return the place after the word in which a run begins.
 
-    It ends with the first colon; without one, all of the run is the word.
+    The word ends with the first colon; without a colon it is all of the run.
     """
     for place, part in enumerate(parts):
         if part[0] == ':':
@@ -102,9 +102,9 @@ def _after_word(parts: list[re.Match[str]]) -> int:
 
 
 def _before_word(parts: list[re.Match[str]]) -> int:
-    """Return the place before the word that a run ends in.
+    """Return the place before the word in which a run ends.
 
-    It begins after the last colon; without one, all of the run is the word.
+    The word begins after the last colon; without a colon it is all of the run.
     """
     for place in reversed(range(len(parts))):
         if parts[place][0] in (':', '::'):
@@ -112,45 +112,44 @@ def _before_word(parts: list[re.Match[str]]) -> int:
     return 0
 
 
-def _addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
+def _find_addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
     """Yield the addresses in the parts of a run, from left to right.
 
-    At a place, a MAC address is tried before one of IPv6, whose groups may
-    look like pairs of digits, and the longest address is taken. The search
-    goes on behind an address.
+    At a place, a MAC address is tried before an IPv6 address, whose groups may
+    look like pairs of digits. The search goes on behind the address.
     """
     place = 0
     while place < len(parts):
         part = parts[place]
         start = part.start()
         kind = Kind.OCTETS
-        after = _octets(parts, place)
+        after = _end_of_octets(parts, place)
         if not after:
             kind = Kind.IPV6
-            after = _ipv6(parts, place)
+            after = _end_of_ipv6(parts, place)
         if not after and part['quad'] and address.parse(part[0]):
             kind = Kind.IPV4
             after = place + 1
-        if not after and _digits(part) > _PAIR:
+        if not after and _count_digits(part) > _PAIR:
             # A word may be joined to the first octet, as in "MAC52:54:…". Of
             # its hexadecimal digits, the last two are the octet.
             start = part.end() - _PAIR
             kind = Kind.OCTETS
-            after = _octets(parts, place, _LONGEST_WORD)
+            after = _end_of_octets(parts, place, _LONGEST_WORD)
         if after:
             yield AddressInRun(start, parts[after - 1].end(), kind)
         place = max(after, place + 1)
 
 
-def _digits(part: re.Match[str]) -> int:
-    """Return the number of hexadecimal digits of a part, 0 of others."""
+def _count_digits(part: re.Match[str]) -> int:
+    """Return the number of hexadecimal digits of a part; 0 of a separator."""
     return len(part['hex'] or '')
 
 
-def _octets(
+def _end_of_octets(
     parts: list[re.Match[str]], place: int, longest: int = _PAIR
 ) -> int:
-    """Return the place after a MAC address or a longer address of octets.
+    """Return the place after an address of octets, such as a MAC address.
 
     It is at least six pairs of hexadecimal digits with colons between them.
 
@@ -158,11 +157,11 @@ def _octets(
     :param longest: how many digits may be before the first colon.
     :returns: 0 if there is no such address.
     """
-    if not _PAIR <= _digits(parts[place]) <= longest:
+    if not _PAIR <= _count_digits(parts[place]) <= longest:
         return 0
     after = place + 1
     while after + 1 < len(parts):
-        if parts[after][0] != ':' or _digits(parts[after + 1]) != _PAIR:
+        if parts[after][0] != ':' or _count_digits(parts[after + 1]) != _PAIR:
             break
         after += 2
     # Parts: octets and the colons between them.
@@ -172,25 +171,23 @@ def _octets(
     return after
 
 
-def _ipv6(parts: list[re.Match[str]], place: int) -> int:
+def _end_of_ipv6(parts: list[re.Match[str]], place: int) -> int:
     """Return the place after the longest IPv6 address that begins at a place.
 
-    :returns: 0 if there is none.
+    :returns: 0 if there is no such address.
     """
     if not _may_begin_ipv6(parts, place):
         return 0
     text = parts[place].string
     for after in reversed(_ends_of_ipv6(parts, place)):
         host = text[parts[place].start() : parts[after - 1].end()]
-        if _is_ipv6(host):
+        if _is_host_ipv6(host):
             return after
     return 0
 
 
 def _ends_of_ipv6(parts: list[re.Match[str]], place: int) -> list[int]:
-    """Return where a slice of parts may end that is an IPv6 address.
-
-    ``fe80::1:2`` is an address up to ``::``, up to ``1`` and up to ``2``.
+    """Return the places at which an IPv6 address may end, in ascending order.
 
     :param parts: digits, colons and dots of a text, in their order.
     :param place: where the slice begins.
@@ -201,14 +198,14 @@ def _ends_of_ipv6(parts: list[re.Match[str]], place: int) -> list[int]:
     ends = []
     for number in range(place, min(place + _LONGEST_IPV6, len(parts))):
         part = parts[number]
-        if part[0] == '.' or _digits(part) > _LONGEST_GROUP:
+        if part[0] == '.' or _count_digits(part) > _LONGEST_GROUP:
             break
         if part[0] == '::':
             gaps += 1
         elif part['hex'] is not None:
             groups += 1
         elif part['quad'] is not None:
-            # An IPv4 address takes the place of two groups, the last ones.
+            # An IPv4 address takes the place of the last two groups.
             groups += 2
         if gaps > 1 or groups > _GROUPS:
             break
@@ -221,19 +218,20 @@ def _ends_of_ipv6(parts: list[re.Match[str]], place: int) -> list[int]:
 
 
 def _may_begin_ipv6(parts: list[re.Match[str]], place: int) -> bool:
-    """Return whether a part may be the first one of an IPv6 address."""
+    """Return whether an IPv6 address may begin at a place."""
     part = parts[place]
-    if part[0] == '::':
-        # Where "a::b" is no address, its end is none either.
-        return not (place and parts[place - 1]['hex'])
-    return part['hex'] is not None
+    if part[0] != '::':
+        return part['hex'] is not None
+    # If "a::b" is no address, then neither is "::b".
+    is_behind_group = place > 0 and bool(parts[place - 1]['hex'])
+    return not is_behind_group
 
 
-def _is_ipv6(host: str) -> bool:
+def _is_host_ipv6(host: str) -> bool:
     """Return whether a text is an IPv6 address that a host may have.
 
-    A valid address such as ``a::b`` or ``1:2:3:4:5:6:7:8`` is taken for mere
-    numbers between colons: its first group is too small for a host.
+    The valid addresses ``a::b`` and ``1:2:3:4:5:6:7:8`` are taken for numbers
+    between colons: their first group is too small for a host.
     """
     parsed = address.parse(host)
     if not isinstance(parsed, ipaddress.IPv6Address):

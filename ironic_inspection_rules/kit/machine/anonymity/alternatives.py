@@ -7,14 +7,14 @@ import enum
 import re
 
 _FEW = 3
-"""Patterns that are not worth dividing by their first characters."""
+"""So few patterns are not divided by their first characters."""
 
 
 class Edge(enum.Enum):
-    """What must not be around a match: patterns for before and after it.
+    """What must not be around a match: a pattern for before, one for after.
 
-    The one for before stands behind the first character, because a pattern
-    that begins with it would be tried at every character.
+    The pattern for before stands behind the first character of a match: as
+    the beginning it would be tried at every character of a text.
     """
 
     ANYWHERE = ('', '')
@@ -23,37 +23,37 @@ class Edge(enum.Enum):
     NUMBER = (r'(?<![0-9a-z].)(?<!\d[.,].)', r'(?![0-9a-z]|[.,]\d)')
 
 
-def compiled(patterns: Mapping[Edge, Iterable[str]]) -> re.Pattern[str]:
-    """Return one compiled pattern that matches any of many.
+def compile_any(patterns: Mapping[Edge, Iterable[str]]) -> re.Pattern[str]:
+    """Compile one pattern that matches where any of many patterns does.
 
-    Where several match at a place, the longest is taken.
+    Of several matches at a place, the longest is taken.
 
-    :param patterns: by what must not be around a match. They begin with a
-        letter, a digit or an escaped character.
-    :returns: a pattern that matches nothing if there are none.
+    :param patterns: by what must not be around a match. A pattern begins with
+        a letter, a digit or an escaped character.
+    :returns: a pattern that matches nothing if ``patterns`` is empty.
     """
     alternatives = []
     for edge, of_edge in patterns.items():
         if of_edge:
             ordered = sorted(of_edge, key=_longest_first)
-            alternatives.append(_with_edge(edge, ordered))
-    # A pattern of nothing would match everywhere.
-    return re.compile('|'.join(alternatives) or '(?!)', re.DOTALL)
+            alternatives.append(_join_with_edge(edge, ordered))
+    # An empty pattern would match everywhere.
+    matches_nothing = '(?!)'
+    return re.compile('|'.join(alternatives) or matches_nothing, re.DOTALL)
 
 
 def _longest_first(pattern: str) -> tuple[int, str]:
     return -len(pattern), pattern
 
 
-def _with_edge(edge: Edge, patterns: list[str]) -> str:
-    """Return one pattern of some that must have the same edge around them.
+def _join_with_edge(edge: Edge, patterns: list[str]) -> str:
+    """Join patterns that have the same edge into one pattern.
 
-    They are grouped by their first character, so that at a place in the text
-    only those are tried that begin with its character. The pattern for before
-    a match stands behind this first character; see :class:`Edge`.
+    Patterns are grouped by their first character, which is tried once for all
+    of them. The pattern for before a match stands behind it; see
+    :class:`Edge`.
 
-    :param patterns: the longest first, which is then taken where several
-        match.
+    :param patterns: the longest first, which is taken if several match.
     """
     before, after = edge.value
     firsts: dict[str, list[str]] = {}
@@ -65,22 +65,24 @@ def _with_edge(edge: Edge, patterns: list[str]) -> str:
         firsts.setdefault(pattern[:length], []).append(pattern[length:])
     alternatives = []
     for first, rests in firsts.items():
-        alternatives.append(f'{first}{before}(?:{_by_first(rests)}){after}')
+        alternatives.append(
+            f'{first}{before}(?:{_nest_by_first(rests)}){after}'
+        )
     return '|'.join(alternatives)
 
 
-def _by_first(patterns: list[str]) -> str:
-    """Return one pattern of many, nested by their first characters.
+def _nest_by_first(patterns: list[str]) -> str:
+    """Join patterns into one, nested by their first characters.
 
-    ``abc``, ``abd`` and so on become ``a(?:b(?:c|d|…))``. A regular expression
-    tries alternatives one after another; nested, of thousands only a few are
-    tried at a place.
+    For example, ``abc``, ``abd`` and so on become ``a(?:b(?:c|d|…))``. A
+    regular expression tries alternatives one after another: of thousands of
+    nested patterns it tries only a few.
     """
     if len(patterns) <= _FEW:
         return '|'.join(patterns)
     rests_by_first: dict[str, list[str]] = {}
-    # Patterns that begin with no letter or digit stay whole: the character
-    # may be the beginning of a class, a group or an escape.
+    # Another character may begin a class, a group or an escape: its pattern
+    # stays whole.
     whole = []
     for pattern in patterns:
         first = pattern[:1]
@@ -90,5 +92,5 @@ def _by_first(patterns: list[str]) -> str:
             whole.append(pattern)
     alternatives = []
     for first, rests in rests_by_first.items():
-        alternatives.append(f'{first}(?:{_by_first(rests)})')
+        alternatives.append(f'{first}(?:{_nest_by_first(rests)})')
     return '|'.join([*alternatives, *whole])

@@ -9,15 +9,15 @@ import string
 
 _CACHED = 65536
 _LOOKED_BACK = 128
-"""Digits on which the shift of a digit depends: a longer text would take time
-by the square of its length."""
+"""How many digits decide on the shift of a digit: with all of them a text
+would take time by the square of its length."""
 
 
 class Digits:
-    """Replaces numbers, the same one always by the same one.
+    """Replaces numbers; a number always has the same replacement.
 
-    Nothing is kept: whoever has the key gets the same replacement again, and
-    what differs stays different.
+    Nothing is stored: who has the key gets the same replacements again. Two
+    numbers never get the same replacement.
 
     :param key: secret; another key gives other replacements.
     """
@@ -33,45 +33,46 @@ class Digits:
         domain: str,
         prefix: bool = False,
     ) -> list[int]:
-        """Return the digits that replace those of a number.
+        """Shift the digits of a number, by distances that depend on the key.
 
-        Every digit is shifted by a distance that depends on the key and on
-        the digits before it. A shift can be undone: two numbers never become
-        the same.
+        A first pass shifts every digit by a distance that depends on the
+        digits before it, a second pass by the digits behind it. Every shift
+        can be undone, so that two numbers never become the same. The last
+        digit always changes, if it may have two values or more.
 
-        :param digits: of the number, the first one first.
+        :param digits: of the number, from left to right.
         :param bases: how many values a digit may have, digit by digit.
         :param domain: a name for a sort of numbers. Equal numbers of different
             sorts are replaced differently.
-        :param prefix: whether numbers that begin alike still do afterwards, as
-            the addresses of one network must.
+        :param prefix: whether to leave out the second pass: numbers that begin
+            alike still do, as the addresses of one network must.
         """
         key = hmac.digest(self._key, repr((domain, bases)).encode(), 'sha256')
         shifted = [
-            _shifted(key, place, digits, bases) for place in range(len(digits))
+            _shift_digit(key, place, digits, bases)
+            for place in range(len(digits))
         ]
         if not prefix:
-            # Once more from behind: now the first digits depend on the last
-            # ones, and numbers that began alike no longer do.
+            # The second pass: the first digits depend on the last digits.
             shifted.reverse()
             bases_from_behind = bases[::-1]
             second_key = hmac.digest(key, b'back', 'sha256')
-            # Not the last digit, which is at place 0 now: a second shift might
-            # make it what it was at first.
+            # A second shift might undo the first one of the last digit, which
+            # is at place 0 now.
             for place in range(1, len(shifted)):
-                shifted[place] = _shifted(
+                shifted[place] = _shift_digit(
                     second_key, place, shifted, bases_from_behind
                 )
             shifted.reverse()
         return shifted
 
     def opaque(self, octets: bytes, domain: str = 'octets') -> bytes:
-        """Replace octets of unknown meaning by as many others."""
+        """Replace octets of unknown meaning by as many other octets."""
         bases = (256,) * len(octets)
         return bytes(self.shift(octets, bases, domain))
 
     def hexadecimal(self, digits: str, domain: str) -> str:
-        """Replace hexadecimal digits by as many others, in small letters.
+        """Replace hexadecimal digits by as many other digits, in lower case.
 
         :param domain: a name for the sort of numbers, see :meth:`_shift`.
         """
@@ -81,24 +82,23 @@ class Digits:
         return ''.join(f'{number:x}' for number in shifted)
 
 
-def cased(original: str, replacement: str) -> str:
-    """Return hexadecimal digits in capitals if the original has them so.
+def in_same_case(original: str, replacement: str) -> str:
+    """Write hexadecimal digits in capitals if the original has capitals.
 
     :param original: the text that is replaced.
-    :param replacement: has its digits in small letters. There may be
-        separators between them, but no other letters.
+    :param replacement: digits in small letters, perhaps with separators.
     """
     if any(character in 'ABCDEF' for character in original):
         return replacement.upper()
     return replacement
 
 
-def laid_over(text: str, digits: str) -> str:
-    """Return a text with other digits in place of its hexadecimal digits.
+def lay_over(text: str, digits: str) -> str:
+    """Replace the hexadecimal digits of a text, and keep its separators.
 
-    All other characters stay, as the separators of an address or a UUID.
+    For example, ``52:54:00`` and ``0a1b2c`` give ``0a:1b:2c``.
 
-    :param digits: the new digits in their order, as many as the text has.
+    :param digits: as many digits as the text has.
     """
     remaining = iter(digits)
     characters = []
@@ -109,13 +109,17 @@ def laid_over(text: str, digits: str) -> str:
     return ''.join(characters)
 
 
-def _shifted(
+def _shift_digit(
     key: bytes, place: int, digits: Sequence[int], bases: Sequence[int]
 ) -> int:
-    """Return a digit shifted by a distance made of the key and those before.
+    """Shift a digit by a distance made of the key and the digits before it.
+
+    The shift can be undone from the first digit on: the digits before a digit
+    are known again when it is shifted back.
 
     :param place: the index of the digit in ``digits`` and ``bases``.
-    :param bases: how many values a digit may have, digit by digit.
+    :param bases: how many values a digit may have, digit by digit; a digit
+        with only one value stays.
     """
     digit = digits[place]
     base = bases[place]
@@ -125,7 +129,8 @@ def _shifted(
     before = bytes(digits[max(0, place - _LOOKED_BACK) : place])
     hashed = hmac.digest(key, place.to_bytes(4) + before, 'sha256')
     distance = int.from_bytes(hashed[:8])
-    if place == len(digits) - 1:
-        # The last digit becomes another one in any case.
+    is_last = place == len(digits) - 1
+    if is_last:
+        # Never 0, so that the last digit always changes.
         distance = 1 + distance % (base - 1)
     return (digit + distance) % base

@@ -75,14 +75,14 @@ _SAYING_NOTHING = re.compile(
 
 @functools.lru_cache(4096)
 def kind_of(name: str, parent: str = '') -> FieldKind:
-    """Return the kind of the field of a name.
+    """Return the kind of a field, by its name.
 
-    :param name: as machines write it: ``serial_number``, ``Serial Number``
-        or ``SerialNumber``.
-    :param parent: the name of what it is part of; only VLANs need it.
+    :param name: as machines write it, e.g. ``serial_number``,
+        ``Serial Number`` or ``SerialNumber``.
+    :param parent: the name of the field around it; only VLANs need it.
     """
-    plain = _plain(name)
-    above = _plain(parent)
+    plain = _letters_and_digits(name)
+    above = _letters_and_digits(parent)
     # A model may look like an address, just as a version may.
     if is_model(plain):
         return FieldKind.VERSION
@@ -94,8 +94,8 @@ def kind_of(name: str, parent: str = '') -> FieldKind:
     return FieldKind.OTHER
 
 
-def _plain(name: str) -> str:
-    """Return the letters and digits of a name, in small letters."""
+def _letters_and_digits(name: str) -> str:
+    """Return the letters and digits of a name: ``portid`` of ``Port-ID``."""
     return re.sub('[^a-z0-9]', '', name.lower())
 
 
@@ -114,8 +114,8 @@ def inner_kind(name: str, parent: str, around: FieldKind) -> FieldKind:
 
 
 def is_model(name: str) -> bool:
-    """Return whether a field says what kind of thing it is about."""
-    plain = _plain(name)
+    """Return whether a field has the name of a model, e.g. ``product_id``."""
+    plain = _letters_and_digits(name)
     return _MODEL.search(plain) is not None and 'serial' not in plain
 
 
@@ -130,5 +130,5 @@ def is_version(text: str, kind: FieldKind) -> bool:
 
 
 def says_nothing(text: str) -> bool:
-    """Return whether a text stands for a value that was not filled in."""
+    """Return whether a text is a placeholder, e.g. "Not Specified"."""
     return _SAYING_NOTHING.fullmatch(text.strip()) is not None

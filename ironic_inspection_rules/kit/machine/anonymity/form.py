@@ -24,14 +24,15 @@ _CLASSES = (
 _HEX = {'h': string.hexdigits[:16], 'H': string.digits + 'ABCDEF'}
 _EMPTY_UUIDS = {'0' * 32, 'f' * 32}
 _UUID_KEPT = (12, 16)
-"""Places of the digits that say the version and the variant of a UUID."""
+"""Places of the digits for the version and the variant of a UUID."""
 
 
 class Forms:
-    """Replaces identifiers, the same one always by the same one.
+    """Replaces identifiers; an identifier always has the same replacement.
 
     :param key: secret; another key gives other replacements.
-    :ivar address: replaces an IP address or a network; None if it is none.
+    :ivar address: replaces an IP address or a network; returns None for other
+        texts.
     :ivar packed_address: replaces four or sixteen octets.
     :ivar replace_octets: replaces a MAC address or a longer one, in any
         notation.
@@ -40,8 +41,8 @@ class Forms:
     """
 
     def __init__(self, key: bytes) -> None:
-        # All replacements are made with the one key: an identifier has the
-        # same one in every form and file.
+        # With one key an identifier has the same replacement in every form
+        # and file.
         self._digits = digits.Digits(key)
         addresses = address.Addresses(self._digits)
         numbers = hardware.Hardware(self._digits)
@@ -52,9 +53,9 @@ class Forms:
         self.opaque = self._digits.opaque
 
     def uuid(self, text: str) -> str:
-        """Replace a UUID by another one of its version and notation.
+        """Replace a UUID by another UUID of its version and notation.
 
-        A UUID of zeros or of ones only identifies nothing and stays.
+        A UUID of only 0 or only F identifies nothing and stays.
 
         :param text: 32 hexadecimal digits, perhaps with dashes; the caller
             has checked that.
@@ -74,34 +75,34 @@ class Forms:
             replacement = before + number[place] + replacement[place:]
         if '-' in text:
             replacement = str(uuid.UUID(replacement))
-        return digits.cased(text, replacement)
+        return digits.in_same_case(text, replacement)
 
     def text(self, text: str) -> str:
         """Replace letters by letters and digits by digits.
 
-        Parts between dots are replaced each on its own: a host has the same
-        name with its domain and without it. Numbers have no more zeros in
-        front than before, so that they may also be integers.
+        Parts between dots are replaced separately: a host has the same name
+        with its domain and without it. A number gets no new leading zeros, so
+        that it may also be an integer.
         """
-        return '.'.join(map(self._word, text.split('.')))
+        return '.'.join(map(self._replace_word, text.split('.')))
 
     def integer(self, number: int) -> int:
-        """Replace a number as its text is replaced."""
+        """Replace a number, as :meth:`text` replaces its digits."""
         return int(self.text(str(number)))
 
-    def _word(self, word: str) -> str:
+    def _replace_word(self, word: str) -> str:
         """Replace the characters of a word that have an alphabet.
 
-        The word is taken for a number: a character is a digit, its place in
-        its alphabet, and the size of the alphabet is the base of that digit.
-        The key shifts these digits, and other words get other replacements.
+        The word is a number: the place of a character in its alphabet is a
+        digit, the size of the alphabet is the base of that digit. The key
+        shifts the digits; two words never get the same replacement.
         """
-        kinds, alphabets = _alphabets(word)
+        kinds, alphabets = _find_alphabets(word)
         numbers = []
         bases = []
         for character, alphabet in zip(word, alphabets, strict=True):
             if alphabet:
-                numbers.append(_number_of(character, alphabet))
+                numbers.append(_place_in_alphabet(character, alphabet))
                 bases.append(len(alphabet))
         shifted = iter(
             self._digits.shift(tuple(numbers), tuple(bases), ''.join(kinds))
@@ -115,15 +116,15 @@ class Forms:
         return ''.join(replaced)
 
 
-def _number_of(character: str, alphabet: str) -> int:
+def _place_in_alphabet(character: str, alphabet: str) -> int:
     """Return the place of a character in an alphabet that may replace it."""
     if character in alphabet:
         return alphabet.index(character)
-    # A letter of another script has none, but any will do.
+    # A letter of another script may become any letter.
     return ord(character) % len(alphabet)
 
 
-def _class_of(character: str) -> tuple[str, str]:
+def _kind_of_character(character: str) -> tuple[str, str]:
     """Return the kind of a character, and the alphabet that replaces it.
 
     The alphabet is empty for a character that stays as it is.
@@ -131,21 +132,19 @@ def _class_of(character: str) -> tuple[str, str]:
     for kind, alphabet in _CLASSES:
         if character in alphabet:
             return kind, alphabet
-    # Letters of other scripts become letters of ASCII. Two words that differ
-    # only in such a letter must not become the same: so the letter itself is
-    # part of the kind, by which words are replaced differently.
+    # Letters of other scripts become letters of ASCII. The letter is part of
+    # the kind, so that words that differ only in it are replaced differently.
     kind = f'"{character}'
     if character.isalnum():
         return kind, string.ascii_lowercase
     return kind, ''
 
 
-def _alphabets(word: str) -> tuple[list[str], list[str]]:
-    """Return for every character of a word its kind and its alphabet.
+def _find_alphabets(word: str) -> tuple[list[str], list[str]]:
+    """Return the kind and the alphabet of every character of a word.
 
-    A character is replaced by one of its alphabet, and kept if that is empty.
-    The kinds are part of the key of the replacement, so that words of
-    different kinds are replaced differently.
+    A character is replaced by a character of its alphabet; an empty alphabet
+    keeps it. Words of different kinds are replaced differently.
     """
     if _HEX_WORD.fullmatch(word):
         kind = 'H'
@@ -155,11 +154,11 @@ def _alphabets(word: str) -> tuple[list[str], list[str]]:
     kinds = []
     alphabets = []
     for character in word:
-        kind, alphabet = _class_of(character)
+        kind, alphabet = _kind_of_character(character)
         kinds.append(kind)
         alphabets.append(alphabet)
     if _NUMBER.fullmatch(word):
-        # The first digit is a zero if and only if it was one.
+        # A leading zero stays a zero, and no other digit becomes one.
         if word[0] == '0':
             kinds[0] = 'zero'
             alphabets[0] = '0'

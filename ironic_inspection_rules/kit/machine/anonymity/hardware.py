@@ -11,24 +11,24 @@ EUI_64 = 8
 _LOCALLY_ADMINISTERED = 0x02
 _QEMU = 0x525400
 _GUID_FILLINGS = (b'\x03\x00', b'\xff\xfe', b'\xff\xff')
-"""The middle of an EUI-64 that was made of a MAC address."""
+"""The two octets in the middle of an EUI-64 that is made of a MAC address."""
 _IPV6_FILLING = b'\xff\xfe'
 
 _HEAD = re.compile(r'(?i:0x|naa\.|eui\.)?')
 _VENDOR_OF_EUI = 6  # Digits.
 _FEWEST_COUNTED = 4  # Digits: fewer could be guessed.
 _VENDORS = {'5': 7, '6': 7, '1': 10, '2': 10}
-"""Digits of a WWN up to the end of the vendor's number.
+"""How many digits of a WWN end with the vendor's number, by its first digit.
 
-IEEE registered and extended: a digit, then the vendor. Others have two bytes
-before it, and an EUI nothing.
+A WWN of the forms 5 and 6 has one digit before the vendor, of the forms 1 and
+2 four digits.
 """
 
 
 class Hardware:
-    """Replaces addresses of hardware; the vendor's part stays.
+    """Replaces addresses of hardware; the number of the vendor stays.
 
-    So rules can still ask for the vendor.
+    Rules can still ask for the vendor.
     """
 
     def __init__(self, numbers: digits.Digits) -> None:
@@ -41,12 +41,14 @@ class Hardware:
             as colons may be between them; they stay, and have no letters.
         """
         octets = bytes.fromhex(re.sub('[^0-9A-Fa-f]', '', text))
-        replacement = self._octets(octets).hex()
-        separated = digits.laid_over(text, replacement)
-        return digits.cased(text, separated)
+        replacement = self._replace_address(octets).hex()
+        separated = digits.lay_over(text, replacement)
+        return digits.in_same_case(text, separated)
 
     def wwn(self, text: str) -> str:
-        """Replace a WWN, EUI-64 or GUID; zeros alone stay.
+        """Replace a WWN, EUI-64 or GUID.
+
+        A number of zeros stays. A MAC address or an EUI-64 of F stays, too.
 
         :param text: hexadecimal digits, perhaps with ``0x``, ``naa.`` or
             ``eui.`` before them.
@@ -56,37 +58,38 @@ class Hardware:
         if head is not None:
             start = head.end()
         number = text[start:]
-        if not number or set(number) <= {'0'}:
+        is_zero = set(number) <= {'0'}
+        if not number or is_zero:
             return text
         if len(number) in (2 * MAC, 2 * EUI_64):
-            replacement = self._octets(bytes.fromhex(number)).hex()
+            replacement = self._replace_address(bytes.fromhex(number)).hex()
         else:
-            replacement = self._number(number)
-        return text[:start] + digits.cased(number, replacement)
+            replacement = self._replace_number(number)
+        return text[:start] + digits.in_same_case(number, replacement)
 
-    def _octets(self, octets: bytes) -> bytes:
+    def _replace_address(self, octets: bytes) -> bytes:
         """Replace the octets of a MAC address, an EUI-64 or a number."""
         if len(set(octets)) == 1 and octets[0] in (0, 0xFF):
-            # No address, or that of a broadcast.
+            # Zeros are no address, ff is the broadcast.
             return octets
         # The type of the hardware may come first, as in PXELINUX's BOOTIF.
         if len(octets) < EUI_64:
-            return octets[:-MAC] + self._mac(octets[-MAC:])
+            return octets[:-MAC] + self._replace_mac(octets[-MAC:])
         if len(octets) == EUI_64:
-            return self._eui_64(octets)
+            return self._replace_eui_64(octets)
         # A GID, say: the prefix of a network, then the EUI-64 of a port.
         head = octets[:-EUI_64]
         tail = octets[-EUI_64:]
         if tail[3:5] in _GUID_FILLINGS:
-            return head + self._eui_64(tail)
-        return bytes.fromhex(self._number(octets.hex()))
+            return head + self._replace_eui_64(tail)
+        return bytes.fromhex(self._replace_number(octets.hex()))
 
-    def _mac(self, mac: bytes) -> bytes:
-        """Replace the octets of a MAC address that follow its vendor's.
+    def _replace_mac(self, mac: bytes) -> bytes:
+        """Replace the octets of a MAC address behind the vendor's octets.
 
-        A locally administered address has no vendor: all but the first octet
-        is replaced. QEMU's addresses are local ones, and yet begin with its
-        prefix, which rules may ask for.
+        A locally administered address has no vendor: all but its first octet
+        is replaced. QEMU's addresses are local, but keep their prefix, which
+        rules may ask for.
         """
         vendor_length = 3
         is_local = mac[0] & _LOCALLY_ADMINISTERED
@@ -98,33 +101,36 @@ class Hardware:
         )
         return vendor + counted
 
-    def _eui_64(self, octets: bytes) -> bytes:
-        """Replace eight octets as the MAC address that they are made of.
+    def _replace_eui_64(self, octets: bytes) -> bytes:
+        """Replace an EUI-64 by that of the replaced MAC address.
 
-        So the address and these octets are still those of one port. Octets
-        that are made of no MAC address are replaced as a number.
+        The MAC address and the EUI-64 of a port still belong together. An
+        EUI-64 that is made of no MAC address is replaced as a number.
         """
         filling = octets[3:5]
         if filling in _GUID_FILLINGS:
             mac = octets[:3] + octets[5:]
             inverted = 0
             if filling == _IPV6_FILLING and mac[0] & _LOCALLY_ADMINISTERED:
-                # IPv6 inverts the bit: here it is set where the MAC address
-                # has it not. It is turned back before the address is
-                # replaced, and again in the replacement.
+                # IPv6 has inverted the bit: it is inverted back to replace
+                # the address, and again in the replacement.
                 inverted = _LOCALLY_ADMINISTERED
-            replacement = self._mac(_with_first(mac, mac[0] ^ inverted))
-            replacement = _with_first(replacement, replacement[0] ^ inverted)
+            replacement = self._replace_mac(
+                _with_first_octet(mac, mac[0] ^ inverted)
+            )
+            replacement = _with_first_octet(
+                replacement, replacement[0] ^ inverted
+            )
             return replacement[:3] + filling + replacement[3:]
         if octets[0] >> 4 in (1, 2):
             # The IEEE's first format: two octets, then a MAC address.
-            return octets[:2] + self._mac(octets[2:])
-        return bytes.fromhex(self._number(octets.hex()))
+            return octets[:2] + self._replace_mac(octets[2:])
+        return bytes.fromhex(self._replace_number(octets.hex()))
 
-    def _number(self, number: str) -> str:
-        """Replace the digits of a WWN that follow its vendor's.
+    def _replace_number(self, number: str) -> str:
+        """Replace the digits of a WWN behind the number of its vendor.
 
-        Where few are left after these, which could be guessed, all are
+        If these are so few that they could be guessed, all digits are
         replaced.
         """
         vendor_length = _VENDORS.get(number[0], _VENDOR_OF_EUI)
@@ -134,6 +140,6 @@ class Hardware:
         return number[:vendor_length].lower() + counted
 
 
-def _with_first(octets: bytes, first: int) -> bytes:
-    """Return octets with another first one."""
+def _with_first_octet(octets: bytes, first: int) -> bytes:
+    """Return octets with another first octet."""
     return bytes([first]) + octets[1:]

@@ -100,10 +100,10 @@ _LOOKED_BACK = 24
 
 
 def find(text: str) -> list[Identifier]:
-    """Return the identifiers of a text in their order.
+    """Find the identifiers in a text, from left to right.
 
-    Dates, times and PCI addresses are among them, in the form ``KEPT``: they
-    look like identifiers, and the caller leaves them as they are.
+    Dates, times and PCI addresses look like identifiers: they have the form
+    ``KEPT``, and the caller leaves them as they are.
     """
     if not _CANDIDATE.search(text):
         return []
@@ -118,7 +118,7 @@ def find(text: str) -> list[Identifier]:
             if kind is address_search.Kind.OCTETS:
                 identifiers.append(Identifier(start, end, Form.OCTETS))
             else:
-                identifiers.append(_address(text, start, end, kind))
+                identifiers.append(_classify_address(text, start, end, kind))
     return identifiers
 
 
@@ -129,13 +129,14 @@ def is_any_whole(identifiers: list[Identifier]) -> bool:
     )
 
 
-def _address(
+def _classify_address(
     text: str, start: int, end: int, kind: address_search.Kind
 ) -> Identifier:
-    """Return the identifier of an IPv6 address or of four numbers.
+    """Decide whether numbers in a text are an IP address or a version.
 
-    Four numbers such as 2.10.0.1 may be an IPv4 address or a version. The
-    text around them decides: ``IP``, ``VERSION``, or else ``QUAD``.
+    Four numbers such as 2.10.0.1 may be both, which the text around them
+    decides: ``IP``, ``VERSION``, or ``QUAD`` where it says neither. The prefix
+    length of a network, as in ``10.0.0.0/24``, belongs to the identifier.
 
     :param start: where the address begins in the text.
     :param end: where it ends, without a prefix length.
@@ -145,7 +146,7 @@ def _address(
     if prefix_length:
         # As in 10.0.0.0/24: it belongs to the identifier.
         end = prefix_length.end()
-    # One of these makes it an address also behind the word "version".
+    # Any of these says that it is an address, even behind "version".
     if (
         kind is address_search.Kind.IPV6
         or prefix_length

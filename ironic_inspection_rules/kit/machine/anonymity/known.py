@@ -19,18 +19,18 @@ from ironic_inspection_rules.kit.machine.anonymity import digits as notation
 from ironic_inspection_rules.kit.machine.anonymity import field
 from ironic_inspection_rules.kit.machine.anonymity import form
 
-_SHORTEST = 4
-"""Fewest characters of a name: a shorter word stands in texts by chance."""
+_MIN_NAME_LENGTH = 4
+"""Least length of a name: a shorter word stands in texts by chance."""
 
-_SHORTEST_MIXED = 3
-"""The same of a name with letters and digits, such as ``db7``."""
+_MIN_MIXED_LENGTH = 3
+"""Least length of a name with letters and digits, such as ``db7``."""
 
-_SHORTEST_ANYWHERE = 8
-"""The same of a name that is also replaced where letters are around it, as in
+_MIN_ANYWHERE_LENGTH = 8
+"""Least length of a name that is also replaced between other letters, as in
 ``SNCZ3409XK7Q``."""
 
-_SHORTEST_NUMBER = 6
-"""Fewest digits of a number in the data that may be a serial number."""
+_MIN_NUMBER_DIGITS = 6
+"""Least digits of a number in the data that may be a serial number."""
 _FIELD_NAMES = frozenset(
     (
         'address',
@@ -82,16 +82,13 @@ _FIELD_NAMES = frozenset(
         'x86_64',
     )
 )
-"""Words that are no name of a machine, even if a machine has that name.
-
-They stand in the data of any machine, where they mean something else.
-"""
+"""Words in the data of any machine, which are never taken for a name."""
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _FILLINGS = ('fffe', 'ffff', '0300')
 """The digits in the middle of an EUI-64 that is made of a MAC address."""
 
-_MAC = 12  # Digits.
-_EUI_64 = 16
+_MAC_DIGITS = 12  # Digits.
+_EUI_64_DIGITS = 16
 
 _NUMBER = re.compile('[0-9.,]+')
 _SPACE = '[-:._ ]?'
@@ -105,7 +102,7 @@ Replacing = Callable[[str], str]
 class KnownIdentifier(NamedTuple):
     """A known identifier in a text.
 
-    :ivar made: what replaces it, in its notation.
+    :ivar made: the replacement, in the notation of the identifier.
     """
 
     start: int
@@ -157,9 +154,9 @@ class Known:
         A short text, the name of a field and a word to keep are not: in other
         places they mean something else.
         """
-        shortest = _SHORTEST
+        shortest = _MIN_NAME_LENGTH
         if _is_mixed(text):
-            shortest = _SHORTEST_MIXED
+            shortest = _MIN_MIXED_LENGTH
         if len(text) < shortest:
             return False
         lowered = lower_ascii(text)
@@ -178,27 +175,27 @@ class Known:
         edge = Edge.WORD
         if _NUMBER.fullmatch(text):
             edge = Edge.NUMBER
-        elif len(text) >= _SHORTEST_ANYWHERE and _is_mixed(text):
+        elif len(text) >= _MIN_ANYWHERE_LENGTH and _is_mixed(text):
             edge = Edge.ANYWHERE
-        replace = functools.partial(self._as_name, text)
-        self._add(re.escape(lowered), lowered, replace, edge)
+        replace = functools.partial(self._replace_name, text)
+        self._add_pattern(re.escape(lowered), lowered, replace, edge)
         unsplit = lowered.replace('-', '')
         # The replacement of an address in a name may be longer.
         is_as_long = len(unsplit) == len(replacement.replace('-', ''))
-        is_long = len(unsplit) >= _SHORTEST_ANYWHERE
+        is_long = len(unsplit) >= _MIN_ANYWHERE_LENGTH
         if is_as_long and is_long and _SPLIT.fullmatch(lowered):
             # A label may have the serial number in groups.
-            self._add('-?'.join(unsplit), unsplit, replace, Edge.WORD)
-        if len(text) < _SHORTEST:
+            self._add_pattern('-?'.join(unsplit), unsplit, replace, Edge.WORD)
+        if len(text) < _MIN_NAME_LENGTH:
             return
         # LLDP and NVMe write texts in hexadecimal digits.
         hex_digits = replacement.encode().hex()
-        replace_hex = functools.partial(_like, replacement=hex_digits)
+        replace_hex = functools.partial(_in_same_case, replacement=hex_digits)
         for name in (text, lowered):
             digits = name.encode().hex()
-            self._add(digits, digits, replace_hex)
+            self._add_pattern(digits, digits, replace_hex)
 
-    def _as_name(self, name: str, original: str) -> str:
+    def _replace_name(self, name: str, original: str) -> str:
         """Return what replaces a name.
 
         :param original: the name as it stands there, perhaps in capitals.
@@ -206,13 +203,13 @@ class Known:
         if original in self._names:
             return self._names[original]
         replacement = self._names[name]
-        if _groups(original) != _groups(name):
+        if _group_lengths(original) != _group_lengths(name):
             replacement = _split_like(original, replacement)
         if original.islower():
             return replacement.lower()
-        return _like(original, replacement)
+        return _in_same_case(original, replacement)
 
-    def _add(
+    def _add_pattern(
         self,
         pattern: str,
         key: str,
@@ -234,23 +231,26 @@ class Known:
     def add_octets(self, text: str) -> None:
         """Add a MAC address, an EUI-64 or a longer address, in any notation.
 
-        With a MAC address the addresses are added that are made of it.
+        With a MAC address its GUIDs and its short form are added.
         """
         digits = re.sub('[^0-9a-f]', '', lower_ascii(text))
         # The four digits in the middle of the last sixteen.
         filling = digits[-10:-6]
-        if len(digits) < _EUI_64:
+        if len(digits) < _EUI_64_DIGITS:
             # A BOOTIF has the type of the hardware before the address.
-            digits = digits[-_MAC:]
+            digits = digits[-_MAC_DIGITS:]
         elif filling in _FILLINGS:
             # An EUI-64 that is made of a MAC address. Digits before it, such
             # as the prefix of a GID, belong to a network and not to a port.
-            digits = digits[-_EUI_64:]
-        if len(set(digits)) == 1:
-            # Such as zeros or ff: that is the address of no machine.
+            digits = digits[-_EUI_64_DIGITS:]
+        is_one_digit_repeated = len(set(digits)) == 1
+        if is_one_digit_repeated:
+            # No machine has such an address: zeros, or the broadcast.
             return
-        self._add(_spaced(digits), digits, self._forms.replace_octets)
-        if len(digits) == _MAC and digits not in self._macs:
+        self._add_pattern(
+            _with_separators(digits), digits, self._forms.replace_octets
+        )
+        if len(digits) == _MAC_DIGITS and digits not in self._macs:
             self._add_mac(digits)
 
     def _add_mac(self, digits: str) -> None:
@@ -259,23 +259,28 @@ class Known:
         :param digits: its twelve hexadecimal digits, in small letters.
         """
         self._macs.add(digits)
-        # Set and not setdefault(): it may have been added as a name before.
+        # The address may have been added as a name before, so that
+        # setdefault() would not do.
         self._replace[digits] = self._forms.replace_octets
         self._add_guids(digits)
-        # Without leading zeros, as some switches write it: "0:1b:2:…". One
-        # without leading zeros has no other form.
-        short = _short(digits)
+        # Some switches write no leading zeros: "0:1b:2:…". An address without
+        # leading zeros has no short form.
+        short = _without_leading_zeros(digits)
         digits_left = len(short) - short.count(':')
-        if digits_left < _MAC:
-            replacement = _short(self._forms.replace_octets(digits))
-            replace_short = functools.partial(_like, replacement=replacement)
-            self._add(short, short, replace_short, Edge.WORD)
+        if digits_left < _MAC_DIGITS:
+            replacement = _without_leading_zeros(
+                self._forms.replace_octets(digits)
+            )
+            replace_short = functools.partial(
+                _in_same_case, replacement=replacement
+            )
+            self._add_pattern(short, short, replace_short, Edge.WORD)
 
     def _add_guids(self, mac: str) -> None:
         """Add the GUIDs that are made of a MAC address.
 
-        A GUID is the first half of the address, a filling of four digits, and
-        the second half. IPv6 inverts a bit of the first half.
+        For example, 525400123456 gives 525400 fffe 123456 and, with a bit
+        inverted as in IPv6, 505400 fffe 123456.
 
         :param mac: twelve hexadecimal digits, in small letters.
         """
@@ -284,38 +289,38 @@ class Known:
         # The bit of locally administered addresses.
         first_octet = int(head[:2], 16) ^ 2
         inverted_head = f'{first_octet:02x}{head[2:]}'
-        replace = functools.partial(self._as_guid, mac)
-        fillings = '|'.join(map(_spaced, _FILLINGS))
-        for start in (head, inverted_head):
+        heads = (head, inverted_head)
+        replace = functools.partial(self._replace_guid, mac)
+        for start in heads:
             for filling in _FILLINGS:
-                # The GUID may have been added before its MAC address was
-                # known: then it would not match the replaced address.
+                # If the GUID was added before its MAC address, the function
+                # that it has would not match the replaced address.
                 self._replace[start + filling + tail] = replace
+        fillings = '|'.join(map(_with_separators, _FILLINGS))
+        for start in heads:
             pattern = (
-                f'{_spaced(start)}{_SPACE}(?:{fillings}){_SPACE}'
-                f'{_spaced(tail)}'
+                f'{_with_separators(start)}{_SPACE}(?:{fillings}){_SPACE}'
+                f'{_with_separators(tail)}'
             )
-            # One pattern finds the GUIDs of all fillings, for which find()
-            # has the function by now.
-            self._add(pattern, start + _FILLINGS[0] + tail, replace)
+            # The key is that of any filling: all have their function now.
+            self._add_pattern(pattern, start + _FILLINGS[0] + tail, replace)
 
-    def _as_guid(self, mac: str, original: str) -> str:
-        """Return the GUID of the replacement of a MAC address.
+    def _replace_guid(self, mac: str, original: str) -> str:
+        """Replace a GUID by the GUID of the replaced MAC address.
 
-        A GUID is the first half of the address, a filling of four digits, and
-        the second half.
+        For example, 525400 fffe 123456 of the address 525400123456.
 
-        :param original: the GUID of the address, in any notation.
+        :param original: the GUID, in any notation.
         """
         replacement = self._forms.replace_octets(mac)
         digits = re.sub('[^0-9a-f]', '', lower_ascii(original))
-        # IPv6 inverts a bit of the first octet. Which one differs in the GUID
-        # and the address, is inverted in the replacement as well.
-        inverted = int(digits[:2], 16) ^ int(mac[:2], 16)
-        first = int(replacement[:2], 16) ^ inverted
+        # IPv6 inverts a bit of the first octet, which is inverted in the
+        # replacement as well.
+        inverted_bit = int(digits[:2], 16) ^ int(mac[:2], 16)
+        first_octet = int(replacement[:2], 16) ^ inverted_bit
         filling = digits[6:10]
-        guid = f'{first:02x}{replacement[2:6]}{filling}{replacement[6:]}'
-        return _laid_over(original, guid)
+        guid = f'{first_octet:02x}{replacement[2:6]}{filling}{replacement[6:]}'
+        return _lay_over(original, guid)
 
     def add_wwn(self, text: str) -> None:
         """Add a WWN: hexadecimal digits, perhaps after a prefix.
@@ -323,20 +328,22 @@ class Known:
         Zeros and numbers that are too short for a WWN identify nothing.
         """
         digits = re.sub(r'^(0x|naa\.|eui\.)', '', lower_ascii(text))
-        if len(digits) >= _MAC and set(digits) != {'0'}:
-            self._add(_spaced(digits), digits, self._as_wwn)
+        if len(digits) >= _MAC_DIGITS and set(digits) != {'0'}:
+            self._add_pattern(
+                _with_separators(digits), digits, self._replace_wwn
+            )
 
-    def _as_wwn(self, written: str) -> str:
-        """Return the replacement of a WWN, in the notation of the WWN."""
+    def _replace_wwn(self, written: str) -> str:
+        """Replace a WWN, in its notation."""
         digits = re.sub('[^0-9A-Fa-f]', '', written)
-        return _laid_over(written, self._forms.wwn(digits))
+        return _lay_over(written, self._forms.wwn(digits))
 
     def add_address(self, text: str) -> None:
-        """Add the notations of an IP address that are not seen by their form.
+        """Add an IP address, in notations that do not look like an address.
 
-        ``10.0.0.1`` is added as ``010.000.000.001``, ``10-0-0-1``,
-        ``0a000001`` and so on. An address that identifies nobody, such as a
-        netmask, is not added.
+        For example, of 10.0.0.1 these are ``0a000001``, ``010.000.000.001``
+        and ``10-0-0-1``. A text that is no address, and an address that
+        identifies nobody, such as a netmask, is not added.
 
         :param text: perhaps with a prefix length or a zone; any other text is
             passed over.
@@ -346,52 +353,55 @@ class Known:
             return
         packed = parsed.packed.hex()
         if isinstance(parsed, ipaddress.IPv6Address):
-            self._add(packed, packed, self._as_packed)
+            self._add_pattern(packed, packed, self._replace_packed)
             return
         lowered = str(parsed)
         padded = '.'.join(f'{part:03}' for part in parsed.packed)
         # Host names have an address with other separators: "ip-10-0-0-1".
         for quad in dict.fromkeys((lowered, padded)):
             pattern = quad.replace('.', '[._-]')
-            self._add(pattern, quad, self._as_quad, Edge.QUAD)
+            self._add_pattern(pattern, quad, self._replace_quad, Edge.QUAD)
         for separator in '-_':
-            # find() looks the function up by the text that a pattern matches:
-            # it may have these separators.
-            self._replace[lowered.replace('.', separator)] = self._as_quad
-            self._replace[padded.replace('.', separator)] = self._as_quad
-        self._add(packed, packed, self._as_packed, Edge.WORD)
+            # find() looks up the function by the matched text, which may have
+            # these separators.
+            self._replace[lowered.replace('.', separator)] = self._replace_quad
+            self._replace[padded.replace('.', separator)] = self._replace_quad
+        self._add_pattern(packed, packed, self._replace_packed, Edge.WORD)
 
     def add_dashed(self, text: str) -> None:
-        """Add an IPv4 address that has dashes between its numbers."""
+        """Add an IPv4 address with dashes, e.g. ``10-0-0-1``."""
         self.add_address(text.replace('-', '.'))
 
     def add_reverse(self, name: str) -> None:
-        """Add the address that a name of a reverse zone is of."""
+        """Add the address in the name of a reverse zone.
+
+        :param name: e.g. ``1.0.0.10.in-addr.arpa``.
+        """
         host = address.from_reverse(name)
         if host is not None and '/' not in host:
             self.add_address(host)
 
-    def _as_quad(self, written: str) -> str:
-        """Return the replacement of an IPv4 address, with its separator."""
+    def _replace_quad(self, written: str) -> str:
+        """Replace an IPv4 address, and keep its separator."""
         separator = re.sub('[0-9]', '', written)[0]
         replacement = self._forms.address(written.replace(separator, '.'))
         return (replacement or written).replace('.', separator)
 
-    def _as_packed(self, written: str) -> str:
-        """Return the replacement of an IP address in hexadecimal digits."""
+    def _replace_packed(self, written: str) -> str:
+        """Replace an IP address that is written in hexadecimal digits."""
         replacement = self._forms.packed_address(bytes.fromhex(written)).hex()
-        return _like(written, replacement)
+        return _in_same_case(written, replacement)
 
     def add_uuid(self, text: str) -> None:
         """Add a UUID, which may also stand without dashes."""
         digits = lower_ascii(text).replace('-', '')
         if len(set(digits)) > 1:
-            self._add(digits, digits, self._forms.uuid)
+            self._add_pattern(digits, digits, self._forms.uuid)
 
     def keep(self, word: str) -> None:
-        """Keep a word in all texts: it is no name of a machine.
+        """Keep a word in all texts: it is never added as a name.
 
-        Of names that are added later only.
+        Names that were added before are still replaced.
         """
         self._kept.add(lower_ascii(word))
 
@@ -414,18 +424,18 @@ class Known:
 
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:
-        return alternatives.compiled(self._patterns)
+        return alternatives.compile_any(self._patterns)
 
     def name(self, text: str) -> str | None:
-        """Return what replaces a text that is a known name, else None."""
+        """Replace a known name or MAC address; return None for other texts."""
         if lower_ascii(text) in self._macs:
             return self._forms.replace_octets(text)
         return self._names.get(text)
 
     def number(self, number: int) -> int | None:
-        """Return what replaces a number that is a known serial number."""
+        """Replace a known serial number; return None for other numbers."""
         text = str(number)
-        if len(text) < _SHORTEST_NUMBER or text not in self._names:
+        if len(text) < _MIN_NUMBER_DIGITS or text not in self._names:
             return None
         return self._forms.integer(number)
 
@@ -435,7 +445,7 @@ def lower_ascii(text: str) -> str:
 
     Only letters of ASCII are changed.
     """
-    # lower() may make several characters of one that is not in ASCII.
+    # lower() may make several characters of a character outside of ASCII.
     if text.isascii():
         return text.lower()
     return text.translate(_ASCII_LOWER)
@@ -448,21 +458,23 @@ def _is_mixed(text: str) -> bool:
     return has_digits and has_letters
 
 
-def _short(mac: str) -> str:
-    """Write a MAC address without leading zeros, as some switches do."""
+def _without_leading_zeros(mac: str) -> str:
+    """Write a MAC address without leading zeros: ``0:1b:2:a:b:c``."""
     pairs = re.findall('..', mac)
     return ':'.join(pair.removeprefix('0') for pair in pairs)
 
 
-def _groups(text: str) -> list[int]:
-    """Return how many characters a text has between its dashes."""
+def _group_lengths(text: str) -> list[int]:
+    """Return the lengths of the groups of a text: [2, 3] of ``AB-123``."""
     return [len(group) for group in text.split('-')]
 
 
 def _split_like(text: str, replacement: str) -> str:
-    """Write a replacement in the groups that a text has between its dashes.
+    """Divide a replacement by dashes as a text is divided.
 
-    :param replacement: with as many other characters as the text has.
+    For example, ``AB-123`` and ``XY789`` give ``XY-789``.
+
+    :param replacement: as long as the text, without dashes.
     """
     remaining = iter(replacement.replace('-', ''))
     characters = []
@@ -473,18 +485,18 @@ def _split_like(text: str, replacement: str) -> str:
     return ''.join(characters)
 
 
-def _laid_over(text: str, replacement: str) -> str:
+def _lay_over(text: str, replacement: str) -> str:
     """Write digits in the notation of a text."""
-    return _like(text, notation.laid_over(text, replacement))
+    return _in_same_case(text, notation.lay_over(text, replacement))
 
 
-def _like(text: str, replacement: str) -> str:
+def _in_same_case(text: str, replacement: str) -> str:
     """Write a replacement in capitals if a text is in capitals."""
     if text.isupper():
         return replacement.upper()
     return replacement
 
 
-def _spaced(digits: str) -> str:
-    """Return a pattern of digits, perhaps with a separator between pairs."""
+def _with_separators(digits: str) -> str:
+    """Return a pattern of digits with optional separators between pairs."""
     return _SPACE.join(re.findall('..?', digits))

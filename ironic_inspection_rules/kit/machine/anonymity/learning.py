@@ -60,7 +60,7 @@ _HOST_OF_CMDLINE = re.compile(
 def learn(
     learned: known.Known, value: Any, kind: Kind = Kind.OTHER, name: str = ''
 ) -> None:
-    """Add all identifiers in a value to those that are known.
+    """Add all identifiers in a value to the known identifiers.
 
     :param kind: of the field that has the value.
     :param name: of that field.
@@ -85,7 +85,7 @@ def learn(
 def _learn_list(
     learned: known.Known, value: list[Any], kind: Kind, name: str
 ) -> None:
-    """Add all identifiers in a list: an element of LLDP, numbers, or others.
+    """Add all identifiers in a list, such as an LLDP element or an address.
 
     :param kind: of the field that has the list.
     :param name: of that field.
@@ -105,8 +105,8 @@ def _learn_list(
 def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
     """Add the identifiers in a text, and the text itself if it is a name.
 
-    Identifiers are known by their form, such as that of a MAC address, and
-    names also by a label before them: "Serial Number: CZ3409XK7Q".
+    Identifiers are recognized by their form, such as a MAC address, and names
+    also by a label: "Serial Number: CZ3409XK7Q".
 
     :param kind: of the field that has the text.
     """
@@ -121,14 +121,14 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
     if not field.is_version(text, kind):
         add_by_form[identifier.Form.QUAD] = learned.add_address
     identifiers = identifier.find(text)
-    # Whether all of the text is one of these.
+    # Whether all of the text is such an identifier.
     is_identifier = False
     for start, end, form in identifiers:
         if form in add_by_form:
             add_by_form[form](text[start:end])
             if (start, end) == (0, len(text)):
                 is_identifier = True
-    # In the field of an address there may be the name of a host instead.
+    # The field of an address may have the name of a host.
     has_address = identifier.is_any_whole(identifiers)
     is_host = kind is Kind.ADDRESS and not has_address
     if kind in (Kind.ADDRESS, Kind.SWITCH) and BARE_OCTETS.fullmatch(text):
@@ -149,48 +149,50 @@ def _learn_labelled_names(learned: known.Known, text: str) -> None:
     for match in _LABELLED.finditer(text):
         # Without a digit it is no serial number: "Serial: enabled" is about a
         # serial port.
-        if not match['serial'] or re.search(r'\d', match['value']):
+        is_serial = match['serial'] is not None
+        has_digit = re.search(r'\d', match['value']) is not None
+        if has_digit or not is_serial:
             learned.add_name(match['value'].rstrip('.'))
     for match in _HOST_OF_CMDLINE.finditer(text):
         learned.add_name(match['value'])
 
 
 def _looks_like_serial(key: str) -> bool:
-    """Return whether the key of a mapping is rather a serial number.
+    """Return whether the key of a mapping looks like a serial number.
 
-    Some machines have a mapping by serial number.
+    Some machines have mappings by serial number.
     """
     digits = sum(map(str.isdigit, key))
     return len(key) >= _SHORTEST_SERIAL and digits >= _FEWEST_DIGITS
 
 
 def _learn_element(learned: known.Known, kind: int, content: str) -> None:
-    """Add what an element of an LLDP frame says of a switch or its port.
+    """Add the identifiers of a switch or its port in an LLDP element.
 
-    It may be a name or another text, a MAC address, or an IP address.
+    It may have a name or another text, a MAC address, or an IP address.
 
     :param kind: the type of the element.
     :param content: its octets, in hexadecimal.
     """
-    text = lldp.text(kind, content)
+    text = lldp.read_text(kind, content)
     if text:
         text_kind = Kind.OTHER
         if lldp.is_name(kind):
             text_kind = Kind.NAME
         _learn_text(learned, text, text_kind)
-    mac = lldp.mac(kind, content)
+    mac = lldp.read_mac(kind, content)
     if mac:
         learned.add_octets(mac)
-    address = lldp.address(kind, content)
+    address = lldp.read_address(kind, content)
     if address:
         learned.add_address(address)
 
 
 def keep_parts(learned: known.Known, value: Any, name: str = '') -> None:
-    """Note names of interfaces and disks, and words of models, to be kept.
+    """Keep names of interfaces and disks, and words of models, in all texts.
 
-    A switch may have a port ``eth0``, and a host the name of a vendor. Were
-    such names identifiers, they would be replaced in the data of all parts.
+    A switch may have a port ``eth0``, and a host the name of a vendor: as
+    identifiers, such names would be replaced in the data of all parts.
 
     :param name: of the field that has the value.
     """
@@ -219,12 +221,11 @@ def _names_of_part(part: dict[str, Any]) -> Iterator[str]:
 
 
 def kind_of_pair(value: dict[str, Any]) -> Kind | None:
-    """Return what the value in a mapping of a name and a value is.
+    """Return the kind of the value in a mapping of a name and a value.
 
-    Such a mapping is ``{"name": "Serial Number", "value": "CZ3409XK7Q"}``.
+    For example, of ``{"name": "Serial Number", "value": "CZ3409XK7Q"}``.
 
-    :returns: the kind of field that the name says; None for any other mapping,
-        and for a name that says nothing.
+    :returns: None for another mapping, and for a name that says nothing.
     """
     if not any(known.lower_ascii(key) in _VALUE_OF_PAIR for key in value):
         return None
@@ -259,6 +260,9 @@ def is_address_in_numbers(value: list[Any], kind: Kind) -> bool:
 def is_address_as_number(value: Any, kind: Kind, name: str) -> bool:
     """Return whether a value is an IPv4 address as one number.
 
+    Numbers less than 16777216 (1.0.0.0) are counts: no host has such an
+    address.
+
     :param kind: of the field that has the value.
     :param name: of that field.
     """
@@ -273,7 +277,7 @@ def is_address_as_number(value: Any, kind: Kind, name: str) -> bool:
 def is_item(value: list[Any]) -> bool:
     """Return whether a list is an item of hardware-detect.
 
-    Such as ``["disk", "sda", "serial", "S4X1NJ0N"]``.
+    For example, ``["disk", "sda", "serial", "S4X1NJ0N"]``.
     """
     if len(value) != _ITEM:
         return False

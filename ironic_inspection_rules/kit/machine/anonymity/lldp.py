@@ -23,9 +23,9 @@ _MANAGEMENT_ADDRESS = 8
 _ORGANIZATION = 127
 
 _MAC = {_CHASSIS_ID: 4, _PORT_ID: 3}
-"""The subtype of an ID that is a MAC address."""
+"""The subtype by which an ID is a MAC address, by the type of the ID."""
 _NETWORK = {_CHASSIS_ID: 5, _PORT_ID: 4}
-"""The subtype of an ID that is a network address, behind its family."""
+"""The subtype by which an ID is a family and a network address."""
 _FAMILIES = {1: 4, 2: 16}
 """Octets of the addresses of a family: IPv4, IPv6."""
 
@@ -42,7 +42,7 @@ Text = Callable[[str], str]
 class Frames:
     """Replaces what identifies a switch in LLDP.
 
-    :param forms: for what has a form of its own.
+    :param forms: replaces addresses and unknown octets.
     :param name: replaces a name.
     :param mend: replaces identifiers inside of a text.
     """
@@ -53,7 +53,7 @@ class Frames:
         self._mend = mend
 
     def element(self, kind: int, content: str) -> str:
-        """Return the content of an element with its identifiers replaced.
+        """Replace the identifiers in the content of an element.
 
         :param kind: the type of the element, a number.
         :param content: hexadecimal digits.
@@ -65,29 +65,31 @@ class Frames:
         return self._replace_octets(kind, octets).hex()
 
     def _replace_octets(self, kind: int, octets: bytes) -> bytes:
-        """Return the octets of an element with its identifiers replaced.
+        """Replace the identifiers in the octets of an element.
 
-        What is of no known type may be anything, and is replaced as a whole.
+        An element of an unknown type is replaced as a whole.
         """
         if kind in _AS_THEY_ARE or not octets:
             return octets
         if kind in _TEXTS:
-            return _as_text(octets, self._name)
+            return _replace_text(octets, self._name)
         if kind == _DESCRIPTION:
-            return _as_text(octets, self._mend)
+            return _replace_text(octets, self._mend)
         if kind in _MAC:
-            return octets[:1] + self._identifier(kind, octets[0], octets[1:])
+            return octets[:1] + self._replace_id(kind, octets[0], octets[1:])
         if kind == _MANAGEMENT_ADDRESS:
-            return self._management_address(octets)
+            return self._replace_management_address(octets)
         if kind == _ORGANIZATION:
-            rest = self._organization(octets[:3], octets[3:4], octets[4:])
+            rest = self._replace_organization(
+                octets[:3], octets[3:4], octets[4:]
+            )
             return octets[:4] + rest
         return self._forms.opaque(octets)
 
-    def _identifier(self, kind: int, subtype: int, octets: bytes) -> bytes:
+    def _replace_id(self, kind: int, subtype: int, octets: bytes) -> bytes:
         """Replace the ID of a chassis or a port by one of the same form.
 
-        :param kind: the type of the element, one of the two.
+        :param kind: the type of the element: ID of a chassis or a port.
         :param subtype: whether the octets are a MAC address, a network
             address behind its family, or text.
         """
@@ -95,43 +97,44 @@ class Frames:
             return bytes.fromhex(self._forms.replace_octets(octets.hex()))
         if subtype == _NETWORK[kind] and octets:
             family = octets[0]
-            address = self._address(family, octets[1:])
+            address = self._replace_address(family, octets[1:])
             return octets[:1] + address
-        return _as_text(octets, self._name)
+        return _replace_text(octets, self._name)
 
-    def _management_address(self, octets: bytes) -> bytes:
-        """Replace an address behind its length and family.
+    def _replace_management_address(self, octets: bytes) -> bytes:
+        """Replace the address in an element of a management address.
 
-        An interface and an OID come after it, and stay.
+        Before it stand its length and family, after it an interface and an
+        OID, which stay.
         """
         end = 1 + octets[0]
         family = 0
         if len(octets) > 1:
             family = octets[1]
-        address = self._address(family, octets[2:end])
+        address = self._replace_address(family, octets[2:end])
         return octets[:2] + address + octets[end:]
 
-    def _address(self, family: int, octets: bytes) -> bytes:
-        """Replace an address of IP or, by its length, of hardware."""
+    def _replace_address(self, family: int, octets: bytes) -> bytes:
+        """Replace an IP address or, by its length, an address of hardware."""
         if len(octets) == _FAMILIES.get(family):
             return self._forms.packed_address(octets)
         if len(octets) == hardware.MAC:
             return bytes.fromhex(self._forms.replace_octets(octets.hex()))
         return self._forms.opaque(octets)
 
-    def _organization(
+    def _replace_organization(
         self, organization: bytes, subtype: bytes, rest: bytes
     ) -> bytes:
-        """Return the content of an organization with identifiers replaced.
+        """Replace the identifiers in the content of an organization.
 
-        Of IEEE only the name of a VLAN identifies anything, of LLDP-MED what
-        is text, and places. What another organization means is not known: its
-        content is replaced as a whole.
+        IEEE has only one identifier, the name of a VLAN; LLDP-MED has texts
+        and places. The content of an unknown organization is replaced as a
+        whole.
 
         :param organization: its number, three octets.
         :param subtype: an octet whose meaning the organization defines; empty
             if the element ends before it.
-        :param rest: the content behind these.
+        :param rest: the content behind the subtype.
         """
         number = 0
         if subtype:
@@ -139,13 +142,13 @@ class Frames:
         if (organization, number) == (_IEEE_802_1, _VLAN_NAME):
             # Two octets are the number of the VLAN, the third is the length
             # of the name.
-            return rest[:3] + _as_text(rest[3:], self._name)
+            return rest[:3] + _replace_text(rest[3:], self._name)
         if organization in (_IEEE_802_1, _IEEE_802_3):
             return rest
         if organization == _MED and number in _MED_HARDWARE:
             return rest
         if organization == _MED and number in _MED_TEXTS:
-            return _as_text(rest, self._name)
+            return _replace_text(rest, self._name)
         return self._forms.opaque(rest)
 
 
@@ -154,7 +157,7 @@ _DIGITS_OF_MAC = 14
 
 
 def is_element(value: Any) -> bool:
-    """Return whether a value is an element: its type, and digits."""
+    """Return whether a value is an LLDP element, such as ``[5, '7377']``."""
     return (
         isinstance(value, list)
         and len(value) == 2
@@ -163,8 +166,8 @@ def is_element(value: Any) -> bool:
     )
 
 
-def text(kind: int, content: str) -> str | None:
-    """Return the text of an element that has one."""
+def read_text(kind: int, content: str) -> str | None:
+    """Read the text of an element; None if it has no text."""
     if kind not in (*_TEXTS, _DESCRIPTION):
         return None
     try:
@@ -178,12 +181,13 @@ def is_name(kind: int) -> bool:
     return kind == _SYSTEM_NAME
 
 
-def mac(kind: int, content: str) -> str | None:
-    """Return the MAC address in an element, None if it has none.
+def read_mac(kind: int, content: str) -> str | None:
+    """Read the MAC address of an element, to learn it as an identifier.
 
     :param kind: the type of the element, a number.
-    :param content: hexadecimal digits, those of the subtype first.
-    :returns: twelve digits.
+    :param content: hexadecimal digits, the subtype first.
+    :returns: twelve digits; None if the element is no ID, or an ID of another
+        subtype.
     """
     if kind not in _MAC or len(content) != _DIGITS_OF_MAC:
         return None
@@ -192,8 +196,8 @@ def mac(kind: int, content: str) -> str | None:
     return content[2:]
 
 
-def address(kind: int, content: str) -> str | None:
-    """Return the management address of an element, if it is one of IP."""
+def read_address(kind: int, content: str) -> str | None:
+    """Read the management address of an element, if it is an IP address."""
     try:
         octets = bytes.fromhex(content)
     except ValueError:
@@ -207,12 +211,12 @@ def address(kind: int, content: str) -> str | None:
     return str(ipaddress.ip_address(packed))
 
 
-def _as_text(octets: bytes, replace: Text) -> bytes:
-    """Replace the text that octets are, in the encoding that they have.
+def _replace_text(octets: bytes, replace: Text) -> bytes:
+    """Replace a text given as octets, and keep its encoding.
 
     :param replace: returns the new text.
     """
-    # Octets that are no UTF-8 are read as a character each.
+    # Latin-1 reads any octet as a character.
     for encoding in ('utf-8', 'latin-1'):
         with contextlib.suppress(UnicodeDecodeError):
             return replace(octets.decode(encoding)).encode(encoding)

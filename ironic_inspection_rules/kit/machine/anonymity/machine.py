@@ -46,9 +46,12 @@ class Anonymizer:
     ) -> dict[str, Any]:
         """Return the data of a machine with its identifiers replaced.
 
-        :param data: ``inventory`` and ``plugin_data``, not changed.
-        :param names: by which the machine is known besides those in its data,
-            such as the name of its node.
+        The identifiers are learned from all of the data first, and then
+        replaced wherever they stand.
+
+        :param data: ``inventory`` and ``plugin_data``, which are not changed.
+        :param names: further names of the machine, such as the name of its
+            node.
         """
         # Secrets go before identifiers are looked for.
         masked = disclosure.data(dict(data))
@@ -63,7 +66,7 @@ class Anonymizer:
 
 
 class _Document:
-    """Replaces identifiers in a document, known ones wherever they are."""
+    """Replaces identifiers in the data of a machine, of any depth."""
 
     def __init__(
         self, replacement: texts.Replacer, learned: known.Known
@@ -81,11 +84,11 @@ class _Document:
         parent: str = '',
         around: Kind = Kind.OTHER,
     ) -> dict[str, Any]:
-        """Return a mapping with identifiers in names and values replaced.
+        """Replace identifiers in the names and values of a mapping.
 
         Fields of the kind ``DROPPED``, such as logs, are left out.
 
-        :param parent: the name of the field that has it.
+        :param parent: the name of the field that has the mapping.
         :param around: the kind of that field.
         """
         replaced = {}
@@ -96,14 +99,14 @@ class _Document:
             if kind is Kind.DROPPED:
                 continue
             if name in _LLDP:
-                replaced[name] = self._lldp(value)
+                replaced[name] = self._replace_lldp(value)
             else:
                 new_name = self._texts.mended(name)
-                replaced[new_name] = self._value(value, kind, name)
+                replaced[new_name] = self._replace_value(value, kind, name)
         return replaced
 
-    def _value(self, value: Any, kind: Kind, name: str) -> Any:
-        """Return the value of a field with identifiers replaced, at any depth.
+    def _replace_value(self, value: Any, kind: Kind, name: str) -> Any:
+        """Replace identifiers in the value of a field, at any depth.
 
         :param kind: of the field; it says whether its texts are names.
         :param name: of the field.
@@ -121,22 +124,25 @@ class _Document:
                 kind_of_content = learning.kind_of_item(value)
                 return [
                     *map(self._texts.mended, words),
-                    self._value(content, kind_of_content, content_name),
+                    self._replace_value(
+                        content, kind_of_content, content_name
+                    ),
                 ]
             if learning.is_address_in_numbers(value, kind):
                 return list(self._forms.packed_address(bytes(value)))
-            return [self._value(item, kind, name) for item in value]
+            return [self._replace_value(item, kind, name) for item in value]
         if learning.is_address_as_number(value, kind, name):
             packed = self._forms.packed_address(value.to_bytes(4))
             return int.from_bytes(packed)
         if type(value) is int:
-            return self._number(value, kind)
+            return self._replace_number(value, kind)
         return value
 
-    def _number(self, value: int, kind: Kind) -> int:
-        """Return a number, replaced where it identifies the machine.
+    def _replace_number(self, value: int, kind: Kind) -> int:
+        """Replace a number that identifies the machine.
 
-        It does by the kind of its field, or as a number that was learned.
+        Other numbers stay: such a number has a field of its kind, or was
+        learned.
         """
         if kind in _NUMBERS and not field.says_nothing(str(value)):
             return self._forms.integer(value)
@@ -145,19 +151,19 @@ class _Document:
             return value
         return replacement
 
-    def _lldp(self, value: Any) -> Any:
-        """Return LLDP data of switches with identifiers replaced.
+    def _replace_lldp(self, value: Any) -> Any:
+        """Replace identifiers in LLDP data of switches.
 
-        :param value: elements of LLDP frames, a type with digits, or texts,
-            in lists and mappings of any depth.
+        :param value: texts, or elements of LLDP frames, such as
+            ``[5, '7377']``, in lists and mappings of any depth.
         """
         if lldp.is_element(value):
             return [value[0], self._frames.element(*value)]
         if isinstance(value, list):
-            return [self._lldp(item) for item in value]
+            return [self._replace_lldp(item) for item in value]
         if isinstance(value, dict):
             return {
-                self._texts.mended(name): self._lldp(item)
+                self._texts.mended(name): self._replace_lldp(item)
                 for name, item in value.items()
             }
         if isinstance(value, str):

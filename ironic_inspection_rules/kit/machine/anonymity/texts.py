@@ -36,11 +36,11 @@ class Replacer:
         self.forms = forms
 
     def of(self, identified: identifier.Identifier, text: str) -> str:
-        """Return what replaces an identifier in a text.
+        """Replace an identifier of a text by another one of the same form.
 
-        The replacement has the same form, so that rules, filters and checks
-        take it as they take the original. It is the same text where that
-        identifies nothing: ``KEPT``, or a site such as "unknown".
+        Rules, filters and checks take the replacement as they take the
+        original. An identifier that identifies nothing, such as the site
+        "unknown", stays.
         """
         original = text[identified.start : identified.end]
         match identified.form:
@@ -66,11 +66,11 @@ class Replacer:
                 address = self.forms.address(original.replace('-', '.'))
                 return (address or original).replace('.', '-')
             case Form.REVERSE:
-                return self._reverse(original)
+                return self._replace_reverse(original)
         # All other forms are IP addresses and networks.
         return self.forms.address(original) or original
 
-    def _reverse(self, name: str) -> str:
+    def _replace_reverse(self, name: str) -> str:
         """Replace the address in the name of a reverse zone."""
         host = address.from_reverse(name)
         if host is None:
@@ -79,11 +79,9 @@ class Replacer:
         return address.to_reverse(replacement, name)
 
     def name(self, text: str) -> str:
-        """Replace all of a text that is a name.
+        """Replace a name: identifiers in it by their form, and all other text.
 
-        Identifiers in it are replaced by their form, and all other characters
-        as :meth:`.form.Forms.text` does, also those of a date or another
-        ``KEPT`` identifier.
+        A date in the name is replaced like other text.
         """
         replaced = ''
         end = 0
@@ -106,14 +104,14 @@ class Texts:
         self._replacement = replacement
         self._forms = replacement.forms
         self._learned = learned
-        # What texts have become, also by whether they name a version.
+        # Replaced texts, by the text and whether it names a version.
         self._done: dict[tuple[str, bool], str] = {}
 
     def replaced(self, text: str, kind: Kind) -> str:
-        """Return the text of a field, masked and with identifiers replaced.
+        """Replace identifiers in the text of a field, and mask secrets.
 
-        Of a field whose kind says that it is a name or an address all of the
-        text is replaced, of others the identifiers in it.
+        In the field of a name or an address all of the text is replaced, in
+        other fields only the identifiers in the text.
         """
         masked = disclosure.free_text(text)
         # "unknown" and the like are no name, and stay.
@@ -130,13 +128,13 @@ class Texts:
         return self.name(masked)
 
     def name(self, text: str) -> str:
-        """Replace all of a text."""
+        """Replace all of a text, which is a name."""
         return self._learned.name(text) or self._replacement.name(text)
 
     def mended(self, text: str, version: bool = False) -> str:
-        """Return a text with secrets masked and identifiers replaced.
+        """Replace the identifiers in a text, and mask secrets.
 
-        What is between the identifiers stays as it is.
+        The text between the identifiers stays.
 
         :param version: whether four numbers with dots are a version rather
             than an IP address.
@@ -149,24 +147,27 @@ class Texts:
         masked = disclosure.free_text(text)
         mended = ''
         end = 0
-        for place in self._places(masked, version):
+        for place in self._find_identifiers(masked, version):
             mended += masked[end : place.start] + place.made
             end = place.end
         mended += masked[end:]
         self._done[text, version] = mended
         return mended
 
-    def _places(self, text: str, version: bool) -> list[known.KnownIdentifier]:
-        """Return what is replaced in a text, in order and without overlaps.
+    def _find_identifiers(
+        self, text: str, version: bool
+    ) -> list[known.KnownIdentifier]:
+        """Return the identifiers to replace in a text, without overlaps.
 
-        Known identifiers go before those that are seen by their form, but for
-        one that is only a part of such, as a short serial number may be.
+        If a known identifier is only a part of an address, as a short serial
+        number may be, the address is replaced. Otherwise the known identifier
+        is replaced.
 
         :param version: whether the text is taken for a version: four numbers
-            in it stay, and so do short ones that are known identifiers.
+            in it stay, and short numbers that are known identifiers.
         """
         by_form = [
-            _kept_if_version(identified, version)
+            _keep_if_version(identified, version)
             for identified in identifier.find(text)
         ]
         places = []
@@ -194,9 +195,12 @@ def _is_short_number(text: str, place: known.KnownIdentifier) -> bool:
 def _is_part_of_any(
     place: known.KnownIdentifier, by_form: Iterable[identifier.Identifier]
 ) -> bool:
-    """Return whether a known identifier gives way to one seen by its form.
+    """Return whether a known identifier is only a part of another identifier.
 
-    It does if it is only a part of that: the rest would not be replaced.
+    The rest of the other one would not be replaced; see
+    :func:`_goes_before`.
+
+    :param by_form: the identifiers that were found by their form.
     """
     for identified in by_form:
         if _overlaps(place, identified) and not _goes_before(
@@ -206,7 +210,7 @@ def _is_part_of_any(
     return False
 
 
-def _kept_if_version(
+def _keep_if_version(
     identified: identifier.Identifier, version: bool
 ) -> identifier.Identifier:
     """Return an identifier, with the form ``KEPT`` if it is a version.
@@ -222,17 +226,25 @@ def _kept_if_version(
 def _goes_before(
     place: known.KnownIdentifier, identified: identifier.Identifier
 ) -> bool:
-    """Return whether a known identifier goes before one seen by its form.
+    """Return whether a known identifier is replaced rather than another one.
 
-    The two overlap in a text, and only one of them is replaced.
+    The two overlap in a text, and only one is replaced. The known identifier
+    is if it holds all of the other and is longer; also if both are the same
+    characters, which are a host in a URL or look like a version.
+
+    :param identified: the other identifier, which was found by its form.
     """
+    # A long known identifier at the end of an address of hardware is that
+    # address without a type or a prefix. Only so it gets the replacement that
+    # the same MAC address has elsewhere.
     is_long = place.end - place.start >= _SHORTEST_OCTETS
     ends_alike = place.end == identified.end
     if identified.form in _OF_HARDWARE and ends_alike and is_long:
         # It is the address of hardware without a type or a prefix. Only the
         # known one gets the replacement that the MAC address has elsewhere.
         return True
-    if place.start > identified.start or place.end < identified.end:
+    holds_all = place.start <= identified.start and place.end >= identified.end
+    if not holds_all:
         return False
     is_longer = (place.start, place.end) != (identified.start, identified.end)
     # Of the same characters, a known name says more than the host of a URL,
@@ -243,5 +255,5 @@ def _goes_before(
 def _overlaps(
     place: known.KnownIdentifier, identified: identifier.Identifier
 ) -> bool:
-    """Return whether both have a character in common."""
+    """Return whether two identifiers have a character in common."""
     return place.start < identified.end and identified.start < place.end

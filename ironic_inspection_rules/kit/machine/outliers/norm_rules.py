@@ -33,7 +33,7 @@ def reduce(facts: views.Facts, by: Sequence[str]) -> Reduced:
     :param by: paths of the values that peers have in common; if empty vendor,
         product and board.
     """
-    small = component.reduced(facts)
+    small = component.reduce(facts)
     text = json.dumps([small.inventory, small.plugin_data], sort_keys=True)
     return Reduced(sketch.peer_values(facts, by), text)
 

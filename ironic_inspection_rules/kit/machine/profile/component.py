@@ -32,7 +32,7 @@ COMPONENTS = (
     'accelerators',
     'pci-devices',
 )
-"""The components that a tolerance can be given for."""
+"""Components that may have a tolerance."""
 
 OBSERVED = 'observed'
 MEMORY = 'memory'
@@ -43,10 +43,10 @@ FIRMWARE = 'firmware'
 class Scalar:
     """One value of a machine, which is a number or text.
 
-    :param component: that it belongs to.
+    :param component: to which it belongs, e.g. ``processors``.
     :param path: of the value in the data.
     :param name: for messages; empty where the value is all of the component.
-    :param unit: for messages; empty without one.
+    :param unit: for messages; empty without a unit.
     :param sized: whether it is a size, and not a count, for a tolerance.
     """
 
@@ -57,7 +57,7 @@ class Scalar:
     sized: bool = False
 
     def of(self, machine: views.Facts) -> typing.Any:
-        """Return the value of a machine, None if it has no number or text."""
+        """Read the value of a machine; None if it has no number or text."""
         value = find(machine, self.path)
         if is_number(value):
             return value
@@ -84,7 +84,7 @@ VALUES = (
 
 
 def _is_any(_item: PartItem) -> bool:
-    """Return True: where there is no filter, all parts are in the list."""
+    """Return True: without a filter all parts are compared."""
     return True
 
 
@@ -94,13 +94,13 @@ class ComparedParts:
 
     :param component: what the parts are, such as ``disks``.
     :param path: of the list in the data.
-    :param attributes: that distinguish sorts of parts.
+    :param attributes: names of attributes that distinguish sorts of parts.
     :param together: attributes in which different parts must agree to be
         counted as one sort.
-    :param label: returns a name for the parts with some attributes.
+    :param label: returns a name for parts, given their common attributes.
     :param picked: a filter of rules that leaves only some parts in the list;
-        empty where all are compared.
-    :param is_picked: whether that filter leaves a part in the list.
+        empty to compare all parts.
+    :param is_picked: returns whether that filter leaves a part in the list.
     """
 
     component: str
@@ -112,7 +112,7 @@ class ComparedParts:
     is_picked: typing.Callable[[PartItem], bool] = _is_any
 
     def of(self, machine: views.Facts) -> list[PartItem] | None:
-        """Return the parts of a machine that are compared.
+        """Read the parts of a machine that are compared.
 
         :returns: None if the machine does not report a list of parts.
         """
@@ -125,9 +125,9 @@ class ComparedParts:
 
     @property
     def field(self) -> str:
-        """The text of a field that reads the list in a rule, without braces.
+        """The field that reads the list in a rule, without braces.
 
-        A machine without the list has an empty one.
+        For example, ``inventory.disks | default([], true)``.
         """
         field = f'{self.path} | default([], true)'
         if self.picked:
@@ -136,21 +136,20 @@ class ComparedParts:
 
 
 def find(machine: views.Facts, path: str) -> typing.Any:
-    """Return the value at a path of a machine, None without one."""
+    """Return the value at a path of a machine, None without a value."""
     data = {'inventory': machine.inventory, 'plugin_data': machine.plugin_data}
     return part_source.at(data, path)
 
 
-def reduced(machine: views.Facts) -> views.Facts:
-    """Return a machine with only the data that profiles compare.
+def reduce(machine: views.Facts) -> views.Facts:
+    """Reduce a machine to the data that profiles compare.
 
-    Parts are in a fixed order, without the attributes that differ from one
-    part to the next. Machines for which a profile would be the same are then
-    equal, and one of them is enough.
+    Parts are in a fixed order, without attributes that differ from part to
+    part. Machines with the same profile are then equal.
     """
     data: dict[str, typing.Any] = {}
     for value in VALUES:
-        _put(data, value.path, find(machine, value.path))
+        _set_value(data, value.path, find(machine, value.path))
     lists = {
         DISKS.path: DISKS.attributes,
         INTERFACES.path: INTERFACES.attributes,
@@ -160,25 +159,29 @@ def reduced(machine: views.Facts) -> views.Facts:
     for path, names in lists.items():
         parts_of_machine = find(machine, path)
         if isinstance(parts_of_machine, list):
-            compared = [_only(part, names) for part in parts_of_machine]
+            compared = [
+                _pick_attributes(part, names) for part in parts_of_machine
+            ]
             # Machines may list equal parts in any order.
-            _put(data, path, sorted(compared, key=str))
+            _set_value(data, path, sorted(compared, key=str))
     return views.Facts(data.get('inventory', {}), data.get('plugin_data', {}))
 
 
-def _only(
+def _pick_attributes(
     item: typing.Any, names: Iterable[str]
 ) -> dict[str, typing.Any] | None:
-    """Return some attributes of a part, if it has them; None if it is none."""
+    """Return some attributes of a part; None for an item that is no part."""
     if not isinstance(item, dict):
         return None
     return {name: item[name] for name in names if name in item}
 
 
-def _put(data: dict[str, typing.Any], path: str, value: typing.Any) -> None:
+def _set_value(
+    data: dict[str, typing.Any], path: str, value: typing.Any
+) -> None:
     """Set the value at a dotted path of nested mappings, unless it is None.
 
-    Mappings on the way are made.
+    Missing mappings are added.
     """
     if value is None:
         return
@@ -190,31 +193,31 @@ def _put(data: dict[str, typing.Any], path: str, value: typing.Any) -> None:
 
 
 def is_number(value: typing.Any) -> bool:
-    """Check that a value is a number, and neither true nor false."""
+    """Return whether a value is a number, and neither true nor false."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
-    """Yield which lists of parts a profile of some machines can compare.
+def compared_parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
+    """Yield the lists of parts that all machines report.
 
-    These are the disks, network interfaces and PCI devices, if all machines
-    report them. Accelerators are a list of their own if the class of every
-    PCI device is known.
+    These are disks, network interfaces and PCI devices. Accelerators are a
+    list of their own if the class of every PCI device is known.
     """
     for compared in (DISKS, INTERFACES):
         if _do_all_report(machines, compared):
             yield compared
     for path in part_source.PCI_PATHS:
-        devices = _devices('pci-devices', path)
+        devices = _pci_devices('pci-devices', path)
         if not _do_all_report(machines, devices):
             continue
         devices_of_all: list[PartItem] = []
         for machine in machines:
             devices_of_all += devices.of(machine) or ()
         # Only the class of a device says whether it is an accelerator.
-        if all(
+        have_all_classes = all(
             isinstance(device.get('class'), str) for device in devices_of_all
-        ):
+        )
+        if have_all_classes:
             yield _accelerators(path)
             yield _other_devices(path)
         else:
@@ -224,19 +227,19 @@ def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
 def _do_all_report(
     machines: Sequence[views.Facts], compared: ComparedParts
 ) -> bool:
-    """Return whether all machines report a list of parts, be it empty."""
+    """Return whether all machines report a list of parts, perhaps empty."""
     return all(compared.of(machine) is not None for machine in machines)
 
 
-def _disk(attributes: Mapping[str, typing.Any]) -> str:
-    """Return a name for disks of one sort, such as "SSD 480 Intel …".
+def _label_disk(attributes: Mapping[str, typing.Any]) -> str:
+    """Return a name for disks of one sort, e.g. "SSD 480 GB Intel".
 
-    :param attributes: those in which the disks agree.
+    :param attributes: the common attributes of the disks.
     """
     words = {True: 'HDD', False: 'SSD'}
     rotational = attributes.get('rotational', '')
     word = words.get(rotational, 'disk')
-    return _joined(
+    return _join_words(
         word,
         attributes.get('size'),
         attributes.get('vendor'),
@@ -244,32 +247,34 @@ def _disk(attributes: Mapping[str, typing.Any]) -> str:
     )
 
 
-def _interface(attributes: Mapping[str, typing.Any]) -> str:
-    """Return a name for interfaces of one sort: vendor, product and speed.
+def _label_interface(attributes: Mapping[str, typing.Any]) -> str:
+    """Return a name for interfaces of one sort, e.g. "0x8086:0x1521".
 
-    :param attributes: those in which the interfaces agree.
+    :param attributes: the common attributes of the interfaces.
     """
-    words = [_ids(attributes, ('vendor', 'product')) or 'interface']
+    words = [_join_ids(attributes, ('vendor', 'product')) or 'interface']
     speed = attributes.get('speed_mbps')
     if speed:
         words.append(f'{speed} Mb/s')
-    return _joined(*words)
+    return _join_words(*words)
 
 
-def _device(attributes: Mapping[str, typing.Any]) -> str:
-    """Return what PCI devices with some attributes are called."""
-    return _ids(attributes, part_source.PCI) or 'device'
+def _label_device(attributes: Mapping[str, typing.Any]) -> str:
+    """Return a name for PCI devices of one sort, e.g. "8086:1521"."""
+    return _join_ids(attributes, part_source.PCI) or 'device'
 
 
-def _ids(attributes: Mapping[str, typing.Any], names: Iterable[str]) -> str:
-    """Return those of some attributes that are known, as ``8086:1521``."""
+def _join_ids(
+    attributes: Mapping[str, typing.Any], names: Iterable[str]
+) -> str:
+    """Join the known values of some attributes, e.g. ``8086:1521``."""
     return ':'.join(
         str(attributes[name]) for name in names if attributes.get(name)
     )
 
 
-def _joined(*words: typing.Any) -> str:
-    """Return the words that are known, in one line."""
+def _join_words(*words: typing.Any) -> str:
+    """Join the words that are known by spaces."""
     known = [str(word).strip() for word in words if word]
     return ' '.join(known)
 
@@ -279,37 +284,41 @@ DISKS = ComparedParts(
     part_source.DISKS.path,
     attributes=part_source.DISKS.attributes,
     together=('rotational',),
-    label=_disk,
+    label=_label_disk,
 )
 INTERFACES = ComparedParts(
     'interfaces',
     part_source.INTERFACES.path,
     attributes=(*part_source.INTERFACES.attributes, 'speed_mbps'),
     together=(),
-    label=_interface,
+    label=_label_interface,
 )
 
 
-def _devices(component: str, path: str) -> ComparedParts:
-    """Return the PCI devices at a path, all of them."""
+def _pci_devices(component: str, path: str) -> ComparedParts:
+    """Return the list of all PCI devices at a path."""
     return ComparedParts(
-        component, path, attributes=part_source.PCI, together=(), label=_device
+        component,
+        path,
+        attributes=part_source.PCI,
+        together=(),
+        label=_label_device,
     )
 
 
 def _accelerators(path: str) -> ComparedParts:
-    """Return those PCI devices whose class is that of an accelerator."""
+    """Return the list of the PCI devices at a path that are accelerators."""
     return dataclasses.replace(
-        _devices('accelerators', path),
+        _pci_devices('accelerators', path),
         picked=f'selectattr({_IS_ACCELERATOR})',
         is_picked=_is_accelerator,
     )
 
 
 def _other_devices(path: str) -> ComparedParts:
-    """Return those PCI devices that are no accelerators."""
+    """Return the list of the other PCI devices at a path."""
     return dataclasses.replace(
-        _devices('pci-devices', path),
+        _pci_devices('pci-devices', path),
         picked=f'rejectattr({_IS_ACCELERATOR})',
         is_picked=_is_no_accelerator,
     )
@@ -321,7 +330,7 @@ _IS_ACCELERATOR = (
 
 
 def _is_accelerator(item: PartItem) -> bool:
-    """Return what the filter with :data:`_IS_ACCELERATOR` tests."""
+    """Return whether a device passes the filter :data:`_IS_ACCELERATOR`."""
     device_class = str(item.get('class'))
     return part_source.ACCELERATOR_CLASS.fullmatch(device_class) is not None
 
@@ -346,17 +355,26 @@ class Tolerance:
     observed: set[str] = dataclasses.field(default_factory=set)
 
     def size(self, component: str, low: int, high: int) -> tuple[int, int]:
-        """Return the range of sizes of a sample, widened by the tolerance."""
-        # The number of any other component is one of parts, not of MiB.
+        """Widen a range of sizes by the tolerance of a component.
+
+        A share widens any size, a number only the size of memory, in MiB.
+
+        :param low: the least size of the sample.
+        :param high: the largest size of the sample.
+        """
         number = 0
         if component == MEMORY:
             number = self.numbers.get(component, 0)
         return self._widen(low, high, self.shares.get(component, 0.0), number)
 
     def count(self, component: str, low: int, high: int) -> tuple[int, int]:
-        """Return the range of counts of a sample, widened by the tolerance."""
-        # The share of disks is one of their sizes.
+        """Widen a range of counts by the tolerance of a component.
+
+        :param low: the least number of parts in the sample.
+        :param high: the largest number of parts in the sample.
+        """
         share = 0.0
+        # A share of disks is about their sizes.
         if component != DISKS.component:
             share = self.shares.get(component, 0.0)
         return self._widen(low, high, share, self.numbers.get(component, 0))
@@ -365,7 +383,7 @@ class Tolerance:
     def _widen(
         low: int, high: int, share: float, number: int
     ) -> tuple[int, int]:
-        """Widen a range by a share of its ends and by a number, down to 0."""
+        """Widen a range by a share of its ends and a number, not below 0."""
         # Rounded first: of floats, 29 % of 100 is 28.999999999999996.
         share_of_low = math.floor(round(low * share, 6))
         share_of_high = math.floor(round(high * share, 6))

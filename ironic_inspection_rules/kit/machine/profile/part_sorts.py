@@ -12,25 +12,25 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.machine.profile import component
 
 _SIZE = 'size'
-# Values that a label names; of more it has the number.
-_MOST_NAMES = 3
+# How many values a label names; of more values it has the number.
+_MAX_NAMES = 3
 
 Key = tuple[typing.Any, ...]
-"""The attributes of a part, in the order of those that are used."""
+"""The values of the used attributes of a part, in their order."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ValueTest:
     """The test that an attribute has one of some values.
 
-    :ivar values: None, which is also an attribute that is missing, is not
-        among others but the only one.
+    :ivar values: ``(None,)`` stands for an attribute that is null or missing;
+        None is never beside other values.
     """
 
     values: tuple[typing.Any, ...]
 
     def holds(self, value: typing.Any) -> bool:
-        """Return whether a value is one of them."""
+        """Return whether a value passes the test."""
         return value in self.values
 
     def filter(self, name: str) -> str:
@@ -39,8 +39,8 @@ class ValueTest:
         :param name: of the attribute that is tested.
         """
         if self.values == (None,):
-            # An item without the attribute is kept as well: a comparison does
-            # not hold for it, neither "eq" nor "ne".
+            # This keeps items without the attribute: neither "eq" nor "ne"
+            # holds for them.
             return f"rejectattr('{name}', 'ne', null)"
         if len(self.values) == 1:
             return f"selectattr('{name}', 'eq', {literal(self.values[0])})"
@@ -66,7 +66,7 @@ class RangeTest:
     high: int
 
     def holds(self, value: typing.Any) -> bool:
-        """Return whether a value is in the range."""
+        """Return whether a value passes the test."""
         return component.is_number(value) and self.low <= value <= self.high
 
     def filter(self, name: str) -> str:
@@ -92,17 +92,17 @@ class RangeTest:
 
 @dataclasses.dataclass(frozen=True)
 class PartSort:
-    """Parts that a rule counts together.
+    """A sort of parts, which a rule counts.
 
-    :param tests: of attributes, by name. All of them hold for such a part.
-    :param label: for messages.
+    :param tests: of attributes, by name; all of them hold for such a part.
+    :param label: for messages, e.g. ``SSD 480 GB``.
     """
 
     tests: Mapping[str, ValueTest | RangeTest]
     label: str
 
     def count(self, items: Sequence[component.PartItem]) -> int:
-        """Return how many of some items are of this sort."""
+        """Count the items that are of this sort."""
         return sum(map(self._accepts, items))
 
     def _accepts(self, item: component.PartItem) -> bool:
@@ -129,7 +129,7 @@ class PartSort:
 
 
 def escape(value: typing.Any) -> typing.Any:
-    """Write a value so that no part of it is a replacement field."""
+    """Escape a value, so that no part of it is a replacement field."""
     if isinstance(value, str):
         return interpolation.escape(value)
     return value
@@ -157,20 +157,21 @@ def literal(value: typing.Any) -> str:
     return str(value)
 
 
-def find(
+def find_sorts(
     compared: component.ComparedParts,
     listed: Sequence[Sequence[component.PartItem]],
     tolerated: component.Tolerance,
 ) -> list[PartSort]:
-    """Return the sorts of the parts of a sample, which rules will count.
+    """Divide the parts of a sample into sorts, which rules will count.
 
-    Equal parts that all machines have are a sort. Parts that only some of them
-    have, such as disks of two vendors, become one sort together, unless they
-    are too different: a spinning disk is never one with a flash disk.
+    Equal parts that all machines have are a sort. Parts that only some
+    machines have, such as disks of two vendors, are a sort together; but a
+    spinning disk is never in one sort with a flash disk. Sorts whose ranges of
+    sizes overlap are joined.
 
-    :param compared: the list of parts and what distinguishes them.
+    :param compared: the list of parts and the attributes that distinguish them.
     :param listed: the parts of every machine.
-    :param tolerated: how far sizes may be outside of those of the sample.
+    :param tolerated: how far sizes may differ from the sizes of the sample.
     """
     all_items = list(itertools.chain.from_iterable(listed))
     # Attributes that no part of the sample reports say nothing.
@@ -183,26 +184,26 @@ def find(
         keys_of_machines.append({_key(item, reported) for item in items})
     # Not a set, which has no order: the same machines make the same rules.
     keys = dict.fromkeys(_key(item, reported) for item in all_items)
-    everywhere: list[list[Key]] = []
-    somewhere: dict[Hashable, list[Key]] = {}
+    on_all_machines: list[list[Key]] = []
+    on_some_machines: dict[Hashable, list[Key]] = {}
     for key in keys:
         if all(key in of_machine for of_machine in keys_of_machines):
-            everywhere.append([key])
+            on_all_machines.append([key])
             continue
-        # A part that some machines lack is of one sort with the others that
-        # agree with it in these attributes.
+        # Parts that some machines lack are one sort if they agree in these
+        # attributes.
         shared = tuple(
             value
             for name, value in zip(reported, key, strict=True)
             if name in compared.together
         )
-        somewhere.setdefault(shared, []).append(key)
-    groups = [*everywhere, *somewhere.values()]
-    return _without_overlaps(compared, reported, groups, tolerated)
+        on_some_machines.setdefault(shared, []).append(key)
+    groups = [*on_all_machines, *on_some_machines.values()]
+    return _join_overlapping(compared, reported, groups, tolerated)
 
 
 def _key(item: component.PartItem, reported: Sequence[str]) -> Key:
-    """Return the attributes of a part by which it is compared.
+    """Return the key of a part: the values of its used attributes.
 
     An attribute that is missing, a list or a mapping is None.
     """
@@ -215,45 +216,45 @@ def _key(item: component.PartItem, reported: Sequence[str]) -> Key:
     return tuple(values)
 
 
-def _without_overlaps(
+def _join_overlapping(
     compared: component.ComparedParts,
     reported: Sequence[str],
     groups: Sequence[list[Key]],
     tolerated: component.Tolerance,
 ) -> list[PartSort]:
-    """Return a sort of every group, and one sort of groups that overlap.
+    """Build a sort of every group, and join sorts whose sizes overlap.
 
-    Otherwise a part whose size is in both ranges would be counted twice.
+    A part whose size is in two ranges would be counted twice.
 
-    :param groups: keys of parts that are one sort.
+    :param groups: lists of keys; a list becomes one sort.
     """
     # The keys of a group, and their sort.
     sorts: list[tuple[list[Key], PartSort]] = []
     for keys in groups:
-        part_sort = _sort(compared, reported, keys, tolerated)
+        part_sort = _build_sort(compared, reported, keys, tolerated)
         for place, (earlier_keys, earlier_sort) in enumerate(sorts):
             if _have_common_sizes(part_sort, earlier_sort):
                 merged = earlier_keys + keys
-                sorts[place] = (
+                made[place] = (
                     merged,
-                    _sort(compared, reported, merged, tolerated),
+                    _build_sort(known, used, merged, tolerated),
                 )
                 break
         else:
-            # It overlaps none of the sorts so far.
+            # The sort overlaps no sort so far.
             sorts.append((keys, part_sort))
-    # A range that has become wider may overlap another one now.
+    # A range that has become wider may overlap another range now.
     if len(sorts) < len(groups):
         merged_groups = [keys for keys, _part_sort in sorts]
-        return _without_overlaps(compared, reported, merged_groups, tolerated)
+        return _join_overlapping(compared, reported, merged_groups, tolerated)
     return [part_sort for _keys, part_sort in sorts]
 
 
 def _have_common_sizes(first: PartSort, second: PartSort) -> bool:
     """Return whether two sorts differ only in ranges of sizes that overlap.
 
-    A part whose size is in both ranges would be of both sorts. Sorts whose
-    sizes are single values never overlap.
+    A part whose size is in both ranges would be of both sorts. Single values
+    of sizes never overlap.
     """
     first_sizes = first.tests.get(_SIZE)
     second_sizes = second.tests.get(_SIZE)
@@ -271,39 +272,42 @@ def _have_common_sizes(first: PartSort, second: PartSort) -> bool:
 def _size_test(
     sizes: tuple[int, ...], name: str, tolerated: component.Tolerance
 ) -> tuple[ValueTest | RangeTest, str]:
-    """Return the test that accepts the sizes of parts, and words for them.
+    """Build the test that accepts the sizes of parts, with words for them.
 
-    Sizes between them are accepted, and beyond them as far as is tolerated,
-    unless the operator has asked for the sizes of the sample only.
+    The range of the sizes is accepted, and sizes beyond it as far as is
+    tolerated; with ``observed`` only these sizes.
 
-    :param name: of the component that the parts are.
+    :param name: of the component, e.g. ``disks``.
     """
     if name in tolerated.observed:
-        return ValueTest(sizes), _names(
-            [_bytes(size) for size in sorted(sizes)]
+        return ValueTest(sizes), _values_text(
+            [_size_text(size) for size in sorted(sizes)]
         )
     low = min(sizes)
     high = max(sizes)
     lowest, highest = tolerated.size(name, low, high)
-    return RangeTest(lowest, highest), _range(_bytes(low), _bytes(high))
+    return RangeTest(lowest, highest), _range_text(
+        _size_text(low), _size_text(high)
+    )
 
 
-def _sort(
+def _build_sort(
     compared: component.ComparedParts,
     reported: Sequence[str],
     group: Sequence[Key],
     tolerated: component.Tolerance,
 ) -> PartSort:
-    """Return one sort that accepts the parts of all keys of a group.
+    """Build one sort that accepts the parts of all keys of a group.
 
-    An attribute that some of the parts have and others lack is not tested.
+    An attribute that some of the parts lack is not tested.
 
-    :param reported: the names of the attributes that the keys have, in order.
-    :param tolerated: how far the size of an accepted part may be outside of
-        those of the group.
+    :param reported: the names of the attributes of the keys, in order.
+    :param tolerated: how far the size of an accepted part may differ from the
+        sizes of the group.
     """
     tests: dict[str, ValueTest | RangeTest] = {}
-    attributes: dict[str, typing.Any] = {}  # What the label names.
+    # The attributes that the label names.
+    attributes: dict[str, typing.Any] = {}
     for place, name in enumerate(reported):
         values = tuple(dict.fromkeys(key[place] for key in group))
         if name == _SIZE and all(map(component.is_number, values)):
@@ -315,26 +319,26 @@ def _sort(
             attributes[name] = values[0]
         elif None not in values:
             tests[name] = ValueTest(values)
-            attributes[name] = _names(values)
+            attributes[name] = _values_text(values)
     return PartSort(tests, compared.label(attributes))
 
 
-def _range(low: str, high: str) -> str:
-    """Return a range of sizes in words, a single size as it is."""
+def _range_text(low: str, high: str) -> str:
+    """Return a range of sizes in words, e.g. "480 GB to 960 GB"."""
     if low == high:
         return low
     return _('%(low)s to %(high)s') % {'low': low, 'high': high}
 
 
-def _names(values: Sequence[typing.Any]) -> str:
-    """Return a few values in words, of many only their number."""
-    if len(values) > _MOST_NAMES:
+def _values_text(values: Sequence[typing.Any]) -> str:
+    """Return values in words, e.g. "A or B", or "5 kinds" of many values."""
+    if len(values) > _MAX_NAMES:
         return _('%d kinds') % len(values)
     return _(' or ').join(str(value) for value in values)
 
 
-def _bytes(size: float) -> str:
-    """Write a size in decimal units, as on the labels of disks: ``960 GB``."""
+def _size_text(size: float) -> str:
+    """Return a size as text, in the units of the trade, e.g. "960 GB"."""
     in_unit = size
     for unit in ('B', 'kB', 'MB', 'GB'):
         if in_unit < 999.5:

@@ -38,8 +38,9 @@ Entry = dict[str, typing.Any]
 class Deviation(typing.NamedTuple):
     """A way in which a machine may differ from the sample.
 
-    :param about: the component and what of it, for the description of a rule.
-    :param condition: holds for a machine that differs so.
+    :param about: what differs, e.g. ``processors, count``, for the description
+        of a rule.
+    :param condition: holds for a machine that differs in this way.
     :param message: of the rule, with fields for the values of the machine.
     """
 
@@ -64,7 +65,7 @@ def write(
     :returns: rules as plain data, without UUIDs: their descriptions differ.
     """
     profile = _Profile(name)
-    deviations = _described(differences(machines, tolerated, left_out))
+    deviations = _number_equal(find_deviations(machines, tolerated, left_out))
     if on_mismatch == AUDIT:
         return [profile.audit(deviation) for deviation in deviations]
     rules = [profile.begin()]
@@ -78,23 +79,24 @@ def write(
 
 
 def notes_difference(change: engine_change.Change) -> bool:
-    """Return whether a change is a difference that a profile has noted."""
-    # The path of the list itself is written by the rule that begins.
-    return (
-        change.object == 'plugin_data'
-        and change.path.startswith(f'{_PLACE}/')
-        and change.path.count('/') > _PLACE.count('/') + 1
-    )
+    """Return whether a change is a difference that a profile has noted.
 
-
-def _described(deviations: Iterable[Deviation]) -> list[Deviation]:
-    """Return the deviations, numbered where their descriptions are equal.
-
-    Sizes are rounded and long descriptions are cut, so that several may get
-    the same. The rules that note the deviations have no UUID: when a newer
-    profile is applied, a stored rule is known by its description alone.
+    For example, at ``/profiles/r640/0`` of plugin data.
     """
-    # How many deviations so far have a description.
+    is_in_profile = change.path.startswith(f'{_PLACE}/')
+    # The first rule writes the list itself, whose path has one slash less.
+    is_in_list = change.path.count('/') > _PLACE.count('/') + 1
+    return change.object == 'plugin_data' and is_in_profile and is_in_list
+
+
+def _number_equal(deviations: Iterable[Deviation]) -> list[Deviation]:
+    """Number the deviations whose descriptions are equal: "disks (2)".
+
+    Sizes are rounded and long descriptions are cut, so that several may be
+    equal. A rule without a UUID is known by its description when a newer
+    profile is applied.
+    """
+    # Deviations so far, by description.
     count: collections.Counter[str] = collections.Counter()
     described = []
     for deviation in deviations:
@@ -114,8 +116,8 @@ class _Profile:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        # The name as a key of plugin data; and where the rules note
-        # differences there, as the path of an action and as a field.
+        # The name as a key of plugin data; and the list of differences there,
+        # as the path of an action and as a field.
         slug = re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_')
         self._slug = slug or 'profile'
         self._path = f'{_PLACE}/{self._slug}'
@@ -129,7 +131,10 @@ class _Profile:
         action: Entry,
         **fields: typing.Any,
     ) -> Entry:
-        """Return a rule with one action."""
+        """Build a rule with one action.
+
+        :param about: the end of the description.
+        """
         return {
             'description': f'{self._name[:_LONGEST]}: {about}',
             'priority': priority,
@@ -139,8 +144,8 @@ class _Profile:
         }
 
     def audit(self, deviation: Deviation) -> Entry:
-        """Return the rule that would fail machines with one deviation."""
-        action = _operation('fail', msg=deviation.message)
+        """Build the rule that would fail machines with one deviation."""
+        action = _build_operation('fail', msg=deviation.message)
         return self.rule(
             deviation.about,
             _COMPARES,
@@ -150,13 +155,13 @@ class _Profile:
         )
 
     def begin(self) -> Entry:
-        """Return the rule that makes the list of differences."""
-        action = _operation('set-plugin-data', path=self._path, value=[])
+        """Build the rule that makes the empty list of differences."""
+        action = _build_operation('set-plugin-data', path=self._path, value=[])
         return self.rule(_('begin'), _BEGINS, [], action)
 
     def note(self, deviation: Deviation) -> Entry:
-        """Return the rule that notes one deviation."""
-        action = _operation(
+        """Build the rule that notes one deviation."""
+        action = _build_operation(
             'extend-plugin-data', path=self._path, value=deviation.message
         )
         return self.rule(
@@ -164,7 +169,7 @@ class _Profile:
         )
 
     def verdict(self) -> Entry:
-        """Return the rule that fails the inspection with all differences."""
+        """Build the rule that fails the inspection with all differences."""
         message = _('not like %(name)s: %(differences)s') % {
             'name': part_sorts.escape(self._name),
             'differences': f"{{{self._field} | join('; ')}}",
@@ -173,39 +178,43 @@ class _Profile:
             _('verdict'),
             _DECIDES,
             [self._list('!is-empty')],
-            _operation('fail', msg=message),
+            _build_operation('fail', msg=message),
         )
 
     def traits(self) -> list[Entry]:
-        """Return the rules that add and remove the trait of a mismatch."""
+        """Build the rules that add and remove the trait of a mismatch."""
         trait = f'CUSTOM_{self._slug.upper()}_MISMATCH'
         add = self.rule(
             _('it differs'),
             _DECIDES,
             [self._list('!is-empty')],
-            _operation('add-trait', name=trait),
+            _build_operation('add-trait', name=trait),
         )
         remove = self.rule(
             _('it does not differ'),
             _DECIDES,
             [self._list('is-empty')],
-            _operation('remove-trait', name=trait),
+            _build_operation('remove-trait', name=trait),
         )
         return [add, remove]
 
     def _list(self, op: str) -> Entry:
-        """Return a condition on the list of differences."""
+        """Build a condition on the list of differences.
+
+        :param op: ``is-empty`` or ``!is-empty``.
+        """
         return {'op': op, 'args': {'value': f'{{{self._field}}}'}}
 
 
-def differences(
+def find_deviations(
     machines: Sequence[views.Facts],
     tolerated: component.Tolerance,
     left_out: Container[str] = (),
 ) -> Iterator[Deviation]:
     """Yield all ways in which a machine may differ from the sample.
 
-    A rule is written for every one of them.
+    A value gives one deviation, a list of parts several. A rule is written
+    for every deviation.
 
     :param machines: the sample.
     :param left_out: paths of values that are not compared.
@@ -216,35 +225,36 @@ def differences(
         values = [value.of(machine) for machine in machines]
         # A value is compared only if all machines of the sample report it.
         if None not in values:
-            yield _other_value(value, values, tolerated)
-    for parts in component.parts(machines):
+            yield _deviation_of_value(value, values, tolerated)
+    for parts in component.compared_parts(machines):
         lists = [parts.of(machine) or [] for machine in machines]
-        yield from _other_parts(parts, lists, tolerated)
+        yield from _deviations_of_parts(parts, lists, tolerated)
 
 
-def _other_value(
+def _deviation_of_value(
     value: component.Scalar,
     sample: Sequence[typing.Any],
     tolerated: component.Tolerance,
 ) -> Deviation:
     """Return the deviation of a machine that has another value.
 
-    Numbers may be between those of the sample, and beyond them as far as is
-    tolerated; texts and versions of firmware have to be in the sample.
+    A number may be in the range of the sample, and beyond it as far as is
+    tolerated. A text or a version of firmware must be in the sample.
 
     :param sample: the values of the machines of the sample.
     """
     field = f'{{{value.path} | {_UNKNOWN}}}'
     expected = list(dict.fromkeys(sample))
     are_numbers = all(map(component.is_number, sample))
-    # A version between two of the sample is another firmware. Versions may be
-    # numbers, as Ironic's hook extra-hardware makes one of "2.18".
-    if value.component == component.FIRMWARE or not are_numbers:
+    # A version between two versions of the sample is another firmware. It may
+    # be a number, as Ironic's hook extra-hardware makes one of "2.18".
+    is_firmware = value.component == component.FIRMWARE
+    if is_firmware or not are_numbers:
         escaped = [part_sorts.escape(accepted) for accepted in expected]
-        condition = _operation('!one-of', value=field, values=escaped)
+        condition = _build_operation('!one-of', value=field, values=escaped)
         text = _(' or ').join(map(str, expected))
     elif value.component in tolerated.observed:
-        condition, text = _none_of(field, expected)
+        condition, text = _not_accepted_condition(field, expected)
     else:
         low, high = min(sample), max(sample)
         if value.sized:
@@ -252,10 +262,10 @@ def _other_value(
         elif value.name != 'sockets':
             # A tolerance for processors is about their count.
             low, high = tolerated.count(value.component, low, high)
-        condition, text = _outside(low, field, high)
+        condition, text = _outside_condition(low, field, high)
     message = _('%(found)s, not %(expected)s') % {
-        'found': _spaced(value.name, field, value.unit),
-        'expected': part_sorts.escape(_spaced(text, value.unit)),
+        'found': _join_words(value.name, field, value.unit),
+        'expected': part_sorts.escape(_join_words(text, value.unit)),
     }
     about = value.component
     if value.name:
@@ -263,29 +273,29 @@ def _other_value(
     return Deviation(about, condition, f'{value.component}: {message}')
 
 
-def _other_parts(
+def _deviations_of_parts(
     parts: component.ComparedParts,
     lists: Sequence[Sequence[component.PartItem]],
     tolerated: component.Tolerance,
 ) -> Iterator[Deviation]:
     """Yield the ways in which a machine may have other parts than the sample.
 
-    It may have too few or too many parts of a sort, parts of no sort, or any
-    parts where the sample has none.
+    It may have too few or too many parts of a sort, parts of no sort, or parts
+    although the sample has no parts.
 
     :param lists: the parts of every machine of the sample.
     """
     name = parts.component
-    sorts = part_sorts.find(parts, lists, tolerated)
+    sorts = part_sorts.find_sorts(parts, lists, tolerated)
     for part_sort in sorts:
         counts = [part_sort.count(items) for items in lists]
         filters = ' | '.join([parts.field, *part_sort.filters, 'length'])
         count = f'{{{filters}}}'
         if name in tolerated.observed:
-            condition, text = _none_of(count, counts)
+            condition, text = _not_accepted_condition(count, counts)
         else:
             low, high = tolerated.count(name, min(counts), max(counts))
-            condition, text = _outside(low, count, high)
+            condition, text = _outside_condition(low, count, high)
         message = _('%(found)s of %(expected)s') % {
             'found': count,
             'expected': part_sorts.escape(f'{text} × {part_sort.label}'),
@@ -295,24 +305,24 @@ def _other_parts(
         )
     if not sorts:
         length = f'{{{parts.field} | length}}'
-        condition, _text = _outside(0, length, 0)
+        condition, _text = _outside_condition(0, length, 0)
         yield Deviation(
             f'{name}, ' + _('none'),
             condition,
             f'{name}: ' + _('%s, not any') % length,
         )
     elif all(part_sort.tests for part_sort in sorts):
-        # A sort without tests has all parts, so that there are no others.
+        # A sort without tests accepts all parts.
         yield _parts_of_no_sort(parts, sorts)
 
 
 def _parts_of_no_sort(
     parts: component.ComparedParts, sorts: Sequence[part_sorts.PartSort]
 ) -> Deviation:
-    """Return the deviation of a machine with parts of none of the sorts.
+    """Return the deviation of a machine with parts of no sort.
 
-    Its message names all values that the parts of the machine have of the
-    attributes that distinguish sorts.
+    Its message names the values of the parts, of all attributes that
+    distinguish sorts.
     """
     name = parts.component
     values = []
@@ -335,36 +345,39 @@ def _parts_of_no_sort(
     )
 
 
-def _spaced(*words: str) -> str:
-    """Return the words that are not empty, in one line."""
+def _join_words(*words: str) -> str:
+    """Join the words that are not empty by spaces."""
     return ' '.join(word for word in words if word)
 
 
-def _outside(low: int, field: str, high: int) -> tuple[Entry, str]:
-    """Return the condition that a number is outside of a range.
+def _outside_condition(low: int, field: str, high: int) -> tuple[Entry, str]:
+    """Build the condition that a number is outside of a range.
 
-    :returns: the condition, and the range in words.
+    :returns: the condition, and the range in words, e.g. "2 to 4".
     """
     if low == high:
-        condition = _operation('!eq', values=[field, low])
+        condition = _build_operation('!eq', values=[field, low])
         return condition, str(low)
-    # "le" holds between neighbours: low <= field <= high.
-    condition = _operation('!le', values=[low, field, high])
+    # "le" holds for low <= field <= high.
+    condition = _build_operation('!le', values=[low, field, high])
     text = _('%(low)s to %(high)s') % {'low': low, 'high': high}
     return condition, text
 
 
-def _none_of(field: str, numbers: Sequence[typing.Any]) -> tuple[Entry, str]:
-    """Return the condition that a number is none of those accepted.
+def _not_accepted_condition(
+    field: str, numbers: Sequence[typing.Any]
+) -> tuple[Entry, str]:
+    """Build the condition that a number is not accepted.
 
-    :returns: the condition, and the accepted numbers in words.
+    :param numbers: the accepted numbers.
+    :returns: the condition, and the accepted numbers in words, e.g. "2 or 4".
     """
     accepted = sorted(set(numbers))
-    condition = _operation('!one-of', value=field, values=accepted)
+    condition = _build_operation('!one-of', value=field, values=accepted)
     text = _(' or ').join(map(str, accepted))
     return condition, text
 
 
-def _operation(op: str, **args: typing.Any) -> Entry:
-    """Return a condition or an action as a rule file has it."""
+def _build_operation(op: str, **args: typing.Any) -> Entry:
+    """Build a condition or an action as a rule file has it."""
     return {'op': op, 'args': args}
