@@ -341,8 +341,11 @@ def _check_cells(
     """
     for column, value in row.items():
         kind = types.get(column)
-        has_type = kind is not None and value is not None
-        if has_type and not column_type.has_type(kind, value):
+        if (
+            kind is not None
+            and value is not None
+            and not column_type.has_type(kind, value)
+        ):
             shown = disclosure.row({column: value}, secret)[column]
             yield Problem(
                 place + data_path.pointer([column]),

@@ -125,7 +125,7 @@ def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
     return by_kind
 
 
-def _merge_source(known: Differences, reported: Differences) -> Differences:
+def _merge_source(earlier: Differences, reported: Differences) -> Differences:
     """Add the differences of one more source that are not yet known.
 
     Sources such as lshw and dmidecode report the same parts.

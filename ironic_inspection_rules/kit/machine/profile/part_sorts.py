@@ -169,7 +169,8 @@ def find_sorts(
     spinning disk is never in one sort with a flash disk. Sorts whose ranges of
     sizes overlap are joined.
 
-    :param compared: the list of parts and the attributes that distinguish them.
+    :param compared: the list of parts, and the attributes that distinguish
+        them.
     :param listed: the parts of every machine.
     :param tolerated: how far sizes may differ from the sizes of the sample.
     """
@@ -235,9 +236,9 @@ def _join_overlapping(
         for place, (earlier_keys, earlier_sort) in enumerate(sorts):
             if _have_common_sizes(part_sort, earlier_sort):
                 merged = earlier_keys + keys
-                made[place] = (
+                sorts[place] = (
                     merged,
-                    _build_sort(known, used, merged, tolerated),
+                    _build_sort(compared, reported, merged, tolerated),
                 )
                 break
         else:

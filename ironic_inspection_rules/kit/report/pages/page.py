@@ -308,13 +308,12 @@ def _as_json_data(value: typing.Any) -> typing.Any:
 def _table_as_json_data(table: PageTable) -> dict[str, typing.Any]:
     """Return a table as JSON data, column by column.
 
-    A column often has equal values, which its data have once.
+    The values of a column are often equal: by columns, the page has them once.
     """
     cells = []
     for position, _column in enumerate(table.columns):
-        cells.append(
-            _values_as_json_data([row.cells[position] for row in table.rows])
-        )
+        values = [row.cells[position] for row in table.rows]
+        cells.append(_values_as_json_data(values))
     return {
         'kind': 'pagetable',
         'id': table.id,
@@ -329,15 +328,16 @@ def _table_as_json_data(table: PageTable) -> dict[str, typing.Any]:
 
 
 def _values_as_json_data(values: Sequence[Hashable]) -> dict[str, typing.Any]:
-    """Return the values of a column, in short where many are equal.
+    """Return the values of a column, without repetitions if most repeat.
 
-    :returns: ``values``; and ``places`` where ``values`` has equal values
-        once: the place of the value of every row in ``values``.
+    For ``a, b, a, a`` return values ``[a, b]`` and places ``[0, 1, 0, 0]``.
+
+    :returns: ``values``, one for every row; or the distinct ``values``, and
+        ``places``: for every row the index of its value.
     """
-    numbers = shell.Numbers()
-    places = [numbers.number_of(value) for value in values]
-    different = numbers.all
-    if 2 * len(different) > len(values):
+    distinct = shell.DistinctValues()
+    places = [distinct.number_of(value) for value in values]
+    if 2 * len(distinct.values) > len(values):
         # Places would take more room than they save.
         return {'values': _as_json_data(values)}
-    return {'values': _as_json_data(different), 'places': places}
+    return {'values': _as_json_data(distinct.values), 'places': places}

@@ -157,8 +157,8 @@ def _with_text_for_nan(value: typing.Any) -> typing.Any:
     return value
 
 
-class Numbers:
-    """Numbers values from 0 on; equal values get the same number."""
+class DistinctValues:
+    """A list of values without repetitions, numbered from 0 on."""
 
     def __init__(self) -> None:
         self._numbers: dict[typing.Hashable, int] = {}
@@ -168,8 +168,8 @@ class Numbers:
         return self._numbers.setdefault(value, len(self._numbers))
 
     @property
-    def all(self) -> list[typing.Any]:
-        """All values; the index of a value is its number."""
+    def values(self) -> list[typing.Any]:
+        """All values, at the index that is their number."""
         return list(self._numbers)
 
 

@@ -214,12 +214,11 @@ class Matrix:
                 for path, _outcome in self._machines
             ]
         )
-        # The cells number conditions, actions and texts: they come first.
-        cells = [
-            self._pack_cell(RuleCell.from_text(text))
-            for text in self._cells.all
-        ]
-        made = shell.format_now()
+        # First the cells: conditions, actions and texts in them get numbers.
+        cells = []
+        for text in self._cells.values:
+            cells.append(self._pack_cell(RuleCell.from_text(text)))
+        now = shell.format_now()
         names = shell.join_names(self._files)
         return shell.render(
             f'{names} on machines, {now}',
