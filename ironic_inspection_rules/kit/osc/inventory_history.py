@@ -165,10 +165,18 @@ class DiffInventories(command.Lister):
         nodes = selection.read_matching_nodes(baremetal)
         compare = functools.partial(_compare_since, baremetal, start)
         rows: list[tuple[Any, ...]] = []
+        # By name of the node.
+        reasons: dict[str, str] = {}
         with parallel.RequestThreads(jobs) as threads:
             differences = threads.map(compare, nodes, _('Comparing'))
             for node, difference in zip(nodes, differences, strict=True):
-                rows += _change_rows(node['name'] or node['uuid'], difference)
+                name = node['name'] or node['uuid']
+                if isinstance(difference, sdk_exceptions.NotFoundException):
+                    reasons[name] = difference.details or str(difference)
+                else:
+                    rows += _change_rows(name, difference)
+        if reasons:
+            self.app.stderr.write(_not_compared(reasons, len(nodes)) + '\n')
         return rows
 
 
@@ -226,14 +234,33 @@ def parse_since(text: str | None) -> str | None:
         ) from exc
 
 
+def _not_compared(reasons: dict[str, str], count: int) -> str:
+    """Return a message on the nodes that were not compared.
+
+    :param reasons: the reasons of the API by the names of these nodes, at
+        least one.
+    :param count: of all nodes.
+    """
+    name, reason = next(iter(reasons.items()))
+    return _(
+        'Not compared: %(some)d of %(all)d, such as %(name)s: %(reason)s'
+    ) % {
+        'some': len(reasons),
+        'all': count,
+        'name': name,
+        'reason': reason,
+    }
+
+
 def _compare_since(
     baremetal: Any, start: str | None, node: dict[str, Any]
-) -> dict[str, Any]:
+) -> dict[str, Any] | sdk_exceptions.NotFoundException:
     """Compare the last inventory of a node with its inventory at a time.
 
     :param start: the time; None for the last two inventories that differ.
-    :returns: the answer of the API; no parts where too few inventories are
-        kept.
+    :returns: the answer of the API; no parts where no inventory since the
+        time is kept. Its error where the node is gone, an inventory is no
+        longer kept, or, without a time, no two of them are.
     """
     uuid = node['uuid']
     try:
@@ -263,9 +290,9 @@ def _compare_since(
         return inventory_history.diff(
             baremetal, uuid, last_before['uuid'], newest
         )
-    except sdk_exceptions.NotFoundException:
-        # Fewer than two inventories of the node are kept.
-        return {'parts': []}
+    except sdk_exceptions.NotFoundException as exc:
+        # One node must not end the comparison of all.
+        return exc
 
 
 def _change_rows(

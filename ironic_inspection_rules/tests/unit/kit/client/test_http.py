@@ -19,6 +19,7 @@ from ironic_inspection_rules.kit.client import inspection_table
 from ironic_inspection_rules.kit.client import inventory_history
 from ironic_inspection_rules.kit.client import node
 from ironic_inspection_rules.kit.client import rule_set
+from ironic_inspection_rules.kit.client import trait
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
@@ -193,6 +194,7 @@ class ContentTestCase(base.TestCase):
             (rule_set.get_inspection_rule_revision, {'revision': 1}),
             (rule_set.replace_inspection_rules, {'rules': []}),
             (rule_set.restore_inspection_rule_revision, {'revision': 1}),
+            (trait.traits, {}),
         ):
             ironic.answers = [(200, {})]
             self.assertRaises(

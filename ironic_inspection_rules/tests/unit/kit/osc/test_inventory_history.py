@@ -93,6 +93,23 @@ class HistoryTestCase(test_inspection_run.CommandTestCase):
             {'from': 'h', 'to': 'i'}, self.baremetal.calls[3][2]['params']
         )
 
+    def test_nodes_that_cannot_be_compared_are_counted(self):
+        missing = {'title': 'Not Found', 'description': 'keep_history is 0'}
+        missing = {'error_message': json.dumps(missing)}
+        self.baremetal.answers = [
+            (200, {'nodes': [NODE, {'uuid': 'm', 'name': None}]}),
+            (200, DIFF),
+            (404, missing),
+        ]
+        _columns, rows = self.run_command(
+            inventory_history.DiffInventories, 'driver=x', '--jobs', '1'
+        )
+        self.assertEqual([ROW], rows)
+        self.assertEqual(
+            'Not compared: 1 of 2, such as m: keep_history is 0\n',
+            self.app.stderr.getvalue(),
+        )
+
     def test_filters_that_match_no_node_are_an_error(self):
         self.answer({'nodes': []})
         error = self.assertRaises(
