@@ -42,6 +42,7 @@ def call(
     needed: str,
     is_list: bool = False,
     needed_of_items: Sequence[str] = (),
+    microversion: str = MICROVERSION,
     **kwargs: Any,
 ) -> dict[str, Any]:
     """Send a request and return what the answer holds.
@@ -50,12 +51,15 @@ def call(
     :param needed: a member that the answer must have.
     :param is_list: whether that member is a list of objects.
     :param needed_of_items: members that each of these objects must have.
+    :param microversion: the least version of the API that has this call.
     :param kwargs: further arguments of the request, such as ``json`` or
         ``params``, as keystoneauth takes them.
     :raises: an exception of openstacksdk for any error; Invalid for an answer
         that is no JSON, or lacks what is needed.
     """
-    response = _send(baremetal, method, path, **kwargs)
+    response = _send(
+        baremetal, method, path, microversion=microversion, **kwargs
+    )
     return content(response, needed, is_list, needed_of_items)
 
 
@@ -77,7 +81,13 @@ def delete(baremetal, path: str) -> None:
         )
 
 
-def _send(baremetal, method: str, path: str, **kwargs: Any) -> Any:
+def _send(
+    baremetal,
+    method: str,
+    path: str,
+    microversion: str = MICROVERSION,
+    **kwargs: Any,
+) -> Any:
     """Send a request and return the response.
 
     :raises: an exception of openstacksdk for any error.
@@ -88,7 +98,7 @@ def _send(baremetal, method: str, path: str, **kwargs: Any) -> Any:
     response = baremetal.request(
         path,
         method,
-        microversion=MICROVERSION,
+        microversion=microversion,
         retriable_status_codes={503},
         **kwargs,
     )

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib import parse as urlparse
 
-from openstack import exceptions as sdk_exceptions
 from openstack.baremetal.v1 import node
 
 from ironic_inspection_rules.kit.client import http
@@ -63,10 +62,13 @@ def traits(
     :param associated: True for traits that some node has, False for those
         that none has, None for both.
     """
-    response = baremetal.get(
+    answer = http.call(
+        baremetal,
+        'GET',
         '/traits',
+        needed='traits',
+        is_list=True,
         microversion=MICROVERSION,
         params=http.without_none(name=name, associated=associated),
     )
-    sdk_exceptions.raise_from_response(response)
-    return http.content(response, 'traits', is_list=True)['traits']
+    return answer['traits']

@@ -8,14 +8,14 @@ import requests
 
 from ironic_inspection_rules.kit.client import trait
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
 
 class FakeBaremetal(proxy.Proxy):
     """A bare metal proxy that answers from a list."""
 
-    def __init__(self, *answers, status=200):
+    def __init__(self, *answers):
         self.answers = list(answers)
-        self.status = status
         self.requests = []
 
     def get(self, url, **kwargs):
@@ -26,7 +26,7 @@ class FakeBaremetal(proxy.Proxy):
         ).prepare()
         self.requests.append(request.url.removeprefix('http://ironic.test'))
         response = requests.Response()
-        response.status_code = self.status
+        response.status_code = 200
         response.url = request.url
         response._content = json.dumps(self.answers.pop(0)).encode()
         return response
@@ -100,21 +100,40 @@ class NodesTestCase(base.TestCase):
 class TraitsTestCase(base.TestCase):
     found = {'traits': [{'name': 'CUSTOM_A', 'nodes': 1}]}
 
+    def setUp(self):
+        super().setUp()
+        self.baremetal = fakes.Baremetal()
+
     def test_all_are_asked_for(self):
-        baremetal = FakeBaremetal(self.found)
-        self.assertEqual(self.found['traits'], trait.traits(baremetal))
-        self.assertEqual(['/v1/traits'], baremetal.requests)
+        self.baremetal.answers = [(200, self.found)]
+        self.assertEqual(self.found['traits'], trait.traits(self.baremetal))
+        self.assertEqual(
+            [('GET', '/traits', {'params': {}})], self.baremetal.calls
+        )
 
     def test_some_are_asked_for(self):
-        baremetal = FakeBaremetal(self.found)
-        trait.traits(baremetal, 'in:CUSTOM_A', associated=False)
+        self.baremetal.answers = [(200, self.found)]
+        trait.traits(self.baremetal, 'in:CUSTOM_A', associated=False)
+        query = {'name': 'in:CUSTOM_A', 'associated': False}
         self.assertEqual(
-            ['/v1/traits?name=in%3ACUSTOM_A&associated=False'],
-            baremetal.requests,
+            [('GET', '/traits', {'params': query})], self.baremetal.calls
         )
 
     def test_an_error_is_raised(self):
-        baremetal = FakeBaremetal({'error_message': 'no'}, status=400)
+        self.baremetal.answers = [(400, {'error_message': 'no'})]
         self.assertRaises(
-            sdk_exceptions.BadRequestException, trait.traits, baremetal, 'x'
+            sdk_exceptions.BadRequestException,
+            trait.traits,
+            self.baremetal,
+            'x',
+        )
+
+    def test_the_page_of_a_proxy_is_named_with_its_url(self):
+        self.baremetal.answers = [(502, 'Bad Gateway')]
+        error = self.assertRaises(
+            sdk_exceptions.HttpException, trait.traits, self.baremetal
+        )
+        self.assertEqual(
+            'The answer from /traits with the status 502 is "Bad Gateway"',
+            error.details,
         )
