@@ -24,22 +24,28 @@ class StartTestCase(base.IronicTestCase):
         self.assertIn('[coordination]backend_url', str(exc))
 
 
-class StartOfThreadsTestCase(base.TestCase):
-    def test_where_a_thread_cannot_start_those_before_it_end(self):
+class ServiceTestCase(base.IronicTestCase):
+    """A test with a service that has no driver, database or broker."""
+
+    def setUp(self):
+        super().setUp()
+        conf.register_opts(CONF)
+        self.config(rpc_transport='none')
+        self.patch(service.driver_factory, 'hardware_types', dict)
         self.patch(service.driver_factory, 'all_interfaces', dict)
+        self.patch(service, 'make_queue', lambda served: None)
         self.patch(service.rule_counter, 'counter', FakeCounter)
-        stopped = threading.Event()
-        worker = object.__new__(service.WorkerService)
-        worker._listener = None
-        worker._started = []
-        worker._stop = stopped
-        worker._worker = FakeLoop()
-        worker._starter = FakeLoop()
-        begins = threading.Thread(target=stopped.wait, daemon=True)
-        worker._threads = [begins, ThreadThatCannotStart()]
-        self.assertRaises(RuntimeError, worker.start)
-        self.assertTrue(stopped.is_set())
-        worker.wait()
+        self.service = service.WorkerService('name')
+
+
+class StartOfThreadsTestCase(ServiceTestCase):
+    def test_where_a_thread_cannot_start_those_before_it_end(self):
+        begins = threading.Thread(target=self.service._stop.wait, daemon=True)
+        self.service._threads = [begins, ThreadThatCannotStart()]
+        self.assertRaises(RuntimeError, self.service.start)
+        # Else the wait would have no end.
+        self.assertTrue(self.service._stop.is_set())
+        self.service.wait()
         self.assertFalse(begins.is_alive())
 
 
@@ -48,30 +54,23 @@ class ThreadThatCannotStart(threading.Thread):
         raise RuntimeError("can't start new thread")
 
 
-class FakeLoop:
-    def stop(self):
-        pass
-
-
 class FakeCounter:
     def flush(self):
         pass
 
 
-class SuperviseTestCase(base.TestCase):
+class SuperviseTestCase(ServiceTestCase):
     def test_what_breaks_off_starts_again_until_it_is_stopped(self):
         self.patch(service, '_RESTART_DELAY', 0)
-        worker = object.__new__(service.WorkerService)
-        worker._stop = threading.Event()
         runs = []
 
         def run():
             runs.append(None)
             if len(runs) < 3:
                 raise ValueError
-            worker._stop.set()
+            self.service.stop()
 
-        worker._supervise(run)
+        self.service._supervise(run)
         self.assertEqual(3, len(runs))
 
 
