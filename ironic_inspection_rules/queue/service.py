@@ -153,15 +153,17 @@ class WorkerService:
         """
         # Loads drivers and hooks, so that a bad one fails the start.
         driver_factory.all_interfaces()
-        if self._listener is not None:
-            self._listener.start()
-        for thread in self._threads:
-            try:
+        try:
+            for thread in self._threads:
                 thread.start()
-            except RuntimeError:
-                self.stop()
-                raise
-            self._started.append(thread)
+                self._started.append(thread)
+            # Last, as nothing can stop it. A wake-up before that is not
+            # missed: workers poll when they begin.
+            if self._listener is not None:
+                self._listener.start()
+        except RuntimeError:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """Claim no more requests; deliveries in progress go on.

@@ -48,10 +48,29 @@ class StartOfThreadsTestCase(ServiceTestCase):
         self.service.wait()
         self.assertFalse(begins.is_alive())
 
+    def test_no_wake_up_reaches_a_service_that_has_not_started(self):
+        self.service._listener = FakeListener()
+        self.service._threads = [ThreadThatCannotStart()]
+        self.assertRaises(RuntimeError, self.service.start)
+        self.assertFalse(self.service._listener.is_started)
+
+    def test_where_the_listener_cannot_start_the_threads_end(self):
+        self.service._listener = ThreadThatCannotStart()
+        self.service._threads = []
+        self.assertRaises(RuntimeError, self.service.start)
+        self.assertTrue(self.service._stop.is_set())
+
 
 class ThreadThatCannotStart(threading.Thread):
     def start(self):
         raise RuntimeError("can't start new thread")
+
+
+class FakeListener:
+    is_started = False
+
+    def start(self):
+        self.is_started = True
 
 
 class FakeCounter:
