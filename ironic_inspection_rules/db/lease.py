@@ -396,15 +396,9 @@ def prolong_requests(
         ones among them. The worker has lost all others.
     """
     row = models.RequestRow
-    key = sa.tuple_(row.uuid, row.token)
-    query = sa.select(row.id, row.uuid, row.token)
-    query = query.where(db_request.OPEN, key.in_(list(deliveries)))
-    last_deliveries: dict[int, tuple[str, int]] = {}
-    with transaction.writer() as session:
-        rows: typing.Any = session.execute(query)
-        for id_, uuid, token in rows:
-            last_deliveries[id_] = (uuid, token)
-    for id_, (uuid, token) in last_deliveries.items():
+    prolonged = set()
+    skipped = []
+    for id_, (uuid, token) in _open_deliveries(deliveries).items():
         with transaction.writer() as session:
             # SQLite reuses the id of a row that is gone: compare the UUID.
             is_locked = lock(
@@ -416,7 +410,34 @@ def prolong_requests(
             )
             if is_locked:
                 _change(session, id_, due_at=clock.now() + lease)
-    return set(last_deliveries.values())
+                prolonged.add((uuid, token))
+            else:
+                skipped.append((uuid, token))
+    if not skipped:
+        return prolonged
+    # These are locked, or have ended since they were read.
+    return prolonged.union(_open_deliveries(skipped).values())
+
+
+def _open_deliveries(
+    deliveries: Iterable[tuple[str, int]],
+) -> dict[int, tuple[str, int]]:
+    """Read which requests are open and have had no delivery since.
+
+    :param deliveries: pairs of the UUID of a request and the token of its
+        delivery.
+    :returns: these of the pairs, by the id of the request.
+    """
+    row = models.RequestRow
+    key = sa.tuple_(row.uuid, row.token)
+    query = sa.select(row.id, row.uuid, row.token)
+    query = query.where(db_request.OPEN, key.in_(list(deliveries)))
+    by_id: dict[int, tuple[str, int]] = {}
+    with transaction.writer() as session:
+        rows: typing.Any = session.execute(query)
+        for id_, uuid, token in rows:
+            by_id[id_] = (uuid, token)
+    return by_id
 
 
 def expire_leases(

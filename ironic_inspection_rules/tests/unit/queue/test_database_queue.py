@@ -840,6 +840,15 @@ class DatabaseQueueMixin:
         unprocessed.destroy_nodes([NODE])
         self.assertIsNotNone(self.queue.find_open('node-2'))
 
+    def test_what_ends_during_a_sign_of_life_is_lost(self):
+        self.put()
+        held = self.take('w1')
+        self.meanwhile(
+            'ironic_inspection_rules.db.lease.lock',
+            lambda: self.queue.consume(held),
+        )
+        self.assertEqual({held.delivery}, self.queue.heartbeat([held]))
+
     def test_a_lease_in_the_place_of_another_is_not_prolonged(self):
         self.put()
         held = self.queue.get('w1')
