@@ -410,8 +410,7 @@ def _try(
     """Run all rules in both engines on all known machines, and print how.
 
     It prints every difference of the results, and how many machines there
-    were. Where a rule makes a difference alone, and all together make it as
-    well, these are two.
+    were.
 
     :param inventories: a directory with inventories of more machines than
         those that Ironic has stored.

@@ -73,17 +73,20 @@ def compare(
 ) -> Iterator[TrialDifference]:
     """Run each pair of rules alone, then all together; yield differences.
 
-    All together are compared as a whole: what a rule does differently alone is
-    mostly a difference there, too, and is yielded again.
+    All together are compared as a whole. A difference that a rule makes alone
+    is not yielded again where it is one of all together as well.
 
     :param pairs: in the order in which stock Ironic runs its rules.
     """
+    made_alone = set()
     for pair in pairs:
         for what in _differences(context, machine, [pair]):
+            made_alone.add(what)
             yield TrialDifference(pair.name, machine.name, what)
     if len(pairs) > 1:
         for what in _differences(context, machine, pairs):
-            yield TrialDifference(_('all together'), machine.name, what)
+            if what not in made_alone:
+                yield TrialDifference(_('all together'), machine.name, what)
 
 
 def _differences(

@@ -220,30 +220,40 @@ class BothEnginesTestCase(base.IronicTestCase):
             [], self.differences(rule, self.convert(rule), [machine])
         )
 
-    def test_rules_are_tried_alone_and_together(self):
-        def pair(value):
-            rule = {
-                'uuid': UUID,
-                'conditions': [],
-                'actions': [
-                    {
-                        'op': 'set-attribute',
-                        'args': {'path': '/extra/a', 'value': value},
-                    }
-                ],
-            }
-            return stock_trial.Pair(value, rule, validation.parse(rule, OPS))
+    def pair(self, name, stock_value, our_value, our_conditions=()):
+        """Return a pair of rules that set an attribute to these values."""
 
-        one, other = pair('1'), pair('2')
+        def rule(value, conditions):
+            args = {'path': '/extra/a', 'value': value}
+            action = {'op': 'set-attribute', 'args': args}
+            return {
+                'uuid': UUID,
+                'conditions': conditions,
+                'actions': [action],
+            }
+
+        ours = validation.parse(rule(our_value, list(our_conditions)), OPS)
+        return stock_trial.Pair(name, rule(stock_value, []), ours)
+
+    def rules_that_differ(self, *pairs):
+        machine = stock_rules.machine(1, {})
+        differences = stock_trial.compare(stock_rules.CONTEXT, machine, pairs)
+        return [difference.rule for difference in differences]
+
+    def test_rules_are_tried_alone_and_together(self):
+        unset = {'op': '!exists', 'args': ['{node.extra.a}']}
         self.assertEqual(
-            ['all together'],
-            [
-                each.rule
-                for each in stock_trial.compare(
-                    stock_rules.CONTEXT,
-                    stock_rules.machine(1, {}),
-                    [one, stock_trial.Pair('other', other.stock, one.ours)],
-                )
-                if each.rule != 'other'
-            ],
+            ['before', 'all together'],
+            self.rules_that_differ(
+                self.pair('before', '1', '3'),
+                self.pair('after', '2', '2', [unset]),
+            ),
+        )
+
+    def test_a_difference_that_a_rule_makes_alone_is_counted_once(self):
+        self.assertEqual(
+            ['after'],
+            self.rules_that_differ(
+                self.pair('before', '1', '1'), self.pair('after', '1', '2')
+            ),
         )
