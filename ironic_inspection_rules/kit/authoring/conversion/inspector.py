@@ -221,8 +221,9 @@ def convert_operator(
         # text only, and so has repr.
         return op, {'values': [f'{field[:-1]}!r}}', repr(value)]}
     if op in _ORDERS and isinstance(value, bool):
-        # There, true counted as 1. Here it has no order.
-        return op, {'values': [field, int(value)]}
+        # There, true counted as 1, and the fraction of the field was cut off.
+        # Here, true has no order.
+        return op, {'values': [f'{field[:-1]} | int}}', int(value)]}
     return op, {'values': [field, rule.escape(value)]}
 
 

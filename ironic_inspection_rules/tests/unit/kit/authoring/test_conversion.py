@@ -78,6 +78,24 @@ class ConditionTestCase(base.TestCase):
             self.assertIs(type_here, type(value), op)
             self.assertEqual(1, value)
 
+    def test_what_a_boolean_orders_is_ordered_as_it_was(self):
+        for op in ('lt', 'le', 'gt', 'ge'):
+            for value in (True, False):
+                condition = {'op': op, 'field': 'size', 'value': value}
+                entry = {'conditions': [condition], 'actions': [ACTION]}
+                (made,) = convert(entry)
+                old = inspection.parse(entry)
+                new = validation.parse(
+                    {**made.rule, 'uuid': old.uuid}, registry.installed()
+                )
+                for size in (True, False, 0, 1, 2, 0.5, 1.5, -0.5):
+                    data = {'size': size}
+                    self.assertEqual(
+                        inspection.run([old], data).matched,
+                        inspection.run([new], data).matched,
+                        f'{size} {op} {value}',
+                    )
+
     def test_paths_become_fields(self):
         for path, field in (
             ('root_disk', '{plugin_data.root_disk}'),
