@@ -240,6 +240,31 @@ class StarterTestCase(CheckoutTestCase):
             for hook in repository['hooks']:
                 self.assertIn(hook['id'], known)
 
+    def test_pre_commit_tries_rules_when_what_is_expected_changes(self):
+        (repository,) = self.read(STARTER / '.pre-commit-config.yaml')['repos']
+        hooks = {hook['id']: hook for hook in self.read(HOOKS)}
+        for hook in repository['hooks']:
+            hooks[hook['id']].update(hook)
+        files = hooks['inspection-rules-test']['files']
+        for path in STARTER.rglob('*.*'):
+            name = path.relative_to(STARTER).as_posix()
+            is_tried = name == 'expected.yaml' or name.startswith(
+                ('rules/', 'machines/')
+            )
+            self.assertEqual(is_tried, bool(re.search(files, name)), name)
+
+    def test_hooks_of_other_folders_are_described(self):
+        readme = (SOURCE / 'README.rst').read_text()
+        text = readme.rpartition(':caption: .pre-commit-config.yaml\n\n')[2]
+        (repository,) = yaml.safe_load(text)['repos']
+        (hook,) = repository['hooks']
+        hooks = {known['id']: known for known in self.read(HOOKS)}
+        known = hooks[hook['id']]
+        self.assertLessEqual(hook.keys(), known.keys())
+        command, folder = known['entry'].rsplit(' ', 1)
+        self.assertEqual('rules', folder)
+        self.assertEqual(f'{command} inspection', hook['entry'])
+
 
 class HooksTestCase(CheckoutTestCase):
     def setUp(self):
