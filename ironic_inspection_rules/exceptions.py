@@ -250,7 +250,8 @@ def first_of(problems: typing.Iterable[Problem]) -> list[Problem]:
 class InvalidInput(Invalid):
     """The input has problems at known places.
 
-    ``problems`` have pointers into the document that was read or posted.
+    ``problems`` have pointers into the document that was read or posted, if
+    they are in it.
     """
 
     problems: tuple[Problem, ...] = ()
@@ -262,6 +263,19 @@ class InvalidBody(InvalidInput):
     def __init__(self, problems: typing.Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         sentences = [problem.sentence for problem in self.problems]
+        super().__init__(listed(sentences))
+
+
+class InvalidQuery(InvalidInput):
+    """Several parameters of a URL are refused.
+
+    :param refused: the error of every one, whose text names the parameter.
+    """
+
+    def __init__(self, refused: typing.Sequence[Exception]) -> None:
+        sentences = [str(error) for error in refused]
+        # They are in no document: the pointers are empty.
+        self.problems = tuple(Problem('', text) for text in sentences)
         super().__init__(listed(sentences))
 
 

@@ -545,8 +545,9 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
     :param parameters: converters by the names that a request may have.
     :returns: the converted values by all these names, None for a parameter
         that is not given.
-    :raises: Invalid for unknown or double parameters, and if several are
-        wrong; the error of the converter if a single parameter is wrong.
+    :raises: Invalid for unknown or double parameters; the error of the
+        converter if a single parameter is wrong; InvalidQuery with the
+        problems of several.
     """
     sent = api.request.GET.mixed()
     refusals: list[Exception] = []
@@ -565,7 +566,7 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
     if len(refusals) == 1:
         raise refusals[0]
     if refusals:
-        raise exceptions.Invalid('; '.join(map(str, refusals)))
+        raise exceptions.InvalidQuery(refusals)
     return values
 
 

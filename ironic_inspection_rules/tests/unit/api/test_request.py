@@ -329,20 +329,24 @@ class QueryTestCase(base.TestCase):
 
     def test_all_that_are_wrong_are_named_at_once(self):
         exc = self.assertRaises(
-            exceptions.Invalid,
+            exceptions.InvalidQuery,
             self.read,
             'c=2&a=x&b=1&b=2&sort_dir=up',
             a=request.integer,
             b=request.integer,
             sort_dir=request.SORT_DIR,
         )
-        for part in (
+        parts = (
             '"c"',
             'Expected an integer for a: x',
             'parameter b was given several times',
             '"sort_dir"',
-        ):
+        )
+        # One beside the other in the message, and apart as data.
+        for part, problem in zip(parts, exc.problems, strict=True):
             self.assertIn(part, str(exc))
+            self.assertEqual('', problem.pointer)
+            self.assertIn(part, problem.detail)
 
     def test_one_that_ironic_refuses_has_its_error(self):
         self.assertRaises(
