@@ -32,6 +32,9 @@ _LAST_CODE = 0x2FFFF  # Of the characters that the solver has.
 _ANCHORS = ('AT_BEGINNING', 'AT_BEGINNING_STRING', 'AT_END', 'AT_END_STRING')
 """The anchors that hold at one of the marks, in the words of the parser."""
 
+_ANCHORS_OF_LINES = ('AT_BEGINNING', 'AT_END')
+"""The anchors of these that hold at every line where a flag says so."""
+
 _OTHER_CHARACTER = '\u2603'
 """Stands for all characters that no rule names."""
 
@@ -424,12 +427,13 @@ class _Reader:
         :param kind: a name of Python's parser, such as ``AT_END``.
         :param is_last: whether nothing of the expression follows it.
         :raises: :class:`.logic.Untranslatable` for an anchor that may hold
-            inside of the text, as all do with ``(?m)``, and for an anchor of
-            the end that is not last.
+            inside of the text, such as that of a line with ``(?m)``, and for
+            an anchor of the end that is not last.
         """
+        is_of_line = flags & re.MULTILINE and kind in _ANCHORS_OF_LINES
         # "^" may stand anywhere: no text has its mark behind other characters,
         # so that "a^b" matches no text, as in Python.
-        if flags & re.MULTILINE or kind not in _ANCHORS:
+        if is_of_line or kind not in _ANCHORS:
             raise logic.Untranslatable(
                 f'{kind.lower().replace("_", " ")} in a regular expression'
             )

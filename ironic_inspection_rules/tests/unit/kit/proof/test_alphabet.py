@@ -35,6 +35,12 @@ TRANSLATED = (
     '(?:^){0}a',
     'a$|b',
     'b\\Z',
+    '(?m)\\Aa',
+    '(?m)b\\Z',
+    '(?m)\\A[ab]+\\Z',
+    '(?m)\\A.|b',
+    '(?m:\\Ab)$',
+    '(?m)(?-m:^b)',
 )
 REFUSED = (
     '^$',
@@ -42,6 +48,9 @@ REFUSED = (
     'a$b',
     '(?:a$)*',
     '(?m)^a',
+    '(?m)a$',
+    '(?m)\\Aa$',
+    '(?m:^b)\\Z',
     # In Python they hold twice at one place, where a text has one mark.
     '(?:^){2}a',
     '(?:a|^){2}b',
