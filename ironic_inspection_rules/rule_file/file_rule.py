@@ -290,12 +290,21 @@ class Operation:
             yield from operation.all
 
     def pointer_to(self, argument: str) -> str:
-        """Return the pointer to an argument: ``/actions/0/args/path``."""
+        """Return the pointer to an argument: ``/actions/0/args/path``.
+
+        Where arguments are a list, that of an argument which takes any number
+        of values leads to all of them. That of one which is not written leads
+        to nothing.
+        """
         args = self.written.get('args')
-        if isinstance(args, dict):
-            return self.pointer + data_path.pointer(['args', argument])
-        names = [declared.name for declared in self.op.signature.arguments]
-        return f'{self.pointer}/args/{names.index(argument)}'
+        declared = self.op.signature.by_name[argument]
+        if isinstance(args, list):
+            if declared.variadic:
+                return f'{self.pointer}/args'
+            position = self.op.signature.arguments.index(declared)
+            if position < len(args) and not declared.keyword_only:
+                return f'{self.pointer}/args/{position}'
+        return self.pointer + data_path.pointer(['args', argument])
 
     @property
     def arguments_given(self) -> list[str]:

@@ -7,6 +7,7 @@ import textwrap
 import fixtures
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
@@ -131,3 +132,32 @@ class PlaceTestCase(base.TestCase):
             ('/a~1b', 'a/b'),
         ):
             self.assertEqual(name, file_rule.place_name(pointer))
+
+
+class OperationTestCase(base.TestCase):
+    def pointers(self, op, args):
+        """Return what the pointers to all arguments of a condition lead to."""
+        (condition,) = file_rule.read(
+            [{'op': op, 'args': args}], '/conditions', registry.installed()
+        )
+        led_to = {}
+        for name in condition.arguments:
+            pointer = condition.pointer_to(name).removeprefix('/conditions/0')
+            steps = data_path.split_pointer(pointer)
+            led_to[name] = data_path.get(condition.written, steps)
+        return led_to
+
+    def test_pointers_lead_to_what_is_written(self):
+        absent = data_path.ABSENT
+        for op, args, led_to in (
+            ('in-net', ['a', 'b'], {'address': 'a', 'subnet': 'b'}),
+            (
+                'one-of',
+                {'value': 1, 'values': [2]},
+                {'value': 1, 'values': [2]},
+            ),
+            ('eq', {'values': [1]}, {'values': [1], 'force_strings': absent}),
+            ('eq', [1, 2], {'values': [1, 2], 'force_strings': absent}),
+            ('eq', [[1, 2]], {'values': [[1, 2]], 'force_strings': absent}),
+        ):
+            self.assertEqual(led_to, self.pointers(op, args), args)
