@@ -3,7 +3,7 @@
 """What lint --fix mends, where only one correction is possible.
 
 A name is mended where it can only be a slip: no rule, op, filter or machine
-has it, and exactly one known name is one letter away.
+has it, and exactly one known name is a typing error away.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -420,7 +420,7 @@ def _find_wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
     """Find a name in a field that no machine has, and the name meant.
 
     :returns: None if all names of the field may be right. The name meant is
-        None if no known name, or several, are a letter away.
+        None if no known name, or several, are a typing error away.
     """
     unknown = names.unknown(use)
     if unknown:
