@@ -37,13 +37,15 @@ def in_chunks(
 ) -> Iterator[Result]:
     """Do the work on chunks of files, and yield their results in order.
 
-    Only a few results wait to be yielded, however many chunks there are.
+    Only a few results wait to be yielded, however many chunks there are. A
+    caller that stops early cancels the chunks that have not begun.
 
-    :param advance: called with the number of files of every chunk that is
-        done.
     :param prepare: makes the work, once in every process. It has to be
-        pickled, as have the results.
-    :param jobs: number of processes, as many as processors if None.
+        pickled, as have the results, if there is more than one process.
+    :param advance: called with the number of files of a chunk when the caller
+        is done with its result and asks for the next one.
+    :param jobs: most processes, as many as processors if None. There are no
+        more than chunks; a single one is this process itself.
     """
     chunks = [
         paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)

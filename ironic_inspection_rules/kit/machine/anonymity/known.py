@@ -136,8 +136,10 @@ class Known:
     def add_name(self, text: str) -> None:
         """Add a serial number, or the name of a host and its two parts.
 
-        The parts are the host without its domain, and the domain. A text that
-        may mean something else elsewhere is not added.
+        A text that may mean something else elsewhere is not added, and neither
+        are its parts. One part is the domain, if it has a dot and is no
+        number. The other one is the host without its domain, if it is no
+        number and means nothing else elsewhere.
         """
         if field.says_nothing(text) or not self._is_name(text):
             return
