@@ -78,10 +78,14 @@ class _WritingRule:
         for action in rule.actions:
             for effect in effects.effects(action):
                 self._effects.append(ActionEffect(action.pointer, effect))
-        # Rules whose topics differ write different things.
-        self._topics = {
-            _topic(of_action.effect) for of_action in self._effects
-        }
+        # What the rule writes, and that with all that is around it.
+        self._places: set[tuple[str, ...]] = set()
+        self._places_around: set[tuple[str, ...]] = set()
+        for of_action in self._effects:
+            place = _place(of_action.effect)
+            self._places.add(place)
+            for length in range(1, len(place) + 1):
+                self._places_around.add(place[:length])
         # The conditions of the rule.
         self._claims = list(map(exclusion.Claim, rule.conditions))
         self._decides_first = aftermath.decides_first(rule)
@@ -106,8 +110,11 @@ class _WritingRule:
         :returns: pairs of writes that one machine may get both of; nothing if
             no node is in the scopes of both rules.
         """
-        # Most rules write different things, and to compare names is cheap.
-        if self._topics.isdisjoint(later._topics):
+        # Most rules write at places of which none is inside of another one,
+        # and to compare places is cheap.
+        is_inside = not self._places.isdisjoint(later._places_around)
+        is_around = not self._places_around.isdisjoint(later._places)
+        if not is_inside and not is_around:
             return []
         scopes = {self.rule.rule.scope, later.rule.rule.scope} - {None, ''}
         if len(scopes) > 1:
@@ -225,15 +232,16 @@ def _reads_vars(claim: exclusion.Claim) -> bool:
     return effects.mentions(model.VARS, claim.condition.written)
 
 
-def _topic(effect: effects.Effect) -> tuple[str, ...]:
-    """Return a coarse key of a place: writes with different keys never meet.
+def _place(effect: effects.Effect) -> tuple[str, ...]:
+    """Return the place of a write, with its kind as the first step.
 
-    ``('node', 'extra')`` is the key of ``/extra/rack``. All traits have one
-    key, as ``set-traits`` writes many.
+    For ``/extra/rack`` of a node it is ``('node', 'extra', 'rack')``. Writes
+    conflict only where one place is the other, or is around it. The place of
+    ``set-traits``, which writes many, is around all traits.
     """
-    if effect.kind in ('trait', 'traits'):
+    if effect.kind == 'traits':
         return ('trait',)
-    return effect.kind, effect.place[0]
+    return effect.kind, *effect.place
 
 
 def _format_message(

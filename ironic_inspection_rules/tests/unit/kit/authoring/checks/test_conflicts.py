@@ -53,6 +53,28 @@ class CheckTestCase(base.CheckTestCase):
             ),
         )
 
+    def test_values_at_places_apart_are_not_compared(self):
+        compared = []
+        self.patch(conflicts, '_undoes', lambda *pair: compared.append(pair))
+        at_a = '{op: set-attribute, args: [/extra/a, x]}'
+        at_b = '{op: set-attribute, args: [/extra/b, x]}'
+        one = '{op: add-trait, args: [CUSTOM_A]}'
+        other = '{op: add-trait, args: [CUSTOM_B]}'
+        self.conflicting(at_a, at_b)
+        self.conflicting(one, other)
+        self.assertEqual([], compared)
+        around = '{op: set-attribute, args: [/extra, {}]}'
+        many = '{op: set-traits, args: [[], CUSTOM_]}'
+        for first, second in (
+            (at_a, around),
+            (around, at_b),
+            (one, many),
+            (many, other),
+        ):
+            compared.clear()
+            self.conflicting(first, second)
+            self.assertEqual(1, len(compared), second)
+
     def test_vars_of_one_name_keep_only_equal_vars_apart(self):
         condition = '{{op: eq, args: {{values: ["{{vars.size}}", {}]}}}}'
         count = 'vars: {size: "{inventory.cpu.count}"}'
