@@ -31,6 +31,17 @@ _NAMES_ADDRESS = re.compile(
 _SHORTEST_SERIAL = 8
 _FEWEST_DIGITS = 3
 _NAMES = frozenset((Kind.NAME, Kind.SWITCH))
+_ADD_BY_FORM = {
+    identifier.Form.OCTETS: known.Known.add_octets,
+    identifier.Form.WWN: known.Known.add_wwn,
+    identifier.Form.UUID: known.Known.add_uuid,
+    identifier.Form.IP: known.Known.add_address,
+    identifier.Form.QUAD: known.Known.add_address,
+    identifier.Form.DASHED: known.Known.add_dashed,
+    identifier.Form.REVERSE: known.Known.add_reverse,
+}
+"""What adds an identifier of a form to those that are known."""
+
 _PARTS = frozenset(
     (
         'interfaces',
@@ -110,22 +121,14 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
 
     :param kind: of the field that has the text.
     """
-    add_by_form = {
-        identifier.Form.OCTETS: learned.add_octets,
-        identifier.Form.WWN: learned.add_wwn,
-        identifier.Form.UUID: learned.add_uuid,
-        identifier.Form.IP: learned.add_address,
-        identifier.Form.DASHED: learned.add_dashed,
-        identifier.Form.REVERSE: learned.add_reverse,
-    }
-    if not field.is_version(text, kind):
-        add_by_form[identifier.Form.QUAD] = learned.add_address
     identifiers = identifier.find(text)
     # Whether all of the text is such an identifier.
     is_identifier = False
     for start, end, form in identifiers:
-        if form in add_by_form:
-            add_by_form[form](text[start:end])
+        if form is identifier.Form.QUAD and field.is_version(text, kind):
+            continue
+        if form in _ADD_BY_FORM:
+            _ADD_BY_FORM[form](learned, text[start:end])
             if (start, end) == (0, len(text)):
                 is_identifier = True
     # The field of an address may have the name of a host.
