@@ -81,18 +81,17 @@ def guard(request: webob.Request, app: Callable) -> Any:
     if not request.is_body_readable:
         return app
     place = environ.get('PATH_INFO', '')
-    is_limited_by_ironic = 'json' in content_type and body_limit.is_of_ironic()
-    limit = body_limit.size(place)
+    is_limited_by_ironic = 'json' in content_type and body_limit.IS_OF_IRONIC
+    limit = body_limit.of_size(place)
     # The whole path: a node of Ironic may be named "rack-inspection_rules".
     is_large = place.strip('/').removeprefix('v1/') in LARGE
-    sent = _read_within(request, limit, is_large)
+    sent = _read_within(request, limit.most_bytes, is_large)
     if sent is None:
         if is_limited_by_ironic and place.strip('/').endswith(_FROM_RAMDISKS):
             # Ironic refuses it, and logs the reason for operators of ramdisks.
             return app
         raise _make_refusal(
-            webob_exc.HTTPRequestEntityTooLarge,
-            _too_large_message(limit, body_limit.option_of_size(place)),
+            webob_exc.HTTPRequestEntityTooLarge, _too_large_message(limit)
         )
     if not _is_utf_8(sent):
         raise _make_refusal(
@@ -203,13 +202,16 @@ def _is_utf_8(sent: bytes | memoryview) -> bool:
     return True
 
 
-def _too_large_message(limit: int, option: str | None) -> str:
-    if option is None:
-        return _('The request must not have more than %d bytes') % limit
+def _too_large_message(limit: body_limit.SizeLimit) -> str:
+    if limit.option is None:
+        return (
+            _('The request must not have more than %d bytes')
+            % limit.most_bytes
+        )
     return _(
         'The request must not have more than %(limit)d bytes; the limit '
         "is the option %(option)s of Ironic's API"
-    ) % {'limit': limit, 'option': option}
+    ) % {'limit': limit.most_bytes, 'option': limit.option}
 
 
 def _make_refusal(

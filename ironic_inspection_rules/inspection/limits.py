@@ -32,5 +32,5 @@ def _limits_of_phase(phase: str) -> budget.Limits:
         operations=operations,
         loop=options.loop_limit,
         depth=body_limit.depth(),
-        size=body_limit.size('continue_inspection'),
+        size=body_limit.of_size('continue_inspection').most_bytes,
     )

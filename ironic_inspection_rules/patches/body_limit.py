@@ -8,6 +8,8 @@ table, and meanwhile holds up all threads of the API. The same count that is
 mostly done in C takes its place.
 """
 
+import typing
+
 from ironic.conf import CONF
 
 from ironic_inspection_rules.engine.language import budget
@@ -17,6 +19,9 @@ try:
     from ironic.api.middleware import json_depth
 except ImportError:
     json_depth = None
+
+IS_OF_IRONIC = json_depth is not None
+"""Whether Ironic itself limits bodies that claim to be JSON."""
 
 USUAL = {
     'max_json_body_depth': 25,
@@ -46,6 +51,19 @@ CHECK_DEPTH = name.Name(
 
 NAMES = (INSPECTION_PATH, CHECK_DEPTH)
 
+
+class SizeLimit(typing.NamedTuple):
+    """The limit of the size of a body.
+
+    ``most_bytes``: how many it may have. ``option``: the option that says so,
+    such as ``[api]max_json_body_size``, None if this Ironic has no such
+    option.
+    """
+
+    most_bytes: int
+    option: str | None
+
+
 # Ironic compares with this one path only, by a function that has no option.
 _inspection_endings: set[str] = {'continue_inspection'}
 
@@ -58,7 +76,7 @@ def as_inspection_data(ending: str) -> None:
     :param ending: the end of the paths of these requests.
     """
     _inspection_endings.add(ending)
-    if json_depth and name.are_here((INSPECTION_PATH,)):
+    if IS_OF_IRONIC and name.are_here((INSPECTION_PATH,)):
         # The middleware looks the function up in its module at every request,
         # so it may be replaced after the middleware was built.
         INSPECTION_PATH.put(_is_inspection_path)
@@ -66,13 +84,8 @@ def as_inspection_data(ending: str) -> None:
 
 def count_depth_fast() -> None:
     """Count the depth of bodies in a fraction of the time Ironic takes."""
-    if json_depth and name.are_here((CHECK_DEPTH,)):
+    if IS_OF_IRONIC and name.are_here((CHECK_DEPTH,)):
         CHECK_DEPTH.put(_check_depth)
-
-
-def is_of_ironic() -> bool:
-    """Check if Ironic itself limits bodies that claim to be JSON."""
-    return json_depth is not None
 
 
 def depth() -> int:
@@ -81,35 +94,22 @@ def depth() -> int:
     return getattr(CONF.api, option, USUAL[option])
 
 
-def size(path: str) -> int:
-    """Return how many bytes the body of a request may have."""
-    option = _size_option(path)
-    kibibytes = getattr(CONF.api, option, USUAL[option])
-    return kibibytes * 1024
-
-
-def option_of_size(path: str) -> str | None:
-    """Return the option that limits the size of a body.
-
-    :returns: ``[api]max_json_body_size`` or the like; None if this Ironic has
-        no such options.
-    """
-    if not is_of_ironic():
-        return None
-    return f'[api]{_size_option(path)}'
-
-
-def _size_option(path: str) -> str:
-    """Return the option of ``[api]`` that limits bodies sent to a path.
+def of_size(path: str) -> SizeLimit:
+    """Return how large the body of a request may be.
 
     Large bodies of this plugin's own calls, such as rule sets, count as those
     of an inspection.
     """
+    option = 'max_json_body_size'
     if _is_inspection_path(path):
-        return 'max_json_body_size_inspection'
-    if path.strip('/').endswith('states/provision'):
-        return 'max_json_body_size_provision'
-    return 'max_json_body_size'
+        option = 'max_json_body_size_inspection'
+    elif path.strip('/').endswith('states/provision'):
+        option = 'max_json_body_size_provision'
+    kibibytes = getattr(CONF.api, option, USUAL[option])
+    option_of_ironic = None
+    if IS_OF_IRONIC:
+        option_of_ironic = f'[api]{option}'
+    return SizeLimit(kibibytes * 1024, option_of_ironic)
 
 
 def _check_depth(raw: bytes, max_depth: int) -> bool:

@@ -336,7 +336,8 @@ def update(rule_uuid: str, operations: Any) -> Answer:
 def _apply_patch(operations: Any, rule: rule_object.StoredRule) -> _NewFields:
     """Return what a JSON patch makes of a stored rule, checked."""
     before = {name: rule[name] for name in model.WRITABLE}
-    fields = patch.apply(before, operations, body_limit.size(api.request.path))
+    limit = body_limit.of_size(api.request.path)
+    fields = patch.apply(before, operations, limit.most_bytes)
     try:
         parsed = rule_set.parse(fields, rule)
         return _NewFields(parsed, _check_tables(parsed))

@@ -443,7 +443,8 @@ class GuardTestCase(base.IronicTestCase):
     def without_limits_of_ironic(self):
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.patches.body_limit.json_depth', None
+                'ironic_inspection_rules.patches.body_limit.IS_OF_IRONIC',
+                False,
             )
         )
 

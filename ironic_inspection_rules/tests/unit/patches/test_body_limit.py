@@ -15,7 +15,7 @@ from ironic_inspection_rules.patches import body_limit
 from ironic_inspection_rules.tests.unit import base
 
 
-@unittest.skipUnless(body_limit.is_of_ironic(), 'this Ironic has no limits')
+@unittest.skipUnless(body_limit.IS_OF_IRONIC, 'this Ironic has no limits')
 class BodyLimitTestCase(base.IronicTestCase):
     def setUp(self):
         super().setUp()
@@ -72,27 +72,28 @@ class BodyLimitTestCase(base.IronicTestCase):
             max_json_body_size_provision=6,
         )
 
+    def assert_size(self, most_bytes, path):
+        self.assertEqual(most_bytes, body_limit.of_size(path).most_bytes)
+
     def test_the_depth_is_the_option_of_ironic(self):
         self.configure()
         self.assertEqual(9, body_limit.depth())
 
     def test_the_size_of_most_bodies_is_the_option_of_ironic(self):
         self.configure()
-        self.assertEqual(4 * 1024, body_limit.size('/v1/things'))
+        self.assert_size(4 * 1024, '/v1/things')
 
     def test_the_size_of_inspection_data_is_the_option_of_ironic(self):
         self.configure()
-        self.assertEqual(5 * 1024, body_limit.size('/v1/continue_inspection'))
-        self.assertEqual(5 * 1024, body_limit.size('/v1/things/try/'))
+        self.assert_size(5 * 1024, '/v1/continue_inspection')
+        self.assert_size(5 * 1024, '/v1/things/try/')
 
     def test_the_size_of_a_provision_is_the_option_of_ironic(self):
         self.configure()
-        self.assertEqual(
-            6 * 1024, body_limit.size('/v1/nodes/n/states/provision')
-        )
+        self.assert_size(6 * 1024, '/v1/nodes/n/states/provision')
 
 
-@unittest.skipUnless(body_limit.is_of_ironic(), 'this Ironic has no limits')
+@unittest.skipUnless(body_limit.IS_OF_IRONIC, 'this Ironic has no limits')
 class DepthTestCase(base.IronicTestCase):
     def setUp(self):
         super().setUp()
@@ -129,7 +130,7 @@ class DepthTestCase(base.IronicTestCase):
 class NoLimitTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
-        for name, without in (('json_depth', None), ('CONF.api', object())):
+        for name, without in (('IS_OF_IRONIC', False), ('CONF.api', object())):
             self.useFixture(
                 fixtures.MonkeyPatch(
                     f'ironic_inspection_rules.patches.body_limit.{name}',
@@ -141,11 +142,11 @@ class NoLimitTestCase(base.TestCase):
         body_limit.as_inspection_data('things/try')
         body_limit.count_depth_fast()
 
-        self.assertFalse(body_limit.is_of_ironic())
+        self.assertIsNone(body_limit.of_size('/v1/things').option)
 
     def test_the_usual_limits_hold_without_options_for_them(self):
         self.assertEqual(25, body_limit.depth())
-        self.assertEqual(1024**2, body_limit.size('/v1/things'))
+        self.assertEqual(1024**2, body_limit.of_size('/v1/things').most_bytes)
 
 
 class UsualLimitTestCase(base.TestCase):
