@@ -69,39 +69,25 @@ def post() -> Any:
         )
     data = stock.validated_inspection_data(document)
     inventory = data.pop('inventory')
+    # Only the queue needs it.
     token = None
     if CONF.inspection_queue.enabled:
         # Nothing else may see the token, which is a secret.
         token = data.pop(AGENT_TOKEN, None)
     plugin_data = without_reserved(data)
     kept = early_phase.run(api.request.context, inventory, plugin_data)
-    return stock.post_inspection_data(
-        {**plugin_data, 'inventory': inventory},
-        node_uuid,
-        _hand_over(data, kept, token),
-    )
-
-
-def _hand_over(
-    posted: dict, kept: early_phase.Kept | None, token: Any
-) -> Callable[..., None] | None:
-    """Return what hands the data over when Ironic has found the node.
-
-    :param posted: plugin data as they came.
-    :param kept: what the run is to have of the early phase; None for nothing.
-    :param token: by which the ramdisk proves which machine it is; only the
-        queue needs it.
-    :returns: None to hand them to a conductor as Ironic does.
-    """
+    # Called when Ironic has found the node; None to go on as Ironic does.
+    hand_over: Callable[..., None] | None = None
     if CONF.inspection_queue.enabled:
-        return functools.partial(
-            inspection_queue.put_instead, posted, kept, token
+        hand_over = functools.partial(
+            inspection_queue.put_instead, data, kept, token
         )
-    if kept is None:
-        # There is nothing to store before.
-        return None
-    return functools.partial(
-        _store_and_hand_over, kept, api.request.rpcapi.continue_inspection
+    elif kept is not None:
+        hand_over = functools.partial(
+            _store_and_hand_over, kept, api.request.rpcapi.continue_inspection
+        )
+    return stock.post_inspection_data(
+        {**plugin_data, 'inventory': inventory}, node_uuid, hand_over
     )
 
 
