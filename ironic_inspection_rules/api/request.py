@@ -561,8 +561,17 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
         values[name] = None
         if name not in sent:
             continue
+        text = sent[name]
+        # A list, if the parameter was given several times.
+        if not isinstance(text, str):
+            refusals.append(
+                exceptions.Invalid(
+                    _('Query parameter %s was given several times') % name
+                )
+            )
+            continue
         try:
-            values[name] = convert(name, _only_value(name, sent[name]))
+            values[name] = convert(name, text)
         except (exceptions.Invalid, ironic_exception.IronicException) as exc:
             refusals.append(exc)
     if len(refusals) == 1:
@@ -570,19 +579,6 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
     if refusals:
         raise exceptions.InvalidQuery(refusals)
     return values
-
-
-def _only_value(name: str, value: Any) -> str:
-    """Return the value of a parameter that was given once.
-
-    :param value: a list if the parameter was given several times.
-    :raises: Invalid for a list.
-    """
-    if not isinstance(value, str):
-        raise exceptions.Invalid(
-            _('Query parameter %s was given several times') % name
-        )
-    return value
 
 
 def integer(name: str, value: str) -> int:
