@@ -244,37 +244,37 @@ def _represent_problem(problem: exceptions.Problem) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def body(*, lenient: bool = False) -> Any:
+def body() -> Any:
     """Parse the body of the request; to be called once policies allow it.
 
     :func:`guard` and Ironic have checked its size and charset, and also the
     depth of a body that cannot be large.
 
-    :param lenient: whether the body may be whatever Ironic accepts, for calls
-        that Ironic has, too: it need not claim to be JSON, and may have a
-        member twice. No such call takes large bodies.
     :returns: the document, None if there is no body.
     :raises: Invalid if the body is no JSON, or is nested too deeply.
     :raises: InvalidBody if an object has a member twice, with its place.
     :raises: ClientSideError (415) if the body does not claim to be JSON.
     """
-    if not (lenient or api.request.content_type.endswith('json')):
+    if not api.request.content_type.endswith('json'):
         raise ironic_exception.ClientSideError(
             _('The request must have the content type application/json'),
             status_code=http_client.UNSUPPORTED_MEDIA_TYPE,
         )
     large = api.request.environ.pop(_BODY, None)
     if large is None:
-        return _parse(bytes(api.request.body), lenient)
+        return parse(api.request.body)
     return _parse_large(large)
 
 
-def _parse(sent: bytes, lenient: bool = False) -> Any:
+def parse(sent: bytes, lenient: bool = False) -> Any:
     """Parse a body as JSON in one piece.
 
     Python accepts NaN and infinity, which are no JSON (RFC 8259 "Numbers"):
     they could be stored, but not answered. It drops the first of two members
     of the same name, such as an action of a rule.
+
+    Calls that Ironic has too take what Ironic would take: they parse the body
+    of the request by this, whatever it claims to be, and leniently.
 
     :param lenient: whether an object may have a member twice.
     :returns: the document, None for an empty body.
@@ -328,7 +328,7 @@ def _parse_large(sent: memoryview) -> Any:
             return _parse_pieces(sent)
     if budget.is_deeper(bytes(sent), body_limit.depth()):
         raise exceptions.Invalid(_TOO_DEEP)
-    return _parse(bytes(sent))
+    return parse(bytes(sent))
 
 
 def _parse_pieces(sent: memoryview) -> Any:

@@ -62,7 +62,7 @@ def post() -> Any:
     node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
     document: Any = {}
     if api.request.body:
-        document = request.body(lenient=True)
+        document = request.parse(api.request.body, lenient=True)
     if not isinstance(document, dict):
         raise exceptions.InvalidBody(
             [exceptions.Problem('', request.NO_OBJECT)]

@@ -111,7 +111,7 @@ def put(node_ident: str, *name_and_query: Any) -> None:
     trait = _trait(*name_and_query)
     # This also checks that the client may set traits of the node.
     present = _traits(node_ident, 'set')
-    body = request.body(lenient=True)
+    body = request.parse(api.request.body, lenient=True)
     if trait:
         trait_names.validate([trait])
         trait_names.validate_count_of_node([*present, trait])

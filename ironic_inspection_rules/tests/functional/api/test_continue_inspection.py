@@ -44,7 +44,13 @@ class ContinueInspectionTestCase(base.TestCase):
             )
         ).app
 
-    def post(self, body=DATA, version='1.96', query=''):
+    def post(
+        self,
+        body=DATA,
+        version='1.96',
+        query='',
+        content_type='application/json',
+    ):
         """Post inspection data.
 
         :returns: the status and the text of the answer.
@@ -57,7 +63,7 @@ class ContinueInspectionTestCase(base.TestCase):
         request.body = (
             body if isinstance(body, bytes) else json.dumps(body).encode()
         )
-        request.content_type = 'application/json'
+        request.content_type = content_type
         answer = request.get_response(self.app)
         return answer.status_int, answer.text
 
@@ -162,6 +168,13 @@ class ContinueInspectionTestCase(base.TestCase):
 
         self.assertEqual(400, status)
         self.assertIn('/a/b/0: Infinity is no JSON number', text)
+
+    def test_data_are_read_whatever_they_claim_to_be(self):
+        self.serve(rule())
+
+        status, text = self.post(content_type='text/plain')
+
+        self.assertIn('a rule has run', text)
 
     def test_what_is_no_object_is_refused(self):
         self.serve(rule())
