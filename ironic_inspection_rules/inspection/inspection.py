@@ -493,28 +493,25 @@ class Inspection:
             _refuse_without_tables(exc)
             raise
         self._options = rules.options
-        self._read_previous(in_force, phase)
+        # Redfish stores its data before the main phase. Without a phase before
+        # that it is too late: what is stored now is of this inspection.
+        is_too_late = phase == model.MAIN and self.of_redfish is not None
+        if in_force.reads_previous and not is_too_late:
+            self._reads_previous = True
+            self._previous = self._read_previous()
         self._rules = in_force
         return in_force
 
-    def _read_previous(self, rules: repository.Snapshot, phase: str) -> None:
-        """Read what was stored before, if a rule of this inspection reads it.
+    def _read_previous(self) -> dict[str, Any] | None:
+        """Read what the inspection before has stored.
 
-        :param phase: the first phase.
+        :returns: ``inventory`` and ``plugin_data``; None if nothing is kept.
         """
-        if phase == model.MAIN and self.of_redfish is not None:
-            # Redfish stores its data before the main phase. Without one before
-            # it is too late: what is stored now is of this inspection.
-            return
-        plans = (*rules.plans[model.PREPROCESS], *rules.plans[model.MAIN])
-        self._reads_previous = any(plan.reads_previous for plan in plans)
-        if not self._reads_previous:
-            return
         node = self.task.node
+        previous = None
         if CONF.inspection_rules.keep_history:
-            self._previous = history.last_stored(node.uuid)
-        if not self._previous:
-            self._previous = facts.stored_before(node, self.task.context)
+            previous = history.last_stored(node.uuid)
+        return previous or facts.stored_before(node, self.task.context)
 
 
 @contextlib.contextmanager

@@ -63,13 +63,15 @@ class Snapshot(typing.NamedTuple):
 
     ``plans`` are the rules of every phase, in the order they run in.
     ``tables`` are all tables in force, ``stored_tables`` those of them that
-    are not built in.
+    are not built in. ``reads_previous``: a rule that runs on a node may read
+    what the inspection before has stored.
     """
 
     revision: int | None = None
     plans: Plans = types.MappingProxyType(dict.fromkeys(model.PHASES, ()))
     tables: table.Tables = {}
     stored_tables: typing.Mapping[str, table_store.StoredTable] = {}
+    reads_previous: bool = False
 
 
 class Repository:
@@ -197,7 +199,9 @@ class Repository:
         }
         tables = self.with_stored_tables(tables_by_name)
         plans = self.compile(self.in_force(context), tables)
-        return Snapshot(revision, plans, tables, stored)
+        on_nodes = (*plans[model.PREPROCESS], *plans[model.MAIN])
+        reads_previous = any(plan.reads_previous for plan in on_nodes)
+        return Snapshot(revision, plans, tables, stored, reads_previous)
 
     def in_force(self, context: typing.Any) -> list[model.Rule]:
         """Read all rules, also those that never run."""
