@@ -86,8 +86,8 @@ class Inspection:
         self._inventory: dict[str, Any] | None = None
         # Hooks and rules change them in place.
         self._plugin_data: dict[str, Any] = {}
-        # Plugin data that rules have changed, as they were before, by name.
-        self._before_rules: dict[str, Any] = {}
+        # Shallow copies of plugin data before and after the rules of a phase.
+        self._around_rules: list[tuple[dict, dict]] = []
         # The rules in force when the first phase began, None before that.
         self._rules: repository.Snapshot | None = None
         # Built-in rules and settings, for the history: a replay needs them.
@@ -245,10 +245,18 @@ class Inspection:
         """
         if self._inventory is None:
             return None
-        # Plugin data as they were before any rule changed them.
+        # The history stores what the machine sent, not what rules made of it.
+        before_rules = dict(self._plugin_data)
+        # The first phase last: it has the oldest values.
+        for before, after in reversed(self._around_rules):
+            for name in before.keys() | after.keys():
+                value = before.get(name, data_path.ABSENT)
+                # Rules put another object in the place of a value, and change
+                # none in place.
+                if after.get(name, data_path.ABSENT) is not value:
+                    before_rules[name] = value
         plugin_data = {}
-        before = {**self._plugin_data, **self._before_rules}
-        for name, value in before.items():
+        for name, value in before_rules.items():
             if value is not data_path.ABSENT and name not in _NO_FACTS:
                 plugin_data[name] = value
         return history.Findings(
@@ -342,25 +350,9 @@ class Inspection:
             else:
                 self._repeat(phase, saved, target, plugin_data)
         finally:
-            self._note_before_rules(before, plugin_data)
+            self._around_rules.append((before, dict(plugin_data)))
             if self.of_redfish is not None:
                 self.of_redfish.reconcile_properties(task.node)
-
-    def _note_before_rules(self, before: dict, plugin_data: dict) -> None:
-        """Note the values that a phase has changed, as it got them.
-
-        The history stores what the machine sent, not what rules made of it.
-
-        :param before: plugin data before the phase, a shallow copy.
-        :param plugin_data: plugin data after it.
-        """
-        for name in before.keys() | plugin_data.keys():
-            value_before = before.get(name, data_path.ABSENT)
-            # Rules put another object in the place of a value, and change none
-            # in place.
-            if plugin_data.get(name, data_path.ABSENT) is not value_before:
-                # An earlier phase may have noted an older value.
-                self._before_rules.setdefault(name, value_before)
 
     def _decide(
         self,
