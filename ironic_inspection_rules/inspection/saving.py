@@ -92,7 +92,8 @@ def save(
         with database.transaction() as session:
             if attributes:
                 _update_node(task, attributes, target.journal)
-            _write_ports(task, target)
+            if target.changed(working_copy.PORTS):
+                _write_ports(task, target)
             if traits is not None:
                 with blaming(target.journal, working_copy.TRAITS):
                     task.node.traits = objects.TraitList.create(
