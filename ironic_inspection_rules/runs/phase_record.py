@@ -104,33 +104,27 @@ def of_phase(
 
 
 class Room:
-    """The room that is left for the record of a phase."""
+    """The room that is left for the record of a phase.
+
+    ``characters`` are those that are left for paths and values. The values of
+    a change are kept also without room for them: the number is then below
+    zero, and :meth:`take` refuses what follows. ``left_out``: how many changes
+    it has refused.
+    """
 
     def __init__(self) -> None:
-        self._characters = LONGEST_RECORD
+        self.characters = LONGEST_RECORD
         self._changes = MOST_CHANGES
         self.left_out = 0
 
     def take(self, path: str) -> bool:
         """Take room for a change at a path; return whether there is any."""
-        if self._changes and len(path) <= self._characters:
+        if self._changes and len(path) <= self.characters:
             self._changes -= 1
-            self._characters -= len(path)
+            self.characters -= len(path)
             return True
         self.left_out += 1
         return False
-
-    def fit(self, path: data_path.Path, value: typing.Any) -> typing.Any:
-        """Shorten a value, mask its secrets and take room for it.
-
-        Without room it is kept all the same: :meth:`take` refuses what
-        follows.
-        """
-        if value is None:
-            return None
-        shortened, length = shortening.shorten(value, path=path)
-        self._characters -= length
-        return shortened
 
 
 def _describe_changes(
@@ -247,14 +241,18 @@ def _change(change: engine_change.Change, op: str, room: Room) -> Record:
     """Build the record of a change, with short values and masked secrets.
 
     :param op: of the action that made it.
+    :param room: for the values.
     """
     path = data_path.parse(change.path)
+    before, length_before = shortening.shorten(change.before, path=path)
+    after, length_after = shortening.shorten(change.value, path=path)
+    room.characters -= length_before + length_after
     recorded = {
         'object': change.object,
         'op': change.op,
         'path': change.path,
-        'before': room.fit(path, change.before),
-        'after': room.fit(path, change.value),
+        'before': before,
+        'after': after,
         'action': op,
     }
     if data_path.APPEND in path:

@@ -32,9 +32,12 @@ def shorten(
     :param value: plain JSON data.
     :param longest: characters of JSON that it may have.
     :param path: where it is; secrets are known by their names.
-    :returns: the value, or the beginning of its text; and its characters.
+    :returns: the value, or the beginning of its text; and its characters,
+        none for None, which stands for no value.
     """
-    is_short = value is None or isinstance(value, float)
+    if value is None:
+        return None, 0
+    is_short = isinstance(value, float)
     if isinstance(value, int):
         is_short = value.bit_length() < _SHORT_NUMBER
     if is_short:
