@@ -53,45 +53,15 @@ def of_node(
     """
     fields = as_dict(node)
     fields['traits'] = node.traits.get_trait_names()
-    return of_fields(
-        fields,
-        map(as_dict, ports),
-        map(as_dict, port_groups),
-        inventory,
-        plugin_data,
-        previous,
+    fields['auto_discovered'] = is_auto_discovered(
+        node.provision_state, plugin_data
     )
-
-
-def of_fields(
-    node: dict,
-    ports: Iterable[dict],
-    port_groups: Iterable[dict],
-    inventory: dict,
-    plugin_data: dict,
-    previous: dict | None = None,
-) -> working_copy.Facts:
-    """Build the facts of a node and its ports from their fields.
-
-    :param node: its fields, see :func:`as_dict`, with the names of its
-        ``traits``.
-    :param ports: the fields of every port.
-    :param port_groups: the fields of every port group.
-    :param previous: the ``inventory`` and the ``plugin_data`` that the
-        inspection before has stored; None for no such data.
-    """
-    fields = {
-        **node,
-        'auto_discovered': is_auto_discovered(
-            node['provision_state'], plugin_data
-        ),
-    }
     return working_copy.Facts(
         inventory,
         plugin_data,
         fields,
-        tuple(ports),
-        tuple(port_groups),
+        tuple(as_dict(port) for port in ports),
+        tuple(as_dict(group) for group in port_groups),
         previous,
     )
 

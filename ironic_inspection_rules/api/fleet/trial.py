@@ -388,12 +388,18 @@ class _Nodes:
         source = next(data)
         if isinstance(source, Exception):
             return RequestedMachine(ident, node, problem=str(source))
-        facts = node_facts.of_fields(
-            node.fields,
-            self.ports.get(node.id, ()),
-            self.groups.get(node.id, ()),
+        fields = {
+            **node.fields,
+            'auto_discovered': node_facts.is_auto_discovered(
+                node.fields['provision_state'], source.plugin_data
+            ),
+        }
+        facts = working_copy.Facts(
             source.inventory,
             source.plugin_data,
+            fields,
+            tuple(self.ports.get(node.id, ())),
+            tuple(self.groups.get(node.id, ())),
         )
         return RequestedMachine(ident, node, facts, source)
 
