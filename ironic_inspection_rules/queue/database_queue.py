@@ -383,7 +383,7 @@ class DatabaseQueue:
         :raises: RequestNotFound, RequestNotWaiting
         """
         row = db_request.get_request_by_uuid(uuid)
-        change = state.advance(row.state, state.ABORT)
+        change = state.CHANGES[row.state, state.ABORT]
         # A claimed power-on request remains in the state "starting".
         is_begun = row.state == state.STARTING and row.worker is not None
         if is_begun or change.verdict is not state.Verdict.ALLOWED:

@@ -76,7 +76,7 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
         refusal = f'given up after {request.attempts} attempts; {end}'
         return RunDecision(state.ERROR, refusal)
     event = _TRANSITION_EVENTS[request.event]
-    change = state.advance(request.state, event)
+    change = state.CHANGES[request.state, event]
     if change.verdict is state.Verdict.FORBIDDEN:
         if request.state == state.PROCESSING:
             return RunDecision(request.state)

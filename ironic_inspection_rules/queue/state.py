@@ -109,24 +109,9 @@ _REPETITIONS = frozenset(
 """Strict events, each with a state that it leads to."""
 
 
-def advance(state: str, event: str) -> StateChange:
-    """Return the verdict on an event, and the state that follows.
-
-    The cases, by example:
-
-    * ``continue`` in ``waiting`` is allowed, and leads to ``processing``.
-    * ``wait`` in ``waiting`` is ignored: it leads to where it is.
-    * ``finish`` in ``waiting`` has no row: it is forbidden, and the state
-      remains.
-    * ``continue`` in ``processing`` is a strict event for the second time: it
-      is forbidden, yet has a row, whose ``error`` is returned.
-
-    See spec 001, "Strict and re-entrant transitions".
-
-    :param state: one of STATES, or ABSENT.
-    :param event: one of EVENTS.
-    """
-    # A copy for each call: a machine keeps its state, and threads share this.
+def _evaluate(state: str, event: str) -> StateChange:
+    """Return the verdict on an event, and the state that follows."""
+    # A copy for each pair: a machine keeps its state.
     machine = _MACHINE.copy()
     machine.initialize(state)
     if not machine.is_actionable_event(event):
@@ -138,3 +123,23 @@ def advance(state: str, event: str) -> StateChange:
     if (event, state) in _REPETITIONS:
         return StateChange(Verdict.FORBIDDEN, target)
     return StateChange(Verdict.ALLOWED, target)
+
+
+CHANGES: dict[tuple[str, str], StateChange] = {}
+"""The verdict on every event in every state, and the state that follows.
+
+The keys are pairs of one of STATES, or ABSENT, and one of EVENTS. The cases,
+by example:
+
+* ``continue`` in ``waiting`` is allowed, and leads to ``processing``.
+* ``wait`` in ``waiting`` is ignored: it leads to where it is.
+* ``finish`` in ``waiting`` has no row: it is forbidden, and the state remains.
+* ``continue`` in ``processing`` is a strict event for the second time: it is
+  forbidden, yet has a row, whose ``error`` is the state that follows.
+
+See spec 001, "Strict and re-entrant transitions".
+"""
+
+for _state in (ABSENT, *STATES):
+    for _event in EVENTS:
+        CHANGES[_state, _event] = _evaluate(_state, _event)
