@@ -71,8 +71,9 @@ class _Candidate(typing.NamedTuple):
 
 def read_clock() -> float:
     """Read the clock by which requests are due."""
-    [now] = transaction.read(sa.select(clock.now()))
-    return float(now)
+    query = sa.select(clock.now().label('now'))
+    [row] = transaction.read_rows(query)
+    return float(row['now'])
 
 
 class Search:
@@ -98,10 +99,21 @@ class Search:
         served: sa.ColumnElement[bool] | None,
     ) -> None:
         self._lease = lease
-        self._states = states
-        self._served: tuple[sa.ColumnElement[bool], ...] = ()
-        if served is not None:
-            self._served = (served,)
+        self._serves_all = served is None
+        deliverable = _deliverable(lease)
+        self._is_deliverable = sa.or_(*deliverable)
+        # A request to be found is in one of these ranges of the index.
+        self._ranges: list[sa.ColumnElement[bool]] = []
+        for state in states:
+            for condition in deliverable:
+                in_range = sa.and_(
+                    models.RequestRow.state == state,
+                    condition,
+                    db_request.OPEN,
+                )
+                if served is not None:
+                    in_range = sa.and_(in_range, served)
+                self._ranges.append(in_range)
         # Requests that were due up to this time are left out; 0 for none.
         self._looked_until = 0.0
         # When all are looked at again, on the monotonic clock.
@@ -119,7 +131,9 @@ class Search:
         candidates = self._look()
         while candidates:
             for candidate in candidates:
-                claimed = _claim(candidate, worker, self._lease)
+                claimed = _claim(
+                    candidate, worker, self._lease, self._is_deliverable
+                )
                 if claimed is not None:
                     return claimed
             # All were claimed or locked by others. Look on behind them, as a
@@ -144,10 +158,8 @@ class Search:
             # Once in a lease, all requests are looked at again.
             self._looked_until = 0.0
             self._look_again_at = time.monotonic() + self._lease
-        candidates = _due_requests(
-            self._lease, self._states, self._served, self._looked_until, after
-        )
-        if self._served and after is None:
+        candidates = _due_requests(self._ranges, self._looked_until, after)
+        if after is None and not self._serves_all:
             # All that was due before the first candidate is for other workers.
             if candidates:
                 first = candidates[0]
@@ -232,9 +244,7 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _due_requests(
-    lease: float,
-    states: Collection[str],
-    conditions: Collection[sa.ColumnElement[bool]],
+    ranges: Iterable[sa.ColumnElement[bool]],
     since: float,
     after: _Candidate | None = None,
 ) -> list[_Candidate]:
@@ -242,7 +252,7 @@ def _due_requests(
 
     Nothing is locked: another worker may claim one of them meanwhile.
 
-    :param conditions: conditions that the requests must meet as well.
+    :param ranges: conditions, one of which a request must meet.
     :param since: time after which they are due, 0 for any.
     :param after: the request before the first one, None to begin.
     :returns: at most :data:`_CANDIDATES`.
@@ -256,21 +266,10 @@ def _due_requests(
         is_behind.append(sa.or_(is_later, is_next))
     if since:
         is_behind.append(row.due_at > since)
-    ranges = []
-    for state in states:
-        for is_deliverable in _deliverable(lease):
-            ranges.append(
-                sa.and_(
-                    row.state == state,
-                    is_deliverable,
-                    db_request.OPEN,
-                    *conditions,
-                    *is_behind,
-                )
-            )
+    branches = [sa.and_(in_range, *is_behind) for in_range in ranges]
     looked_at = clock.now().label('looked_at')
     columns = [row.id, row.token, row.due_at, row.worker, looked_at]
-    query = limited(columns, ranges, [row.due_at, row.id], _CANDIDATES)
+    query = limited(columns, branches, [row.due_at, row.id], _CANDIDATES)
     rows = transaction.read_rows(query.order_by('due_at', 'id'))
     return [_Candidate(**values) for values in rows]
 
@@ -303,7 +302,12 @@ def limited(
 
 
 @transaction.retried_on_lock_conflict
-def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
+def _claim(
+    candidate: _Candidate,
+    worker: str,
+    lease: float,
+    is_deliverable: sa.ColumnElement[bool],
+) -> Claimed | None:
     """Claim a request for a worker, and read it in the same transaction.
 
     The worker gets a new token and a lease from now on. Were the row read
@@ -316,6 +320,7 @@ def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
     row locks; there a transaction whose snapshot is old is refused when it
     writes.
 
+    :param is_deliverable: the condition of requests that may be claimed.
     :returns: the request and the data to process; None if it is locked, or
         has been claimed or changed since it was read.
     """
@@ -331,7 +336,7 @@ def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
             # Every worker that claims the request changes the token.
             row.token == candidate.token,
             db_request.OPEN,
-            sa.or_(*_deliverable(lease)),
+            is_deliverable,
         )
         if not is_locked:
             return None
