@@ -197,8 +197,7 @@ class Inspection:
             return
         before = dict(plugin_data)
         self._run_phase(phase, inventory, plugin_data)
-        is_changed = plugin_data != before
-        if is_changed and self.of_redfish is not None:
+        if self.of_redfish is not None and plugin_data != before:
             # This interface has stored its data before it applied rules.
             redfish.store_again(self.task, inventory, plugin_data)
 
