@@ -105,7 +105,10 @@ def read(query: Any) -> list[Any]:
 def read_rows(query: Any) -> list[dict[str, Any]]:
     """Read rows as mappings of names of columns to values."""
     with reader_without_session() as connection:
-        return [dict(row._mapping) for row in connection.execute(query)]
+        result = connection.execute(query)
+        # Not by the mapping that each row has: it takes twice as long.
+        names = list(result.keys())
+        return [dict(zip(names, row, strict=True)) for row in result]
 
 
 def limit_waits(engine: sa.Engine, seconds: float) -> None:

@@ -3,7 +3,7 @@
 """A dry run of a fleet: results, traits that get lost, nodes read together."""
 
 import collections
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 from typing import Any
 
@@ -308,12 +308,12 @@ class _Nodes:
         machine = machine_object.InspectedMachine
         nodes = {}
         uuid_of = {}
-        for row in machine.list_nodes(
+        rows = machine.list_nodes(
             context, {**filters, 'uuid_in': sorted(uuids)}
-        ):
+        )
+        for row, fields in zip(rows, _fields(objects.Node, rows), strict=True):
             # Behind all others, as in the facts of an inspection.
-            traits = row.pop('traits')
-            fields = {**_fields(objects.Node, row), 'traits': traits}
+            fields['traits'] = fields.pop('traits')
             nodes[row['uuid']] = StoredNode(
                 row['id'], row['uuid'], row['name'], fields
             )
@@ -405,7 +405,7 @@ class _Nodes:
 
 
 def _fields_by_node(
-    kind: Any, uuid_of: Mapping[int, str], rows: Iterable[dict[str, Any]]
+    kind: Any, uuid_of: Mapping[int, str], rows: Sequence[Entry]
 ) -> Mapping[int, list[Entry]]:
     """Return the fields of objects that belong to nodes.
 
@@ -413,22 +413,27 @@ def _fields_by_node(
     :param uuid_of: the UUIDs of nodes by their ``id``.
     :returns: by the ``id`` of the node.
     """
-    fields_of = collections.defaultdict(list)
     for row in rows:
         # A field of the object that is no column.
         row['node_uuid'] = uuid_of[row['node_id']]
-        fields_of[row['node_id']].append(_fields(kind, row))
+    fields_of = collections.defaultdict(list)
+    for row, fields in zip(rows, _fields(kind, rows), strict=True):
+        fields_of[row['node_id']].append(fields)
     return fields_of
 
 
-def _fields(kind: Any, row: Entry) -> Entry:
-    """Return what :func:`.facts.as_dict` makes of an object, from its row.
+def _fields(kind: Any, rows: Sequence[Entry]) -> list[Entry]:
+    """Return what :func:`.facts.as_dict` makes of objects, from their rows.
 
     The objects themselves take longer to make than all that is read of them.
 
     :param kind: the class of Ironic's objects.
+    :param rows: all with the same columns.
     """
-    return {name: row[name] for name in kind.fields if name in row}
+    if not rows:
+        return []
+    names = [name for name in kind.fields if name in rows[0]]
+    return [{name: row[name] for name in names} for row in rows]
 
 
 def _represent(
