@@ -172,17 +172,17 @@ class CompiledAction:
     def _apply_once(self, target: Target, roots: budget.View) -> None:
         """Carry the action out once; in a loop, for its present item."""
         call = self._call
-        # Before the fields are rendered: a filter or an argument may refuse
-        # "******", and the error would not name the secret. Only arguments
-        # that vary have fields.
+        values = call.literals
+        # Arguments that do not vary have no fields.
         if call.varying:
+            # Before the fields are rendered: a filter or an argument may
+            # refuse "******", and the error would not name the secret.
             self._refuse_masked(target, roots)
-        rendered = call.render(roots)
-        if isinstance(rendered, rendering.Missing):
-            raise exceptions.MissingField(rendered.field)
-        self._carry_out(
-            target, *call.op.context(roots), **call.literals, **rendered
-        )
+            rendered = call.render(roots)
+            if isinstance(rendered, rendering.Missing):
+                raise exceptions.MissingField(rendered.field)
+            values = {**values, **rendered}
+        self._carry_out(target, *call.op.context(roots), **values)
 
     def _revert_once(
         self, target: Target, roots: budget.View

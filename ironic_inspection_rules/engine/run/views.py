@@ -70,7 +70,9 @@ class Tree:
             inner = value
             if rest:
                 inner = self.assign(data.get(token), rest, value)
-            data = self._owned(data)
+            # The question of _owned(): mostly it is the tree's own.
+            if id(data) not in self._own:
+                data = self._owned(data)
             # Plain text: a Key of a path is no key of data.
             data[str(token)] = inner
             return data

@@ -165,7 +165,7 @@ def mask(value: typing.Any) -> typing.Any:
                 and is_secret(key)
             ):
                 masked = mask_at(key, item)
-            elif item.__class__ in _PLAIN_TYPES:
+            elif item.__class__ in _PLAIN_TYPES or not item:
                 continue
             else:
                 masked = mask(item)
@@ -226,6 +226,9 @@ def mask_along(
     :returns: the path, which ends at its first secret name, and the masked
         value.
     """
+    # Most writes: they cost no further call.
+    if value.__class__ in _PLAIN_TYPES and _HARMLESS_NAMES.issuperset(path):
+        return path, value
     secret = find_secret_along(path)
     if secret is None:
         return path, mask(value)
