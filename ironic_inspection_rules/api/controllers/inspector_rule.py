@@ -134,9 +134,9 @@ def _parse(body: Any) -> model.Rule:
 
 
 def _form(rule: rule_object.StoredRule) -> dict[str, Any] | None:
-    """Return conditions and actions of a rule in the old language.
+    """Return conditions and actions of a rule as ironic-inspector has them.
 
-    :returns: None if that language cannot express them.
+    :returns: None if its language cannot express them.
     """
     return translate.restore(rule, start.rules().ops)
 
@@ -144,9 +144,9 @@ def _form(rule: rule_object.StoredRule) -> dict[str, Any] | None:
 def _list_expressible() -> Iterator[
     tuple[rule_object.StoredRule, dict[str, Any]]
 ]:
-    """Yield stored rules with their form in the old language.
+    """Yield stored rules with their form in ironic-inspector's language.
 
-    Those that it cannot express are left out.
+    Rules that it cannot express are left out.
     """
     for rule in rule_object.StoredRule.list(api.request.context):
         form = _form(rule)
@@ -155,7 +155,7 @@ def _list_expressible() -> Iterator[
 
 
 def _find(uuid: str) -> tuple[rule_object.StoredRule, dict[str, Any]]:
-    """Return a stored rule with its form in the old language.
+    """Return a stored rule with its form in ironic-inspector's language.
 
     :raises: RuleNotFound also for one that this language cannot express.
     """
@@ -174,8 +174,8 @@ def _represent(
 ) -> dict[str, Any]:
     """Return a rule as clients see it.
 
-    :param form: its conditions and actions in the old language, or None to
-        leave them out.
+    :param form: its conditions and actions in ironic-inspector's language,
+        or None to leave them out.
     """
     represented = {
         name: rule[name] for name in ('uuid', 'description', 'scope')

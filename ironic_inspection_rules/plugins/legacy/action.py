@@ -2,7 +2,7 @@
 
 """The actions of ironic-inspector's rules.
 
-They are ops like the others, with the words of the old language as their
+They are ops like the others, with the words of ironic-inspector as their
 arguments, and with ``Inspector`` in the names of their classes. They fail if
 a field in ``{data[…]}`` does not exist.
 """

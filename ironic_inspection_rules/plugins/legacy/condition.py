@@ -2,7 +2,7 @@
 
 """The conditions of ironic-inspector's rules.
 
-They are ops like the others, with the words of the old language as their
+They are ops like the others, with the words of ironic-inspector as their
 arguments, and with ``Inspector`` in the names of their classes. The values of
 a field are tested one by one, each result is inverted before ``multiple``
 combines them, and a missing field makes the condition false in any case

@@ -41,7 +41,7 @@ NO_ADDRESS = {'ipmi_address': '0.0.0.0', 'ipmi_v6address': '::/0'}
 
 
 def in_ironic(steps: typing.Iterable[typing.Any]) -> Steps:
-    """Return the steps to where Ironic has what an old rule reads.
+    """Return where Ironic has what a rule of ironic-inspector reads.
 
     By example:
 
@@ -103,7 +103,7 @@ class InspectorData(dict[str, typing.Any]):
         return parsed
 
     def interfaces(self, interfaces: Container) -> interface.Interfaces:
-        """Return interfaces that also have the old names."""
+        """Return interfaces that also have ironic-inspector's names."""
         self.budget.spend(len(interfaces) >> 4)
         return interface.Interfaces(interfaces, self.lldp)
 
@@ -267,7 +267,7 @@ def _meets(disk: dict[str, typing.Any], hints: dict[str, str]) -> bool:
 
 
 def _all_interfaces(document: InspectorData) -> interface.Interfaces:
-    """Return all interfaces of the inventory, with their old names too.
+    """Return all interfaces of the inventory, by ironic-inspector's names too.
 
     :raises: KeyError if none has a name and a MAC address.
     """

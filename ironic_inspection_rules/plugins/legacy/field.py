@@ -37,9 +37,9 @@ Step = str | int | types.EllipsisType
 MAX_STEPS = 64  # Maximum number of steps, alternatives and brackets.
 _STEPS = ('.', '|', '[', '(', '&', '`', ',', 'where')
 
-# Newer releases of the library read it as *, see _mark_any_item().
+# The step [*], or quoted text, in which [*] is no step.
 _ANY_ITEM = re.compile(
-    r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|"""
+    r"""(?P<quoted>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|"""
     r'\[\s*\*\s*\]'
 )
 
@@ -82,11 +82,11 @@ def parse(path: str) -> Path:
         raise exceptions.OperationError(
             _('A JSON path may have %d steps at most') % MAX_STEPS
         )
-    marked = _ANY_ITEM.sub(_mark_any_item, path)
+    path_with_slices = _ANY_ITEM.sub(_as_slice, path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore', DeprecationWarning)
-            return parser.parse(marked)
+            return parser.parse(path_with_slices)
     # A number may have more digits than Python converts.
     except (jsonpath_exceptions.JSONPathError, ValueError) as exc:
         raise exceptions.OperationError(
@@ -95,13 +95,14 @@ def parse(path: str) -> Path:
         ) from exc
 
 
-def _mark_any_item(match: re.Match[str]) -> str:
-    """Return ``[:]`` for ``[*]``; quoted text stays as it is.
+def _as_slice(match: re.Match[str]) -> str:
+    """Return ``[:]`` for the step ``[*]``; quoted text stays as it is.
 
-    In syntax trees of newer releases of the library ``[*]`` is the same as
-    ``*``; ``[:]`` never is.
+    ``[*]`` stands for the items of a list, ``*`` for the members of a mapping.
+    Newer releases of jsonpath-ng make the same tree of both. That of ``[:]``
+    is always another one.
     """
-    quoted: str | None = match[1]
+    quoted: str | None = match['quoted']
     if quoted:
         return quoted
     return '[:]'

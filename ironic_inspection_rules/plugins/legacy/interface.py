@@ -58,7 +58,7 @@ class Interface(dict[str, typing.Any]):
 class Interfaces(dict[str, typing.Any]):
     """Network interfaces by name, read as :class:`Interface`.
 
-    Those that ``get`` and ``items`` return lack the old names.
+    Those that ``get`` and ``items`` return lack ironic-inspector's names.
 
     :param lldp: what switches say of their ports, by name of an interface.
     """
@@ -68,14 +68,17 @@ class Interfaces(dict[str, typing.Any]):
         self._lldp = lldp
 
     def __getitem__(self, name: str) -> typing.Any:
-        """Return an interface with the old names, or what is in its place."""
+        """Return an interface with ironic-inspector's names.
+
+        A value that is no interface is returned as it is.
+        """
         value = super().__getitem__(name)
         if not isinstance(value, dict):
             return value
         return Interface(value, self._lldp.get(name, data_path.ABSENT))
 
     def values(self) -> typing.Any:
-        """Return the interfaces with the old names, as a look-up does."""
+        """Return the interfaces with ironic-inspector's names."""
         return [self[name] for name in self]
 
 
@@ -118,19 +121,19 @@ def choose_suitable(
 ) -> Container:
     """Return the interfaces that ironic-inspector made ports for.
 
-    These have an IP address that is no loopback, and the machine booted from
-    them if that is known. Where it is, and Ironic's hook has chosen, all that
-    it has chosen are suitable but the loopback.
+    It is the interface that the machine booted from, if it has an IP address.
+    Where the boot interface is not known, it is every interface with one.
+    Where Ironic's hook knew it too, the choice of the hook stays as it is.
+    The loopback is left out in any case.
 
     :param boot: the MAC address that the machine booted from, in lower case;
         None if it is not known.
-    :param is_chosen: whether Ironic's hook has chosen the interfaces. It does
-        so by its own options, but keeps those without an address if it does
-        not know what the machine booted from.
+    :param is_chosen: whether Ironic's hook ``validate-interfaces`` has chosen
+        the interfaces, by its own options.
     :raises: KeyError if there is none.
     """
     by_name = {}
-    # Not items(), which would give the values without the old names.
+    # Not items(): its values lack the names that ironic-inspector had.
     for name in interfaces:
         interface = interfaces[name]
         if not isinstance(interface, Interface):
@@ -138,10 +141,15 @@ def choose_suitable(
         if _is_loopback(name, interface['ip']):
             continue
         mac = interface.get('mac') or interface.get('mac_address')
-        is_suitable = bool(interface['ip'])
-        if boot is not None:
-            is_boot_interface = str(mac).lower() == boot
-            is_suitable = is_chosen or (is_suitable and is_boot_interface)
+        has_address = bool(interface['ip'])
+        if boot is None:
+            # Nor did Ironic's hook know it, which then also keeps interfaces
+            # without an address.
+            is_suitable = has_address
+        elif is_chosen:
+            is_suitable = True
+        else:
+            is_suitable = has_address and str(mac).lower() == boot
         if is_suitable:
             by_name[name] = interface
     if not by_name:

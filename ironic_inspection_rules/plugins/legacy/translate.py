@@ -2,9 +2,9 @@
 
 """Translate rules of ironic-inspector to ops of this engine, and back.
 
-A condition or an action of the old language becomes an op whose name begins
-with ``inspector-`` and whose arguments are the old words. So nothing is lost,
-and the old form can be restored at any time::
+A condition or an action of ironic-inspector becomes an op whose name begins
+with ``inspector-`` and whose arguments are the words of ironic-inspector. So
+nothing is lost, and the original form can be restored at any time::
 
     {'op': 'eq', 'field': 'memory_mb', 'value': 4096, 'invert': True}
     {'op': 'inspector-eq',
@@ -84,7 +84,7 @@ def _check(
     ops: registry.Registry,
     problems: typing.Sequence[Problem],
 ) -> typing.Iterator[Problem]:
-    """Yield the problems of a translated rule, with pointers into the old one.
+    """Yield the problems of a translated rule, at places in the original.
 
     :param problems: those of the translation. What could not be translated
         has problems that its author would not understand, beside these.
