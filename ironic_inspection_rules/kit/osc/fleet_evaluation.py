@@ -360,9 +360,10 @@ def _shown_fields(rule: rule_files.Rule) -> Plain:
     """Return the fields of a rule that reports show, with defaults."""
     fields = {}
     for name in _RULE_FIELDS:
-        fields[name] = rule.get(name)
-        if fields[name] is None:
-            fields[name] = model.DEFAULTS.get(name)
+        value = rule.get(name)
+        if value is None:
+            value = model.DEFAULTS.get(name)
+        fields[name] = value
     return fields
 
 

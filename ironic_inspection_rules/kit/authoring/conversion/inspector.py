@@ -344,14 +344,14 @@ class _InspectorConverter(rule.Conversion):
     def _note_differences_of_loops(
         self, op: str, path: ConvertedPath, multiple: str
     ) -> None:
-        """Note what a condition that goes through lists does otherwise here.
+        """Note where a condition on items of a list differs from before.
 
-        ironic-inspector collected the values that ``[*]`` leads to and left
-        out those that do not exist; here a loop goes over all items. The
-        notes are for the person who converts the rule: nothing is changed.
+        Of ``disks[*].size`` ironic-inspector took the sizes that exist. Here
+        a loop goes over all disks, also over those without a size.
 
         :param path: the converted path; without loops nothing is noted.
-        :param multiple: how many items the condition has to hold for.
+        :param multiple: ``any``, ``all`` or ``first``: the items for which
+            the condition has to hold.
         """
         if path.loops and op == 'is-empty':
             self.lose(

@@ -186,17 +186,17 @@ class StockText:
 def read(text: str, literal: str | None = None) -> StockText:
     """Convert text that stock Ironic formats with ``str.format``.
 
-    :param text: a format, after a loop has put its item in.
-    :param literal: the text before that, as the rule has it; None without a
-        loop, or if there is no difference.
-    :returns: the text; without fields if ``str.format`` has an error on every
-        machine, after which stock Ironic takes the text as written.
+    :param text: a format such as ``rack-{node.extra[rack]}``; in a loop, with
+        the item filled in.
+    :param literal: the text as the rule has it, if ``text`` is another one.
+    :returns: the text; without fields if ``str.format`` fails on every
+        machine, as stock Ironic then takes the text as it is.
     :raises: :class:`.rule.Inconvertible` if this language has no such field.
     """
     original = text
     if literal is not None:
         original = literal
-    # The text in this language, and the same without fields and escapes.
+    # The text in this language, and what it is if it has no fields.
     filled = ''
     unescaped = ''
     # The formats of all fields, one behind the other.
