@@ -68,7 +68,7 @@ def install(app: Callable) -> Callable:
         body_limit.as_inspection_data(path)
     body_limit.count_depth_fast()
     _serve_routes()
-    controllers.install_narrowing()
+    controllers.patch_node_lists()
     controllers.serve('nodes', node.NodesController())
     controllers.serve_of_chassis(node.NodesController())
     controllers.show_in_root('traits', api_utils.allow_traits)

@@ -79,7 +79,7 @@ def listed(
         )
     storage.require_own_database(failure=_('Nodes cannot be listed by trait'))
     terms = trait_filter.parse(filters)
-    with controllers.narrowed(trait_filter.on_nodes(terms)):
+    with controllers.node_conditions(trait_filter.on_nodes(terms)):
         nodes = stock(controller, chassis_uuid, **parameters)
     if 'next' in nodes:
         nodes['next'] = _complete_link(nodes['next'], chassis_uuid)

@@ -231,11 +231,11 @@ def only_uuids() -> Iterator[None]:
 def narrowed(conditions: Iterable[sa.ColumnElement[bool]]) -> Iterator[None]:
     """Narrow the lists of nodes that are made inside the ``with`` block.
 
-    The conditions become part of Ironic's own query, so they hold together
-    with its filters, its sorting and its pages.
+    They hold for all lists of nodes that Ironic makes inside the ``with``
+    block, beside the filters of the request.
 
     :param conditions: over the columns of Ironic's models.
-    :raises: Invalid where Ironic builds its query in another way.
+    :raises: Invalid if the query of this Ironic could not be patched.
     """
     if FILTERS.find() is not _add_nodes_filters:
         raise exceptions.Invalid(

@@ -154,7 +154,7 @@ class NodeQueryTestCase(base.IronicTestCase):
                 db_api.Connection._add_nodes_filters,
             )
         )
-        controllers.install_narrowing()
+        controllers.patch_node_lists()
 
     def where(self):
         """How Ironic would list nodes in maintenance."""
@@ -172,18 +172,18 @@ class NodeQueryTestCase(base.IronicTestCase):
     def test_conditions_join_those_of_ironic(self):
         stock = self.conditions()
         ours = [models.Node.name == 'a', models.Node.owner == 'b']
-        with controllers.narrowed(ours):
+        with controllers.node_conditions(ours):
             narrowed = self.where()
         self.assertIn('nodes.maintenance', str(stock))
         self.assertEqual(str(sa.and_(stock, *ours)), narrowed)
 
     def test_conditions_end_with_the_block(self):
         stock = self.where()
-        self.assertRaises(ZeroDivisionError, self.fail_narrowed)
+        self.assertRaises(ZeroDivisionError, self.fail_with_conditions)
         self.assertEqual(stock, self.where())
 
-    def fail_narrowed(self):
-        with controllers.narrowed([models.Node.name == 'a']):
+    def fail_with_conditions(self):
+        with controllers.node_conditions([models.Node.name == 'a']):
             raise ZeroDivisionError
 
     def test_it_is_refused_where_ironic_makes_its_query_otherwise(self):
@@ -191,14 +191,14 @@ class NodeQueryTestCase(base.IronicTestCase):
             return query
 
         db_api.Connection._add_nodes_filters = _add_nodes_filters
-        controllers.install_narrowing()
+        controllers.patch_node_lists()
 
         self.assertIs(_add_nodes_filters, db_api.Connection._add_nodes_filters)
-        self.assertRaises(exceptions.Invalid, self.fail_narrowed)
+        self.assertRaises(exceptions.Invalid, self.fail_with_conditions)
 
     def test_installed_twice_it_narrows_once(self):
-        controllers.install_narrowing()
-        with controllers.narrowed([models.Node.name == 'a']):
+        controllers.patch_node_lists()
+        with controllers.node_conditions([models.Node.name == 'a']):
             self.assertEqual(1, self.where().count('nodes.name'))
 
     def answer_of_ironic(self, nodes, limit):
@@ -249,7 +249,7 @@ class NodeQueryTestCase(base.IronicTestCase):
             stock = self.answer_of_ironic(nodes, limit)
             for item in stock['nodes']:
                 del item['links']
-            controllers.install_narrowing()
+            controllers.patch_node_lists()
             with controllers.only_uuids():
                 self.assertEqual(stock, self.answer_of_ironic(nodes, limit))
             self.assertIn(
@@ -263,7 +263,7 @@ class NodeQueryTestCase(base.IronicTestCase):
             )
         )
         connection = db_api.Connection()
-        with controllers.narrowed([models.Node.name == 'a']):
+        with controllers.node_conditions([models.Node.name == 'a']):
             for fields in (None, ['uuid'], ['uuid', 'traits']):
                 query = connection.get_node_list(fields=fields)[-1]
                 self.assertIn('nodes.name', str(query.whereclause), fields)
