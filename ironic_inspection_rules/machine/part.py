@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parts of a machine: identities, also shared ones, order, source names.
+"""The parts of a machine, such as disks, as they are in its inventory.
 
-A part is known by its serial number, WWN or MAC address, never by a name that
-a kernel gives. Histories and differences ask this description.
+A part is identified by its serial number, WWN or MAC address, never by a name
+that a kernel gives.
 """
 
 import collections
@@ -19,7 +19,7 @@ MOST = 2000
 """Maximum number of parts that are read; no real machine has more."""
 
 Identity = tuple[str, str]
-"""A kind of parts, and what one of them is known by."""
+"""A kind of parts and an identifier: ``('disk', 's3z8nb0k')``."""
 
 
 class Part(typing.NamedTuple):
@@ -66,7 +66,7 @@ class Part(typing.NamedTuple):
         )
         if ids == self.ids:
             return self
-        # Without any identity left, none is of an earlier report.
+        # A part without identities has none of an earlier report.
         return self._replace(
             ids=ids,
             label=self.label_of(ids),
@@ -96,9 +96,9 @@ class Part(typing.NamedTuple):
 class Announced(typing.NamedTuple):
     """Numbers of changes that a silent source must not announce once more.
 
-    Other sources announced them while it was not heard. A part without an
-    identity cannot be recognized when the source reports again, so that only
-    their number is known.
+    While the source reported nothing, other sources announced them. Parts
+    without an identity are only counted, as they cannot be recognized when
+    the source reports again.
 
     :param gone: number of its parts without identity that are gone.
     :param new: number of parts that are new.
@@ -112,15 +112,16 @@ class Announced(typing.NamedTuple):
 class Parts:
     """The parts of a machine, and the sources that have reported any.
 
-    A part that two sources report is there twice; identities connect them.
+    A part that two sources report is there twice, with the same identities.
 
-    :param sources: when those that reported a list of parts, perhaps an empty
-        one, were last heard, as text; None stands for the last inspection.
+    :param sources: the sources that reported a list of parts, which may be
+        empty, with the time of their last report; None for the last
+        inspection.
     :param announced: by source.
-    :param shared: identities that the report gives to several parts; only of
-        parts that were just read.
-    :param texts: identities as they were reported, by their normalised form;
-        only of parts that were just read.
+    :param shared: identities that the report gives to several parts; only
+        :func:`read` sets it.
+    :param texts: identifiers as they were reported, by their normalised form;
+        only :func:`read` sets it.
     """
 
     parts: tuple[Part, ...]
@@ -136,9 +137,9 @@ class Parts:
     )
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return the parts as plain JSON data, which :meth:`from_dict` reads.
+        """Return the parts as JSON, to be stored with the history of a node.
 
-        So they are stored with the history of a node.
+        :meth:`from_dict` reads it.
         """
         parts = []
         for kind, ids, *others in self.parts:
@@ -167,8 +168,7 @@ class Parts:
     def identities(self) -> dict[Identity, list[Part]]:
         """The parts by their identities.
 
-        Identities that this project gives are left out: all machines have
-        them.
+        Without identities that this project gives, as all machines have them.
         """
         parts: dict[Identity, list[Part]] = {}
         for part in self.parts:
@@ -191,7 +191,7 @@ def read(
     plugin_data: Mapping[str, typing.Any],
     reporter: str,
 ) -> Parts:
-    """Find the parts of a machine in its inventory.
+    """Return the parts of a machine, such as disks, from its inventory.
 
     At most :data:`MOST` parts are read. Parts without identity that another
     entry sums up are left out.
@@ -201,10 +201,10 @@ def read(
     data = {'inventory': inventory, 'plugin_data': plugin_data}
     sources: dict[str, str | None] = {}
     parts: list[Part] = []
-    # Identities as they were reported, by their normalised form.
+    # Identifiers as they were reported, by their normalised form.
     texts: dict[str, str] = {}
     for source in part_source.SOURCES:
-        # A machine may send any number: the limit is on all sources together.
+        # The limit is on all sources together.
         most_items = MOST - len(parts)
         parts_of_source = []
         for name, item in list(source.items(data))[:most_items]:
@@ -212,7 +212,7 @@ def read(
             part = _make_part(source, name, item, reporter, identities)
             if part is not None:
                 parts_of_source.append(part)
-                texts.update(identities)
+                texts.update(identifiers)
         parts += parts_of_source
         if parts_of_source or source.is_reported(data):
             # None says that the source was heard in the last inspection.
@@ -232,7 +232,7 @@ def read(
 def _read_identities(
     source: part_source.PartSource, item: part_source.Item
 ) -> dict[str, str]:
-    """Return the identities of a part, such as its serial number.
+    """Return the identifiers of a part, such as its serial number and WWN.
 
     :returns: texts as they were reported, by their normalised form; the first
         is the label. ``{'s3z8': 'S3Z8', '5002538e': '0x5002538e'}``.
@@ -241,17 +241,17 @@ def _read_identities(
         return {source.given_id: source.given_id}
     texts = []
     for field in source.ids:
-        text = part_identity.written(item.get(field))
+        text = part_identity.reported_text(item.get(field))
         if text is not None:
             texts.append(text)
     wwn = item.get('wwn')
     if wwn and 'wwn_with_extension' in item and len(texts) > 1:
         # All units of one array have this WWN, only the extension differs.
         texts = [texts[0], *(text for text in texts[1:] if text != wwn)]
-    identities: dict[str, str] = {}
+    identifiers: dict[str, str] = {}
     for text in texts:
-        identities.setdefault(part_identity.normalise(text), text)
-    return identities
+        identifiers.setdefault(part_identity.normalise(text), text)
+    return identifiers
 
 
 def _make_part(
@@ -259,23 +259,23 @@ def _make_part(
     name: str,
     item: part_source.Item,
     reporter: str,
-    identities: Mapping[str, str],
+    identifiers: Mapping[str, str],
 ) -> Part | None:
-    """Make a part of an item of a source.
+    """Return the part that an item of a source describes.
 
     :param name: name of the item in the source, which may be its slot.
     :returns: None if the item has neither attributes nor an identity.
     """
     what = source.describe(item)
-    if not what and (source.given_id or not identities):
+    if not what and (source.given_id or not identifiers):
         return None
     kind = source.kind_of(item)
     slot = source.slot_of(name, item)
     if slot is not None:
         slot = slot[: part_identity.LONGEST]
-    label = next(iter(identities.values()), '')
+    label = next(iter(identifiers.values()), '')
     source_name = _source_name(source, reporter, kind)
-    return Part(kind, tuple(identities), label, slot, what, source_name)
+    return Part(kind, tuple(identifiers), label, slot, what, source_name)
 
 
 def kind_of(source: str) -> str:
@@ -312,7 +312,7 @@ def _find_shared_identities(parts: Iterable[Part]) -> frozenset[Identity]:
 
 
 def _leave_out_summed_up(parts: list[Part]) -> list[Part]:
-    """Leave out parts without identity that another entry sums up.
+    """Return the parts without those that another entry sums up.
 
     ``inventory.cpu`` is an entry for all processors of a machine: a list of
     processors without serial numbers says nothing more.

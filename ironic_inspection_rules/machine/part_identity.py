@@ -72,8 +72,8 @@ def is_placeholder(text: str) -> bool:
     return plain_form(text) in _PLACEHOLDERS
 
 
-def written(value: typing.Any) -> str | None:
-    """Return the text of an identity, None if the value identifies nothing.
+def reported_text(value: typing.Any) -> str | None:
+    """Return an identity as the machine reported it, such as ``S3Z8NB0K``.
 
     The text is as the machine has written it, without blanks around it;
     :func:`normalise` makes the form that is compared.
@@ -82,6 +82,7 @@ def written(value: typing.Any) -> str | None:
     which text Ironic's hook has made the number.
 
     :param value: any value that a machine has sent.
+    :returns: None if the value identifies nothing, such as ``Not Specified``.
     """
     if type(value) is int and abs(value) < 10**LONGEST:
         value = str(value)

@@ -56,7 +56,9 @@ def _is_bank_with_module(name: str, item: Item) -> bool:
         return False
     if '[empty]' in str(item.get('description')).lower():
         return False
-    return bool(item.get('size') or part_identity.written(item.get('serial')))
+    return bool(
+        item.get('size') or part_identity.reported_text(item.get('serial'))
+    )
 
 
 def _is_slot_with_module(_name: str, item: Item) -> bool:

@@ -112,12 +112,13 @@ def compare(
     if by is not None and by in expected.expect:
         group = group_text(_render_for_machine(expected.expect[by], view))
     if key is None or part_identity.is_placeholder(key):
-        # Many machines have the word that stands for no serial number.
+        # Many machines have the same placeholder, so it is nobody's key.
         return ComparedMachine(machine, None, group=group)
     row = expected.open.row(key)
     if row is data_path.ABSENT:
-        # "0000" may be a placeholder too, but a row may have the key "7".
-        if part_identity.written(key) is None:
+        # A key of one character, such as "0000", is a placeholder only if no
+        # row has it: a row may have the key "7".
+        if part_identity.reported_text(key) is None:
             return ComparedMachine(machine, None, group=group)
         return ComparedMachine(machine, key, group=group)
     differences = tuple(_compare_columns(expected, key, row, view))

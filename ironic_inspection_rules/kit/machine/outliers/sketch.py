@@ -482,7 +482,7 @@ def common_text(text: str, is_version: bool) -> str | None:
         return None
     # Firmware writes a placeholder, such as "None", where it knows nothing.
     may_be_placeholder = len(text) > 2
-    if may_be_placeholder and part_identity.written(text) is None:
+    if may_be_placeholder and part_identity.reported_text(text) is None:
         return None
     return text
 
