@@ -183,19 +183,22 @@ def _check_writable(path: pathlib.Path) -> None:
         existing = existing.parent
     if not existing.is_dir():
         raise NotADirectoryError(
-            errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(existing)
+            errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(nearest)
         )
-    if not os.access(existing, os.W_OK | os.X_OK):
+    if not os.access(nearest, os.W_OK | os.X_OK):
         raise PermissionError(
-            errno.EACCES, os.strerror(errno.EACCES), str(existing)
+            errno.EACCES, os.strerror(errno.EACCES), str(nearest)
         )
 
 
 def _check_host(url: urllib.parse.SplitResult) -> None:
-    """Check that a URL names a host, with a valid port if any."""
+    """Check that a URL names a host, and no port that is not valid.
+
+    :raises: Invalid.
+    """
     try:
-        # A port that is no number is an error only now that it is read.
-        is_good = bool(url.hostname) and url.port != 0
+        # Python checks the port only when it is read.
+        has_valid_port = url.port != 0
     except ValueError:
         is_good = False
     # Neither the message nor its cause, which a handler would add, may show

@@ -220,18 +220,17 @@ class RuleSetChange:
         )
 
     def record(self, origin: ChangeOrigin) -> None:
-        """Store the revision, or take it back where nothing has changed.
+        """Store the revision with its changes, and remove old revisions.
 
-        Nothing is stored where :meth:`put_back` has undone the removal
-        before; the number stays, as processes may have read it.
-
-        Revisions beyond the number to keep are removed, with the versions of
-        rules that none of the others has.
+        Nothing is stored if nothing has changed, or if :meth:`put_back` has
+        undone the change before.
         """
         if self._has_put_back:
-            # The number stays counted up, without a revision.
+            # The number of the rule set still grows, see put_back().
             return
         if not self.outcomes:
+            # This transaction has counted the number up, which nobody else
+            # has read yet.
             self.session.execute(
                 sa.update(models.RulesRevisionRow).values(
                     revision=models.RulesRevisionRow.revision - 1

@@ -84,16 +84,16 @@ def load() -> repository.Repository:
 def required() -> Iterator[None]:
     """Stop the service, with one line in the log, when its start fails.
 
-    Ironic's launcher would restart a process forever that fails to start. So
-    the launcher gets SIGINT and exits with 1; after SIGTERM it would exit
-    with 0.
+    The launcher of Ironic's processes, which is made with cotyledon, restarts
+    a process that fails to start, again and again. So the launcher is sent
+    SIGINT, after which it exits with 1; after SIGTERM it would exit with 0.
     """
     try:
         yield
     except exceptions.InspectionRulesError as exc:
         LOG.critical('%s', exc)
         parent = psutil.Process(os.getppid())
-        # The library that Ironic's launcher is made of names its process so.
+        # The title that cotyledon gives to the process of a launcher.
         if ': master process [' in ' '.join(parent.cmdline()):
             parent.send_signal(signal.SIGINT)
         raise

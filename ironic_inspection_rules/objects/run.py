@@ -51,7 +51,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
         except exceptions.NotFound as exc:
             raise ironic_exception.NotFound(str(exc)) from exc
         run = cls._from_db_object(context, cls(), row)
-        cls._withhold([run])
+        cls._hide_sensitive_rules([run])
         return run
 
     @remotable.class_method
@@ -72,7 +72,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
         rows = db_run.list_runs(node_uuid, limit, before, whole)
         if whole:
             runs = cls._from_db_object_list(context, rows)
-            cls._withhold(runs)
+            cls._hide_sensitive_rules(runs)
             return runs
         # The session of the query has ended: the two columns that were not
         # read cannot be read any more.

@@ -73,14 +73,13 @@ class FileTable:
         return table_form.read(self.name, self.entry, header)
 
     def locate(self, pointer: str) -> tuple[str, document.Place]:
-        """Return the path of the file that has a value, and its place there.
+        """Return the file in which a value is written, and its place there.
 
         Rows may be in a file of their own. A value in a row has the place of
         the beginning of its line; a missing value has the place of the value
         around it.
 
-        :param pointer: RFC 6901 pointer into the entry, such as ``/key`` or
-            ``/rows/12/cpus``.
+        :param pointer: RFC 6901 pointer into the entry.
         """
         tokens = _split_pointer(pointer)
         if self.rows is not None and tokens[:1] == ('rows',):
@@ -89,7 +88,7 @@ class FileTable:
             if place is not None:
                 return self.rows.path, place
             if self.rows.path != self.written.path:
-                # The rule file has only the name of that file.
+                # All rows are meant, or a row that the file does not have.
                 return self.rows.path, (1, 1)
         return self.written.path, self.written.place(pointer)
 

@@ -145,26 +145,28 @@ def select_rare(
 
 
 def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
-    """Return the condition that a node has all of these traits.
+    """Build the condition that a node has all of these traits.
 
-    The first are looked up one by one, see :data:`_ONE_BY_ONE`.
+    Databases are slow at dozens of look-ups in one query. So only the first
+    traits are looked up one by one, and those of the rest that the node has
+    are counted.
 
     :param rare: traits that few nodes have; the query may start from those
         nodes. Empty but for SQLite.
     """
     clauses = [_has_any((name,), rare) for name in wanted[:_ONE_BY_ONE]]
-    beyond = wanted[_ONE_BY_ONE:]
-    if beyond:
+    rest = wanted[_ONE_BY_ONE:]
+    if rest:
         count = sa.select(sa.func.count()).where(
-            _TRAIT.node_id == models.Node.id, _TRAIT.trait.in_(beyond)
+            _TRAIT.node_id == models.Node.id, _TRAIT.trait.in_(rest)
         )
-        # A node has a trait once, and the names are unique.
-        clauses.append(count.scalar_subquery() == len(beyond))
+        # The node has all of them: its traits and these names are unique.
+        clauses.append(count.scalar_subquery() == len(rest))
     return sa.and_(*clauses)
 
 
 def _has_any(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
-    """Return the condition that a node has at least one of these traits.
+    """Build the condition that a node has at least one of these traits.
 
     :param wanted: at least one name; :func:`parse` refuses a filter without.
     :param rare: traits that few nodes have; if all of ``wanted`` are rare,

@@ -124,11 +124,11 @@ class _ValueOfItem(rendering.Template):
 
 
 class ItemsInTurn:
-    """A context whose iterator sets the root ``item`` to each item.
+    """Iterates over the items of a loop, and sets the root ``item`` to them.
 
-    The ``item`` of an outer loop is restored when the context ends, also by
-    an error in it. Not a generator function: that takes as long as to check
-    an item.
+    A context manager: the ``item`` of an outer loop is restored when the
+    context ends, also by an error in it. It is no generator function, which
+    would cost as much as the condition on an item.
 
     :param first_number: what ``{index}`` is at the first of the items: more
         than 0 where only the last ones of a loop are given.
@@ -136,7 +136,7 @@ class ItemsInTurn:
         or the iterator goes on without budget.
     """
 
-    __slots__ = ('_first_number', '_items', '_outer', '_roots')
+    __slots__ = ('_first_number', '_items', '_roots', '_roots_of_outer_loop')
 
     def __init__(
         self,
@@ -147,8 +147,8 @@ class ItemsInTurn:
         self._items = items
         self._roots = roots
         self._first_number = first_number
-        # The item and the index of an outer loop.
-        self._outer: dict[str, typing.Any] = {}
+        # The roots "item" and "index" of an outer loop, to be restored.
+        self._roots_of_outer_loop: dict[str, typing.Any] = {}
 
     def __enter__(self) -> typing.Iterator[typing.Any]:
         """Remember the item of an outer loop, and begin.
@@ -157,7 +157,7 @@ class ItemsInTurn:
         """
         for name in (interpolation.ITEM, INDEX):
             if name in self._roots:
-                self._outer[name] = self._roots[name]
+                self._roots_of_outer_loop[name] = self._roots[name]
         self._roots.budget.check_loop(len(self._items))
         return self._iterate()
 
@@ -175,7 +175,7 @@ class ItemsInTurn:
         """Remove the item, and restore the item of an outer loop."""
         for name in (interpolation.ITEM, INDEX):
             self._roots.pop(name, None)
-        self._roots.update(self._outer)
+        self._roots.update(self._roots_of_outer_loop)
 
 
 def _require_items(value: typing.Any) -> list[typing.Any]:

@@ -78,10 +78,10 @@ def _check_column(column: Column, read_table: table.Table) -> Problem | None:
 
 def find_table_names(rule: model.Rule) -> set[str]:
     """Return the names of the tables that a rule reads."""
-    names_of_tables: set[str] = set()
+    names: set[str] = set()
     for _pointer, field in _find_fields(rule):
-        names_of_tables.update(effects.tables_of(field))
-    return names_of_tables
+        names.update(effects.tables_of(field))
+    return names
 
 
 def find_columns(rule: model.Rule) -> typing.Iterator[Column]:
