@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The options of this project: defaults, ranges, help, errors of values.
+"""The configuration options of this project.
 
 The ranges and defaults of the queue and of the PXE filter are those of spec
 001 ("Deployer impact").

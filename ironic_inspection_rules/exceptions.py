@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""All errors, their HTTP status and sentences; how texts are shortened.
+"""All errors of this project, with their HTTP status.
 
 The borders (HTTP, the command line, Ironic's inspection) translate them once
 and keep the ``__cause__``. ``code`` is the HTTP status of the API's answer.

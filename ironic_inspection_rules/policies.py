@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The policies of our calls: names, defaults, roles."""
+"""The policies of the API calls."""
 
 from typing import Any
 

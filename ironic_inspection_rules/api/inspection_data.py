@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The newest data of a node: of the database, Swift or a failed inspection."""
+"""The newest inspection data of a node, from wherever they are stored."""
 
 from collections.abc import Iterator, Sequence
 from concurrent import futures

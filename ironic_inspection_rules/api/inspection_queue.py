@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Posted inventories put into the queue, where durable inspection is on."""
+"""Puts posted inventories into the queue of durable inspection."""
 
 import functools
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Errors and headers of versions as clients of ironic-inspector expect them.
+"""Errors and headers of answers, in the form of ironic-inspector.
 
 Its clients look for the versions of its API in the headers of every answer,
 also of the ones from the top of the API, and for errors as

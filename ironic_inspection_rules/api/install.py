@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How this project gets into Ironic's API, and what it refuses there.
+"""Installs the calls of this project in Ironic's API.
 
 Named in ``[api]middleware``, it puts its calls beside Ironic's own, so that
 authentication, policies, limits and errors are Ironic's.

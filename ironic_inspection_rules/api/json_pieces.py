@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Large JSON parsed piece by piece, for little memory; how deep it may be.
+"""Parses large JSON piece by piece, to save memory.
 
 ``json`` needs the text of a document as one block. Once a large block was
 freed, the C library takes such blocks from the heap of the thread, and keeps

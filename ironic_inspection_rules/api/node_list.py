@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lists of nodes with filters by trait, and their links to the next page."""
+"""Lists of nodes with filters by trait, and links to the next page."""
 
 import typing
 from urllib import parse

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Notifications of changed rules, as Ironic sends its own: when, with what."""
+"""Notifications of changed rules."""
 
 from collections.abc import Iterator
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changing a rule by a JSON patch (RFC 6902): limits, and why one fails."""
+"""JSON patches (RFC 6902) of rules."""
 
 import copy
 import json

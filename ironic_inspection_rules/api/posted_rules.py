@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rules posted for a dry run: with which stored ones, kept compiled."""
+"""Rules that are posted for a dry run."""
 
 from collections.abc import Mapping, Sequence
 import functools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a client sent, checked: bodies of JSON, their limits, parameters."""
+"""Validation of what clients send: bodies, parameters, limits."""
 
 import codecs
 import collections

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The table of the calls: path, method, microversion, policy, status.
+"""The routes of the API: path, method, microversion, policy, status.
 
 Only the lists of nodes are a controller derived from Ironic's: beneath it are
 many calls that are none of this project's.

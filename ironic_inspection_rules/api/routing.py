@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a request finds its call: 404, 405, OPTIONS, versions, policy, 503.
+"""Finds the call of a request by path, method, version and policy.
 
 pecan finds methods of controllers by their names; where it finds none, it
 answers 404, 405 or 500. Instead, one object for each place in Ironic's map of

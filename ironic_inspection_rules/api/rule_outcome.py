@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a rule did in a node's newest run, or why not, for explain."""
+"""Explains what a rule did in the newest run of a node, or why not."""
 
 from collections.abc import Mapping
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""apply and restore: what becomes of stored rules, conflicts, notices."""
+"""The calls that apply and restore a whole rule set."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib

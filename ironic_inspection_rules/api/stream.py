@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Long answers, such as those of a fleet, sent while they are made.
+"""Streams long answers, such as those on a fleet, while they are made.
 
 Ironic's hooks read the body of every answer, and so have it whole in memory. A
 controller hands the parts of a long one over to the layer outside of them all.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables posted with rules: what becomes of stored ones, who may read them."""
+"""Tables that are posted together with rules."""
 
 from collections.abc import Collection, Mapping, Sequence
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How rules look to clients: fields, times, links, link to the next page."""
+"""Rules as clients see them: fields, times, links."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 import datetime

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Adopting rules of Ironic or ironic-inspector: clashes, report, undo."""
+"""Adopts rules of stock Ironic or ironic-inspector, and undoes it."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses

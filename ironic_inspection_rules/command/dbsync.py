@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules-dbsync: its sub-commands and what they print."""
+"""The command ironic-inspection-rules-dbsync."""
 
 import argparse
 from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-pxe-filter: start, stop and dry run of the PXE filter."""
+"""The command ironic-inspection-pxe-filter."""
 
 import functools
 import importlib.metadata

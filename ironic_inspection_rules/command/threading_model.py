@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Selects the threading backend of Ironic; ends a command without an Ironic.
+"""Selects the threading backend of Ironic for a command.
 
 Import this before anything else of Ironic or oslo.service.
 """

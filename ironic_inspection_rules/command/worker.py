@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-worker: processes inspection requests.
+"""The command ironic-inspection-worker, which processes requests.
 
-Any number of them run on any hosts, beside Ironic's API and conductors.
+Any number of workers run on any hosts, beside Ironic's API and conductors.
 """
 
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The service of ``[coordination]``: its URL checked, and locks with a lease.
+"""Locks with a lease in the coordination service, and its URL.
 
 No other module depends on which driver of tooz the operator has chosen.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Election of one leader in a cluster: since when, and for how long.
+"""Election of one leader in a cluster.
 
 Election uses the *locks* of tooz, not ``run_elect_coordinator``. Of the four
 supported drivers only redis and zookeeper have the latter, neither informs a

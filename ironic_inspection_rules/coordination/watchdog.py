@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Threads whose rounds hang are replaced; outages are logged once.
+"""Replaces threads that hang, and logs outages once.
 
 A thread cannot be ended from outside, and may wait forever: for a connection,
 a BMC, or a lock in a library. So a thread that hangs is abandoned, and another

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules in tables of Ironic, ironic-inspector: read, set aside, put back."""
+"""Stock rules in the database: read, set aside, put back."""
 
 from collections.abc import Iterable, Mapping, Sequence
 import json

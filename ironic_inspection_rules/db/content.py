@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kept data, by content: equal data are stored once; what is removed when.
+"""Documents stored once by their content, and their removal.
 
 A document is taken apart into sections of some kilobytes, so that documents
 which differ in one place share all others. What is left is its *frame*, with

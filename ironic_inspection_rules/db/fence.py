@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Refuses what a worker writes that has lost its request to another one.
+"""Refuses the writes of a worker that has lost its request.
 
 A worker that was stalled for longer than its lease does not know that another
 one has taken over, and a look at the clock before each write does not help:

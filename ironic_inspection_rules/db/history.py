@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kept inventories and where parts have been: stored, listed, removed."""
+"""Stored inventories, and the places where parts have been."""
 
 from collections.abc import Collection, Mapping, Sequence
 import datetime

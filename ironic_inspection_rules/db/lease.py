@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Leases: which request a worker claims next, holds, and until when.
+"""Leases: how workers claim requests, and for how long they hold them.
 
 The clock is that of the database. A request whose lease has run out may be
 claimed by any worker. Until it is claimed or taken back, its row has the name

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tables created, upgraded, checked and dropped; revisions of them."""
+"""Creates, upgrades, checks and drops the tables of this project."""
 
 import alembic
 from alembic import config as alembic_config

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tables of this project in Ironic's database: columns, types, indexes."""
+"""The tables of this project in Ironic's database."""
 
 import json
 from typing import Any

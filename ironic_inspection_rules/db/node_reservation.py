@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Locks of nodes in Ironic's table; which nodes a worker can reach.
+"""Locks of nodes in Ironic's database.
 
 The lock of a node is its column ``reservation``, by which Ironic's own tasks
 lock nodes as well. Ironic's objects are not used: they read the node before

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Transactions that do not wait long for rows that others have locked.
+"""Transactions that do not wait long for locked rows.
 
 The leader's tasks pass over such rows, but some of their transactions are
 Ironic's own, and a row may be locked just before it is written. By default,

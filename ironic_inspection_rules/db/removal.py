@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Removing rows without waiting for those that somebody else has locked.
+"""Removes rows without waiting for locked ones.
 
 Rows are deleted one by one, by their primary key. For several keys MySQL may
 scan the table as a whole, which it prefers for a small one, and then it waits

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests of inspection: stored, ended by a later one, listed, removed.
+"""Stored inspection requests.
 
 Whoever changes an open request names the token of a delivery; the change
 happens only if that delivery is still the last one.

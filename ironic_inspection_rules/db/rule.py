@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The stored rules and their revisions: read, listed, and changed."""
+"""Stored rules and revisions: how they are read and changed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A change of stored rules makes one revision; how many are kept."""
+"""A change of the stored rule set, which makes one revision."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The counters of each rule, added up over all processes."""
+"""Counters of every rule, added up over all processes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 import operator

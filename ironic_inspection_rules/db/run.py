@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs of rules: stored, listed, and how many of a node are kept."""
+"""Stored runs of rules."""
 
 import collections
 from collections.abc import Collection, Mapping

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The stored tables of the rule set, in chunks of rows, by revision.
+"""Stored tables of the rule set, in chunks of rows.
 
 The rows of a table are stored in chunks of neighbours. Where a chunk ends is
 decided by the keys of its rows: when a row is added, removed or changed, all

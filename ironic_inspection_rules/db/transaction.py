@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Transactions, repeated where one loses against another; limits of waits."""
+"""Transactions that are repeated after a conflict."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inspection data as they came, stored for requests of durable inspection.
+"""Inspection data as they were posted, stored for a request.
 
 A claim reads the row of an open request with its data in it. After a request
 has ended, the data that the ramdisk posted are stored by content, so that

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the log says at the start: what is on, and gaps of the configuration.
+"""What services log about rules when they start.
 
 A service also warns about gaps in its configuration, such as rules that can
 be stored but never run.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sections and options of the configuration that no service reads.
+"""Warnings of unknown sections and options in configuration files.
 
-oslo.config ignores what it does not know, so a name with a typing error
-switches off whatever it was to switch on.
+oslo.config ignores unknown options, so an option whose name has a typing error
+has no effect.
 """
 
 from collections.abc import Iterator

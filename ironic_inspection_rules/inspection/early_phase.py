@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The early phase: what rules see before the node is known, and what is kept.
+"""The early phase, in which rules run before the node is known.
 
-The API runs it, and a conductor or a worker has the rest of the inspection. So
-what the run of the inspection is to have of it is kept on the way: in a row of
-its own or, with durable inspection, in the checkpoints of the request. It is
-JSON data:
+The API runs it, a conductor or a worker runs the rest of the inspection.
+So what the early rules did is kept on the way: in a row of its own or, with
+durable inspection, in the checkpoints of the request. It is JSON data:
 
 ``record``
     See :mod:`.runs.phase_record`.

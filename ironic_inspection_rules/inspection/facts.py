@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What rules see of nodes, ports and the inspection before; where none run."""
+"""The facts of an inspection: the data that rules see."""
 
 from collections.abc import Iterable
 import datetime

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inspection of a node: its phases, their rules, errors, until the run."""
+"""The inspection of a node, from its first phase to its stored run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits of time, operations, size, bodies: from the options, at the start.
+"""The limits of phases, from the options.
 
 Ironic takes up its own limits of bodies again when it gets SIGHUP. Phases have
 those of the start.

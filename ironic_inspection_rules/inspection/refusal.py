@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finding changes that Ironic would refuse, without saving them."""
+"""Finds changes that Ironic would refuse, without saving them."""
 
 from collections.abc import Collection, Iterator
 import contextlib

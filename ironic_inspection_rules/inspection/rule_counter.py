@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The counter of this process, its numbers to the database and the metrics."""
+"""Counts what the rules of this process did."""
 
 import functools
 

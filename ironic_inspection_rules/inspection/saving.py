@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Saving the changes of a phase, once each object: names, ports, checks."""
+"""Saves the changes of a phase, once for every object."""
 
 from collections.abc import Callable, Iterator, Mapping
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``log`` and ``api-call``: lines, requests, retries, redirects."""
+"""Carries out ``log`` and ``api-call``."""
 
 import logging
 import math

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules loaded when a service starts: what stops it, built-in and stored."""
+"""Loads the rules when a service starts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Machines on which stock Ironic's rules leave something else than ours."""
+"""Tries converted rules against stock Ironic's on known machines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import copy

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Warnings of options that switch rules off: hooks, near names, scopes."""
+"""Warnings of options that keep rules from running."""
 
 from collections.abc import Iterable, Iterator
 import functools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Serial numbers and addresses of parts: notations, and placeholders."""
+"""Serial numbers and addresses that identify parts."""
 
 import re
 import typing

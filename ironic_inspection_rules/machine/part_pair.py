@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts that a source reported at two times, paired where they are the same.
+"""Pairs of the same part that a source reported at two times.
 
-An identity decides. Parts that are reported without one are paired by what
-they are and where they are; which of several equal ones is which, nobody can
+An identity decides. Parts that are reported without an identity are paired by
+their attributes and slots; which of several equal parts is which, nobody can
 know.
 """
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kinds of parts, and the places where inventories have them.
+"""The places in inventories that list parts.
 
 The ramdisk reports parts in the inventory and, by its collectors, in plugin
 data; Redfish reports them in the inventory.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compares machines with the rows of a table: who is missing, what differs.
+"""Compares machines with the rows of a table.
 
-A machine is looked at alone, and what is kept of it is its key and what
-differs. So memory does not grow with the size of inventories.
+Machines are compared one by one, and only the keys and the differences are
+kept. So memory does not grow with the size of inventories.
 """
 
 from collections.abc import Iterable, Iterator

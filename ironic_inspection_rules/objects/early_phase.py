@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What early rules did, kept until a conductor takes it up; for how long.
+"""The results of early rules, kept until a conductor reads them.
 
-The API runs them before it hands the inventory over to a conductor. Ironic's
-call has no place for what they did, except the data of the machine. So the API
-stores it, and the conductor finds it by the ID of the API's request, which
-Ironic passes on with each call.
+The API runs early rules before it hands the inventory over to a conductor.
+Ironic's call has no place for what the rules did, except the data of the
+machine. So the API stores it, and the conductor finds it by the ID of the
+request to the API, which Ironic passes on with each call.
 """
 
 from typing import Any

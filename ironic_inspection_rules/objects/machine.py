@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Queries for a fleet: nodes, ports, inventories, of many with one query."""
+"""Reads the nodes, ports and inventories of a fleet together."""
 
 from ironic.db import api as db_api
 from ironic.db.sqlalchemy import models

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Methods that a service without a database has its conductor carry out."""
+"""Methods that run in the conductor if the caller has no database."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The versioned object of a stored rule; user and message of a change."""
+"""The versioned object of a stored rule."""
 
 from collections.abc import Iterator
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Counters of each rule, over RPC: objects of API and conductor."""
+"""The versioned object of the counters of a rule."""
 
 from ironic.objects import base
 from oslo_utils import timeutils

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether this process reaches the database; the list of objects.
+"""Whether this process reaches the database; the list of our objects.
 
 The context of the caller is the first argument of their methods; Ironic's RPC
 passes it on to the conductor.

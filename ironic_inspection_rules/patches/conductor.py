@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a conductor or an API ends, and what it waits for."""
+"""Patches of how a conductor or an API process ends."""
 
 import atexit
 from collections.abc import Callable

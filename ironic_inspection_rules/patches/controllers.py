@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ironic's controllers: places for our calls, posted data, query of nodes."""
+"""Patches of Ironic's API controllers."""
 
 from collections.abc import Callable, Iterable, Iterator
 import contextlib

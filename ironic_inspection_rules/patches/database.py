@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ironic's transactions: its objects join ours; deadlocks are not repeated."""
+"""Patches of Ironic's database transactions."""
 
 from collections.abc import Iterator
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of traits before Ironic deploys, rebuilds, validates a node: 400."""
+"""Patches of deployment, which check the traits of an instance."""
 
 from collections.abc import Callable
 import functools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where Ironic inspects, powers on, applies rules, removes a node."""
+"""Patches of where Ironic inspects a node and applies rules."""
 
 from collections.abc import Callable
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A private name of Ironic: found, checked, replaced; untried releases."""
+"""Private names of Ironic: found, checked and replaced."""
 
 from collections.abc import Iterable
 import dataclasses

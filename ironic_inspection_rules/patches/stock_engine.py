@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ironic's own engine of rules, for a trial on a machine that is not saved."""
+"""Runs stock Ironic's engine of rules without saving anything."""
 
 from collections.abc import Mapping, Sequence
 import copy

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The decision which machines the PXE filter lets pass.
+"""Decides which machines the PXE filter lets pass.
 
 Source: spec 001 "HA Firewall decomposition".
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changing the PXE filter's table in the kernel: nft, its errors, timeouts."""
+"""Changes the table of the PXE filter in the kernel, with nft."""
 
 from collections.abc import Callable
 import shutil

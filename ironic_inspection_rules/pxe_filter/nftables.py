@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The text of the nftables table that guards DHCP and TFTP on an interface.
+"""The text of the nftables table that guards DHCP and TFTP.
 
 This module builds scripts for nft(8); :mod:`.firewall` runs them.
 

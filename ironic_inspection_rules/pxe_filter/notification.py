@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages of changes in Ironic to PXE filters: which, who listens, how late.
+"""Messages that tell PXE filters of changes in Ironic.
 
 A notification driver of oslo.messaging sends them, so Ironic needs no change:
 the operator names the driver in ``[oslo_messaging_notifications]driver`` of

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The PXE filter of a host: blocks, lets pass, starts again after failures.
+"""The service of the PXE filter on one host.
 
 A :class:`PxeFilter` guards one interface of one host. The filters of a cloud
 elect a leader, and machines pass only on its host. Three mechanisms block:

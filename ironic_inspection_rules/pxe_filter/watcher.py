@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads the database for the PXE filter: nodes in inspection, when, how long.
+"""Reads from the database which nodes are in inspection.
 
 It is not the thread that renews the leader's timeout in the firewall, which a
 database that hangs must not block. It reads columns, not objects, as there

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is done for a request: inspected, reapplied, timed out, powered on."""
+"""One attempt to carry out an inspection request."""
 
 from collections.abc import Callable, Iterator
 import contextlib

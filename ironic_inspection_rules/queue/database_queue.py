@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The queue: put, accepted, superseded, claimed, retried, aborted, ended.
+"""The queue of inspection requests in the database.
 
 Any number of processes on any number of hosts share it. Who may act on a
 request, and when, is decided in the database, in short transactions and by

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A delivery of a request: whether it runs, is refused, when it is retried.
+"""The delivery of a request to a worker, from lock to outcome.
 
 The steps are those of spec 001 ("HA worker"): lock, check the state, run,
 consume, unlock. An :class:`.Attempt` does the work on the node. Where a worker

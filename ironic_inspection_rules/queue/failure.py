@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a node says of a request that failed, its cause, what is cleaned up."""
+"""What a node shows after its request failed, and the clean-up."""
 
 from typing import Any
 

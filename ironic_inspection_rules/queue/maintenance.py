@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tasks of the leader: requests of dead workers, timeouts, old records."""
+"""The periodic tasks of the leader of all workers."""
 
 from collections.abc import Callable, Collection, Iterable
 import dataclasses

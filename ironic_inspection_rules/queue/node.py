@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node of a request: its lock, checks of its state, overdue inspections.
+"""The node of a request: its lock and its state.
 
 Ironic's tasks lock a node with the name of their host. Deliveries use their
 own names, as several run on one host.

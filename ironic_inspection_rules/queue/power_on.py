@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Powering machines on for inspection, one at a time in the whole cluster.
+"""Powers machines on for inspection, one at a time.
 
 The conductor only stores a request; a worker powers the machine on. While a
 machine waits it holds no thread of a conductor and no lock, and its timeout

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests: their events, and which of them ends or renews another.
+"""Inspection requests, and which of them replaces another.
 
 A request is *put* once and leased to one worker at a time. It stays in the
 queue until it is *consumed*, so it is delivered at least once (spec 001 "HA

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A worker's threads, options, restarts, metrics; one inside of Ironic.
+"""The worker as a service.
 
 It runs as a service of its own, or within the all-in-one Ironic.
 """

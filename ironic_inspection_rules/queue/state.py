@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The states of a request, and which event leads from one to another.
+"""The states of a request, and the events that change them.
 
 The table is the transition function of spec 001 ("Node introspection state
 transition system"); automaton evaluates it.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Errors of the surroundings, which do not count as failed attempts.
+"""Errors of the surroundings, which are no failed attempts.
 
 The surroundings are the database, the message broker, the coordination
 service, the lock of the node, and threads.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The worker: slots, claims, heartbeats, deliveries that take too long."""
+"""The worker, which claims requests and delivers them."""
 
 from collections.abc import Callable
 import dataclasses

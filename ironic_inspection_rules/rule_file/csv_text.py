@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""CSV as spreadsheets write it: delimiter, header, blank rows, cells.
+"""Reads CSV as spreadsheets write it.
 
 The encoding is given. Excel writes semicolons where a comma separates
 decimals, and two characters at the end of a line. People write ``="00123"`` to

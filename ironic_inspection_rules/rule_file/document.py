@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of rules and machines, read whole: folders, stdin, lines of values."""
+"""Reads files of rules and machines, with the lines of values."""
 
 import dataclasses
 import errno

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A rule of a file: its language, name, errors, operations; built-in rules."""
+"""A rule of a file, with its language and its errors."""
 
 import dataclasses
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of rules as one list for Ironic, whose errors get file and line."""
+"""The rules of several files as one list."""
 
 import dataclasses
 import typing

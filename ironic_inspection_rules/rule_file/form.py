@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Forms of a file of rules: which of its values are rules.
+"""Finds the values in a file that are rules.
 
 What is a rule is decided by where it stands. A document is
 

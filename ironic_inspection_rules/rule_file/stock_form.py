@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How rules for stock Ironic are recognised; its file of built-in rules.
+"""Recognises rules that are written for stock Ironic.
 
 Both engines have the same ops. What distinguishes a rule is what Ironic adds
 when it stores one, and what is only useful where every field becomes text.

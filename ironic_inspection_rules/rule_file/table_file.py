@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables of rule files: files with their rows, errors with file and line."""
+"""Tables of rule files, with files of rows."""
 
 from collections.abc import Iterable, Iterator, Sequence
 import dataclasses

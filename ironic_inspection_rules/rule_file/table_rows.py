@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A file of rows of a table, CSV, YAML or JSON: its encoding, size, lines.
+"""Reads the rows of a table from a CSV, YAML or JSON file.
 
 A table may have a hundred thousand rows. So the lines of rows and cells are
 numbers in an array, which takes less memory than an object for every place.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values that YAML 1.1 reads as something else than people who write them."""
+"""Values that YAML 1.1 reads otherwise than their authors mean."""
 
 import re
 

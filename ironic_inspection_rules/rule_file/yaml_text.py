@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""YAML: its bounds, hints for errors, double keys, types; how it is written.
+"""Parses and writes YAML, with limits and hints.
 
 ``!eq`` is a tag to YAML, ``{node.name}`` a mapping. Both are what people
 write first, so an error says to put them in quotes.

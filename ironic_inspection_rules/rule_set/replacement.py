@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The plan of a change: which stored rule is which, doubles, places, its diff.
+"""The plan of a change of the rule set.
 
-It is decided where rules are stored; clients show it as lines of a diff.
+The service that stores the rules decides it; clients show it as a diff.
 """
 
 import bisect

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rules in force: order, scope, when they are read and compiled.
+"""The rules in force in this process, compiled.
 
 Built-in rules are there from the start. Stored ones are compiled when they
 are first needed and again when one of them changed, in whatever process;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The plan of a change of a table: rows by key, members, kept secrets."""
+"""The plan of a change of a table."""
 
 import dataclasses
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The stored tables of a process, once in memory: read as they change.
+"""The stored tables in the memory of this process.
 
 A table that has changed is built of the rows that it had, and of those that
 are read because they are new.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which rule set a value: looked up in the records of runs."""
+"""Finds the rule that set a value in the records of runs."""
 
 import collections.abc
 import dataclasses

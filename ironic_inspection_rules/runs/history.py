@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kept inventories: what is kept of an inspection, and of parts.
+"""Kept inventories and parts of machines.
 
 With them and the rules, which are kept by revision, a decision can be made
 again. A document has

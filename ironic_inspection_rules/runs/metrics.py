@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Metrics of rules, for statsd or Prometheus: names, numbers, how many."""
+"""Metrics of rules for statsd or Prometheus."""
 
 import collections.abc
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kept record of a phase: rules, changes, how much of them is kept.
+"""The record of a phase that is kept with a run.
 
 The record is plain JSON data:
 

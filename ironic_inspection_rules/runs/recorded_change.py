@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A change of a kept run: which values it set, and what it made of them.
+"""A change of data in the record of a run.
 
 A change is a mapping of the record of a run (:mod:`.phase_record`).
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The record of a rule in a run, and that of one that is withheld.
+"""A rule in the record of a run.
 
 Readers of runs read a rule here, and need not ask which of both it is. Only
 who looks for the rule that set a value gets the places that sensitive rules

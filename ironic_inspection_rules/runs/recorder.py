@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A run, noted from the start of an inspection to its end; when old ones go.
+"""Records a run while it lasts, and removes old runs.
 
-It notes what the rules of each phase do, and is stored once, when the
+A run notes what the rules of each phase do, and is stored once, when the
 inspection has ended, well or not.
 """
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replays of kept inspections, by the rules of their time or by others.
+"""Replays kept inspections with their rules or with others.
 
 Nothing is guessed: each phase has the facts it had then, but for what other
 rules leave of the phase before. What hooks would have made of that is not

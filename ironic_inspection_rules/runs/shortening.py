@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values and messages, shortened where they are too long to be kept."""
+"""Shortens values and messages that are too long to be kept."""
 
 from collections.abc import Iterable, Iterator
 import json

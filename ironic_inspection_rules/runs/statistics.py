@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What of each rule is counted, and when counts are written.
+"""What is counted of every rule, and when it is written.
 
 Counting costs an inspection no query: the numbers are summed here, and
 written together a few seconds later, or when the process stops.

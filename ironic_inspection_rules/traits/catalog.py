@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lists of traits: which names a request selects, numbers of nodes.
+"""Lists of traits, with numbers of nodes.
 
 The parameters of a request for them are those of placement (spec 004 "REST
 API impact": "following the patterns from … existing placement APIs").

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether a node lacks traits of its instance, and the sentence for it.
+"""Finds the traits of an instance that a node lacks.
 
 Spec 004 "Proposed change": ``instance_info['traits']`` must be a subset of
 the node's traits, so that a change that the scheduler has not yet seen does

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters of nodes by trait: how they are parsed, and their queries.
+"""Filters of nodes by trait, as conditions of a query.
 
 They are conditions on Ironic's tables, so that they can become part of any
 query of nodes (spec 004 "REST API impact").

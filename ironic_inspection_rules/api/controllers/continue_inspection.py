@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a ramdisk posts: names it may not post, early rules, agent token."""
+"""Inspection data that a ramdisk posts, and the early rules on them."""
 
 from collections.abc import Callable
 import functools

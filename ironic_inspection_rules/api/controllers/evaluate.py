@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_rules/evaluate: a dry run of one node, or of a fleet."""
+"""The API of dry runs of rules, on one node or on a fleet."""
 
 from collections.abc import Iterable, Sequence
 import itertools

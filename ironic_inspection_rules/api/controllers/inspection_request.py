@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_requests: the queue, listed and shown; aborting a request."""
+"""The API of the queue of inspection requests."""
 
 import datetime
 from typing import Any

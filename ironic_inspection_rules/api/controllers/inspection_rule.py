@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_rules: list and its order, show, create, change, delete."""
+"""The API of inspection rules: list, show, create, change, delete."""
 
 from collections.abc import Callable, Iterable, Mapping
 import contextlib

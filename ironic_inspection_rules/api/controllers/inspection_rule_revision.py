@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_rules/revisions: earlier rules, who changed them, restore."""
+"""The API of revisions of the rule set: list, show, restore."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/nodes/<ident>/inspection_runs: runs, and explain: who set a value."""
+"""The API of runs of rules, and of explain: which rule set a value."""
 
 import functools
 from typing import Any

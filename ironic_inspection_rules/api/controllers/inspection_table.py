@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_tables: tables, pages of rows, machines beside the rows."""
+"""The API of tables: definitions, rows, machines compared with rows."""
 
 from collections.abc import Iterable, Iterator
 import dataclasses

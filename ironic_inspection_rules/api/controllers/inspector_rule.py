@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/rules: the API of ironic-inspector over rules in its language."""
+"""The rules API of ironic-inspector, /v1/rules."""
 
 from collections.abc import Iterator
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/introspection of ironic-inspector: start, abort, states, data, reapply.
+"""The introspection API of ironic-inspector, /v1/introspection.
 
 Each call is one of Ironic's own in other words (blueprint 002).
 """

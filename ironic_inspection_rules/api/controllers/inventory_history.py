@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kept inventories, how their parts differ, where a part has been: the calls.
+"""The API of kept inventories, their differences, and the places of parts.
 
 /v1/nodes/<ident>/inventory/history and /v1/inspection_parts.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/nodes: lists by trait; 404 for a trait in versions without traits."""
+"""Ironic's list of nodes with filters by trait."""
 
 from http import client as http_client
 import typing

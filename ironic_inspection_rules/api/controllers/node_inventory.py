@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/nodes/<ident>/inventory: stored, unprocessed data; reapplying them."""
+"""The API of a node's inventory: stored, unprocessed, reapplied."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_rules/replay: rules on the data of kept inspections."""
+"""The API that replays kept inspections with other rules."""
 
 from collections.abc import Collection, Iterator, Sequence
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_rules/statistics: how often rules ran and matched."""
+"""The API of statistics: how often rules ran and matched."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for traits: all with numbers of nodes; of a node read, put, deleted.
+"""The API of traits, of all nodes and of one node.
 
 /v1/traits and, as Ironic has it but strict, /v1/nodes/<ident>/traits.
 """

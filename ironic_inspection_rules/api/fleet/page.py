@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which nodes a page of a fleet has: filters, names, who may see them."""
+"""The nodes of one page of a fleet."""
 
 from collections.abc import Mapping, Sequence
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A dry run of a fleet: results, traits that get lost, nodes read together."""
+"""A dry run of rules on a fleet of nodes."""
 
 import collections
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An action with its ``when``, its loop, missing fields and its undoing."""
+"""An action of a rule, with ``when``, its loop and its undoing."""
 
 import functools
 import typing

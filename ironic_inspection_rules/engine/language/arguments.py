@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The arguments of ops: names, types, and how a value becomes of a type.
+"""Arguments of ops: names, types and conversions.
 
 An op declares its arguments as the parameters of its ``__call__``: names,
 defaults and, by annotation, types (spec 003 "Developer impact").

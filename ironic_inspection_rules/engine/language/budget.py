@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The budget of a phase: time, operations, and the size of what it builds.
+"""The budget of a phase: time, operations, and size of the data.
 
 The data come from unauthenticated machines. So everything that grows with
 them is charged here, by who calls, whatever is called:

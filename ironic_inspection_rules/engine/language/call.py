@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What arguments are compiled to: fields, paths, regular expressions.
+"""The call of an op with compiled arguments.
 
 A path is split before its fields are filled in, and each field then fills one
 token, whatever its value is. So a machine cannot choose another place than

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compile rules to plans, which are then applied to any number of machines.
+"""Compiles rules to plans that are applied to machines.
 
 Templates are parsed, regexes compiled, networks read and arguments bound
 once; applying a plan to a machine parses nothing.

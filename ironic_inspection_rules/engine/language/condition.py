@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions: groups, loops with ``multiple``, and the reasons of these.
+"""Conditions of a rule: groups, loops, and their reasons.
 
 The reason of a group or a loop is that of the part or item that decided it,
 with its number; if all of them did, it is that of all parts, or of the first

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a rule and its operations read and write, for all tools.
+"""What a rule and its operations read and write.
 
-It reads the fields in what its author wrote. It writes what its actions
-declare, those of this package and those of others alike
-(:meth:`.plugin.Action.writes`).
+A rule reads the fields in its text. It writes what its actions declare, those
+of this package and those of others alike (:meth:`.plugin.Action.writes`).
 """
 
 import collections.abc

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replacement fields: ``{node.extra[rack]}`` in text; roots, braces, steps.
+"""Replacement fields in text, such as ``{node.extra[rack]}``.
 
 The grammar is Python's format strings (spec 003 "Variable interpolation")
 without Python behind it: a path steps through plain data only, so that no

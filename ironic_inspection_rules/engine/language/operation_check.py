@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether an op, its keys, loop and arguments are accepted, and messages."""
+"""Validates one condition or action of a rule."""
 
 import functools
 import re

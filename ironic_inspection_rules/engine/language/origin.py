@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Origins: of which data vars and items of loops are made, perhaps secrets.
+"""Finds the data that ``vars`` and items of loops are made of.
 
 A rule gives values to its ``vars`` and to the ``item`` of a loop. What it
 makes of a masked value there, such as its length, no longer looks masked. So

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Paths in data: the forms to write them, indices of lists, equal values.
+"""Paths in JSON data, such as ``/extra/rack``.
 
 A path is a tuple of tokens. It is written as an RFC 6901 pointer
 (``/extra/a~1b/0``), or in one of the older forms ``extra.a`` and ``extra/a``.

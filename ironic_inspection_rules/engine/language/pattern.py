@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Regular expressions: time limit, what is found, replaced and refused.
+"""Regular expressions with a time limit.
 
 The language is that of Python's ``re``. The text comes from unauthenticated
 machines, so a match that might take long has a time limit, which only the

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values as reasons show them, and why actions did not run."""
+"""The text of values in reasons, and why actions did not run."""
 
 import typing
 

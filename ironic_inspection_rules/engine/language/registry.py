@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The installed plugins by entry point: found, checked, refused at the start.
+"""The registry of installed ops and filters.
 
 In-tree plugins are loaded like those of others. A duplicate name, a class
 that cannot be loaded and one that is not a plugin are errors at start-up that

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How fields get values: missing ones, defaults, ports by MAC, formats."""
+"""Renders fields and templates with the data of a machine."""
 
 import abc
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions of one op: missing fields, ``!``, and the text of a reason.
+"""A condition of one op, and the text of its reason.
 
 Most time of an inspection is spent here. Of nearly all conditions only the
 first value depends on the data, so they need no mapping of their arguments.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages for unknown names, with the nearest known one; kinds of values.
+"""Messages for unknown names, with the nearest known name.
 
 They are the same for rules, files, requests, options and plugins.
 """

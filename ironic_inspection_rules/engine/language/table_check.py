@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the tables and columns that a rule reads are there, and messages.
+"""Checks that the tables and columns that a rule reads exist.
 
-A rule is valid by itself; whether its tables and their columns are there can
-only be said beside them.
+A rule is valid by itself: its tables may be stored later than the rule.
 """
 
 import typing

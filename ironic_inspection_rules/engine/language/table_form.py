@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rows and columns of a table, checked and read from their JSON form.
+"""Reads a table from its JSON form, and checks its rows.
 
-A table may have a hundred thousand rows. What is done for each cell takes
-most of the time, so it asks for what is usual first.
+A table may have a hundred thousand rows. Checks of cells take most of the
+time, so they begin with the usual values.
 """
 
 import math

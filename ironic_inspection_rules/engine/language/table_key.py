@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The keys of tables: which text stands for a row, which for a machine."""
+"""The keys of rows in tables."""
 
 import typing
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The members of a table beside its rows, checked; limits of its size.
+"""Checks the members of a table beside its rows.
 
-What can be said of rows is in :mod:`.table_form`.
+The rows are checked in :mod:`.table_form`.
 """
 
 import re

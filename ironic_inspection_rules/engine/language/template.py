@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values with fields and filters compiled; filters called, missing fields.
+"""Compiles text with fields and filters to templates.
 
 This is done once, when a rule is compiled: names and arguments of filters are
 checked then. Rendering a template with the data of a machine parses nothing.

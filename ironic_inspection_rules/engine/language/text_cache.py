@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Less memory and time for texts that come again.
+"""Caches for texts that come again.
 
 Machines and users choose the texts, so a cache needs a limit in bytes, not
 only in entries.

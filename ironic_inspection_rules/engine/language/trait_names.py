@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which names of traits are good, near names, how many are too many.
+"""Validates names of traits.
 
 The rules are those of placement, where the traits of a node end up: a name is
 either one of the standard names of os-traits, or a custom one.

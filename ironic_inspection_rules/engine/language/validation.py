@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether a rule is accepted, with all its problems, without a machine.
+"""Validates a rule, and yields all its problems.
 
 The same checks serve the API, built-in rules and offline tools. They report
 every problem with the JSON pointer to it, and change nothing.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A dry run of phases on plain data: nothing is saved, logged or called."""
+"""A dry run of phases on plain data."""
 
 import dataclasses
 import typing

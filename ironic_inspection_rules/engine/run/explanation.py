@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reasons of the conditions of a rule: why it matches a machine or not."""
+"""Explains why the conditions of a rule hold for a machine or not."""
 
 import typing
 

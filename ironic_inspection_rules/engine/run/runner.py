@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A phase: rules in order, modes, budgets, errors; what Ironic stores."""
+"""Runs the rules of a phase in order."""
 
 import contextlib
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The steps of a rule: vars, decide, act, undo; what of ``when`` is noted."""
+"""The steps of a rule: set vars, decide, act, undo."""
 
 import collections.abc
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a rule did, as plain data: conditions, actions, audit, summary."""
+"""The trace of a rule: what it did, as plain data."""
 
 import typing
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data under each root, and changes of them that leave the original.
+"""The data of a machine by root; changes leave the original.
 
 A container is copied when something in it is first changed; from then on the
 copy is the tree's own and is changed in place. So a loop that fills a list

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""set-, extend-, del-attribute, of nodes and of ports; undoing them.
+"""Actions set-, extend- and del-attribute, of nodes and ports.
 
 Paths are those of a JSON patch in Ironic's API, or older forms of them (spec
 003 "Available actions").

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Capabilities, kept as text: set-capability, unset-capability."""
+"""Actions set-capability and unset-capability."""
 
 import typing
 

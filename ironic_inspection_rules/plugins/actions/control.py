@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""fail, log, api-call: actions that change no data (spec 003).
+"""Actions fail, log and api-call, which change no data (spec 003).
 
 They fail the inspection, write to a log, or call another service.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""add-trait, remove-trait, set-traits, and undoing them (spec 004)."""
+"""Actions add-trait, remove-trait and set-traits (spec 004)."""
 
 import typing
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""eq, ne, lt, le, gt, ge, version-…, one-of: what is equal or less.
+"""Conditions that compare values: eq, lt, version-lt, one-of.
 
 Versions compare as in rpm (rpmvercmp of rpm 4.18). Runs of digits compare as
 numbers and are newer than letters, the longer of two versions is newer; ``~``

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""is-true, is-false, is-none, is-empty, exists, in-net, contains, matches."""
+"""Conditions on one value: is-true, exists, in-net, matches."""
 
 import functools
 import ipaddress

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on mappings: keys, get, lookup, dict2items; default for missing."""
+"""Filters on mappings, and the filter default."""
 
 import typing
 

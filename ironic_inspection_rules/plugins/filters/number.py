@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on numbers: int, float, round, arithmetic, tier; numbers in text."""
+"""Filters on numbers: int, float, round, arithmetic, tier."""
 
 import math
 import operator

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters select, reject, selectattr, rejectattr: items by a condition."""
+"""Filters that select items of a list by a condition."""
 
 import functools
 import typing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on lists: join, sort, min, max, unique, map and the like."""
+"""Filters on lists: join, sort, min, max, unique, map."""
 
 import typing
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on text: trim, replace, split, regex_…, date, trait."""
+"""Filters on text: trim, replace, split, date, trait."""
 
 import datetime
 import re

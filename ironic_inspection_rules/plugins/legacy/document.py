@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What ``data://`` and ``{data[…]}`` read in rules of ironic-inspector.
+"""The inspection data as ironic-inspector's rules read them.
 
-It is what the ramdisk sent and inspection hooks added: ``inventory``, and
+They are what the ramdisk sent and inspection hooks added: ``inventory``, and
 beside it the keys of plugin data. Hooks that ran in each ironic-inspector
 added values that Ironic's do not: ``scheduler``, ``root_disk_selection`` and
 ``validate_interfaces``. A step that the data do not have finds these values,

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Network interfaces as the hook ``validate_interfaces`` made them.
+"""Network interfaces as ironic-inspector's rules read them.
 
-It was a hook of ironic-inspector. Ironic's has other names for the values of
-an interface, and adds ports for other interfaces where options are the same.
+The hook ``validate_interfaces`` of ironic-inspector made them. Ironic's hook
+has other names for the values of an interface, and adds ports for other
+interfaces where options are the same.
 """
 
 import ipaddress

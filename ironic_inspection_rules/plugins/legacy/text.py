@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Text with ``{data[…]}`` in it, as ironic-inspector formatted it.
+"""Formats text with ``{data[...]}`` as ironic-inspector did.
 
 The grammar is that of Python's format strings over one name, ``data``, and
 every result is text. Steps lead through plain data only: attributes of Python

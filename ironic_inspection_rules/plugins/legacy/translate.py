@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Translate rules of ironic-inspector to ops of this engine, and back.
+"""Translates rules of ironic-inspector to ops of this engine, and back.
 
 A condition or an action of ironic-inspector becomes an op whose name begins
 with ``inspector-`` and whose arguments are the words of ironic-inspector. So

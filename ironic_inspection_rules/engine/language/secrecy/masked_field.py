@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Refuses an action that would write a masked value, or what is made of it.
+"""Refuses actions that would write a masked value.
 
 A rule that does not see secrets reads ``******`` in their place, and must not
 write that, or anything made of it. Whether the value of a field is masked can

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which names are secrets, and how values, URLs and texts are masked."""
+"""Masks secrets in values, URLs and texts."""
 
 import contextlib
 import itertools

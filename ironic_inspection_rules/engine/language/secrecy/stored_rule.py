@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Stored rules and their changes: what clients see of them, and what not.
+"""What clients see of stored rules, secrets left out.
 
 A sensitive rule can be written, but not read. Clients get null for its
 *content*, the conditions, actions and vars. They may send that back, and the

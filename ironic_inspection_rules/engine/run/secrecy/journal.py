@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The journal of a phase: what its rules changed; hidden secrets masked."""
+"""The journal of the changes that the rules of a phase make."""
 
 import typing
 

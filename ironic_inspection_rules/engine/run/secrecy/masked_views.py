@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data of a machine in two views, with secrets and masked."""
+"""The data of a machine in two views: with secrets, and masked."""
 
 import typing
 
