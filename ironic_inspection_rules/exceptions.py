@@ -370,7 +370,7 @@ class InvalidDocument(Invalid):
         full_place = path
         if place is not None:
             line, column = place
-            # As compilers have it, so that editors find the place.
+            # The form of compilers, so that editors find the place.
             full_place = f'{path}:{line}:{column}'
         super().__init__(f'{full_place}: {reason}')
 

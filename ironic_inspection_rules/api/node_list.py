@@ -26,10 +26,10 @@ DETAIL = controllers.undecorated(node.NodesController.detail)
 def list_uuids(
     parameters: dict[str, typing.Any], limit: int, marker: str | None
 ) -> tuple[list[str], bool]:
-    """List the UUIDs of nodes, as far as the caller may see them.
+    """List the UUIDs of the nodes that the caller may see.
 
     :param parameters: filters of the list of nodes, as a URL has them.
-    :param limit: the most nodes to list, if Ironic's own limit is not less.
+    :param limit: maximum number of nodes; Ironic's own limit may be less.
     :returns: the UUIDs, and whether there may be more.
     """
     query = {**parameters, 'fields': 'uuid', 'limit': str(limit)}
@@ -49,12 +49,11 @@ def listed(
 ) -> dict[str, typing.Any]:
     """Answer a list of nodes as Ironic does, with filters by trait as well.
 
-    While Ironic makes its list, its query of the database is narrowed to the
-    nodes that the filters keep.
+    Ironic makes the list; the filters become part of its database query.
 
     :param stock: Ironic's own method: :data:`GET_ALL` or :data:`DETAIL`.
-    :param parameters: of the request, beside the chassis; those of the
-        filters are taken out.
+    :param parameters: all parameters of the request but the chassis; the
+        filters are removed from them.
     :returns: the answer of Ironic, in which the link to the next page has the
         filters, too.
     :raises: NotAcceptable for a microversion without traits.
@@ -87,17 +86,17 @@ def listed(
 
 
 def _complete_link(link: str, chassis_uuid: str | None) -> str:
-    """Give a link to the next page every parameter of this request.
+    """Return a link to the next page with all parameters of this request.
 
-    Ironic's own link leaves out most filters, and would lead from a filtered
-    page to one that is not.
+    Ironic's own link leaves out most filters, so that the next page would not
+    be filtered.
     """
     parts = parse.urlsplit(link)
     parameters = parse.parse_qsl(parts.query)
     names_in_link = {name for name, _value in parameters}
     requested = dict(api.request.GET.dict_of_lists())
     if chassis_uuid:
-        # It may be a part of the path.
+        # In /v1/chassis/<uuid>/nodes it is no parameter.
         requested['chassis_uuid'] = [chassis_uuid]
     for name, values in requested.items():
         if name not in names_in_link:

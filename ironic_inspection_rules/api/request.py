@@ -493,7 +493,7 @@ _NAMES_OF_TYPES = {'array': 'list'}
 
 
 def _describe_error(error: jsonschema.ValidationError) -> str:
-    """Return the message for an error of JSON Schema, in words of our own.
+    """Return our own message for an error of JSON Schema.
 
     It names the member of the request. Without a better message, it is the
     description in the schema.

@@ -67,8 +67,8 @@ class WorkerProcess(service.ServiceBase):
 def main() -> None:
     """Run inspection workers until they are told to stop.
 
-    Without a queue, or without the coordination that workers need, the
-    command ends with the reason.
+    The command ends with an error if the queue is off, or if the coordination
+    service cannot be used.
     """
     _prepare(sys.argv)
     try:

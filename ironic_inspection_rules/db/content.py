@@ -88,12 +88,12 @@ _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 
 
 def put(connection: sa.Connection, document: Document) -> str:
-    """Store a document; mark it as used if it is there already.
+    """Store a document, or mark it as used if it is stored already.
 
     ``{'a': 1, 'b': 2}`` and ``{'b': 2, 'a': 1}`` are different documents.
 
-    :param connection: a transaction, which is over in :data:`FRESH` seconds.
-    :returns: its digest.
+    :param connection: a transaction that ends within :data:`FRESH` seconds.
+    :returns: the digest that names the document.
     """
     sections: dict[str, str] = {}
     order: list[str] = []
@@ -101,8 +101,7 @@ def put(connection: sa.Connection, document: Document) -> str:
     digest = _compute_digest('\n'.join([frame, *order]))
     is_stored = not _mark_as_used(connection, _CONTENTS, [digest])
     if is_stored:
-        # The sections need no mark: while the document is there, its links
-        # name them.
+        # Its sections need no mark: they stay as long as the document.
         return digest
     missing = _mark_as_used(connection, _SECTIONS, sorted(sections))
     _insert(
@@ -182,7 +181,8 @@ def load(digests: Iterable[str]) -> dict[str, Document]:
 def sweep(grace: float = GRACE) -> int:
     """Remove documents and sections that no row names or has used lately.
 
-    :param grace: seconds since the last mark, after which a row may go.
+    :param grace: seconds for which a row stays after it was last marked as
+        used.
     :returns: how many documents and sections were removed.
     """
     names = []

@@ -40,14 +40,14 @@ def while_locked(
 ) -> Iterator[None]:
     """Refuse commits of this thread once another delivery has taken over.
 
-    A worker that claims the request anew locks the node some time later. In
-    between, the holder of the node is the same, but the token is another one.
+    Both the lock of the node and the token of the request are checked: a new
+    delivery first changes the token, and locks the node some time later.
 
     :param holder: the name in which this delivery has locked the node.
     :param token: the token of this delivery.
-    :param make_error: makes what is raised instead of a commit.
+    :param make_error: returns the error to raise instead of a commit.
     """
-    # Locked for reading: both rows stay as they are until the commit is done.
+    # Both rows are locked, so that they do not change before the commit.
     query = (
         sa.select(_NODES.c.uuid)
         .join(models.RequestRow, models.RequestRow.node_uuid == _NODES.c.uuid)
@@ -97,10 +97,10 @@ def _check_fence(connection: Any) -> None:
     try:
         check(connection)
     except BaseException:
-        # A session rolls back for an Exception only. For others the pool
-        # would get the connection back in the middle of the transaction, and
-        # who gets it next would commit what was refused. Nor would a rollback
-        # without its events do: oslo.db would take a connection of SQLite for
-        # one in a transaction, and leave out the next BEGIN.
+        # A session rolls back for an Exception only. After another error the
+        # pool would get the connection in the middle of the transaction, and
+        # its next user would commit what was refused. A rollback here would
+        # not do: oslo.db would not see it and, with SQLite, leave out the
+        # next BEGIN.
         connection.invalidate()
         raise

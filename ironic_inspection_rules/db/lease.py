@@ -390,15 +390,15 @@ def prolong_requests(
     """Prolong the leases of the requests that a worker processes.
 
     This is its heartbeat. Every lease is prolonged in a transaction of its
-    own, so that one of them makes no other fail or wait. A locked request
-    keeps the lease that it has: another transaction is about to change it,
-    and no worker can claim it meanwhile.
+    own, so that none waits for another or fails with it. A locked request
+    keeps its lease: another transaction is about to change it, and no worker
+    can claim it meanwhile.
 
     :param deliveries: pairs of the UUID of a request and the token of its
         delivery.
     :param lease: seconds from now on.
-    :returns: the pairs that still are open and hold the newest token, locked
-        ones among them. The worker has lost all others.
+    :returns: the pairs whose request is open and has this token, locked
+        requests among them. The worker has lost the other requests.
     """
     row = models.RequestRow
     prolonged = set()

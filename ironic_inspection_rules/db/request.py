@@ -359,11 +359,10 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
     another transaction has locked it.
 
     :param limit: how many to remove at the most.
-    :returns: how many requests were removed. Fewer than the limit need not be
-        all: some may have been locked.
+    :returns: how many requests were removed.
     """
     row = models.RequestRow
-    # A request that is done stays due until the queue has seen to its node.
+    # A request that is done has a due time until its node is in a final state.
     condition = sa.and_(row.finished_at < before, row.due_at.is_(None))
     query = sa.select(row.id).where(condition).order_by(row.finished_at)
     destroyed = 0
@@ -371,7 +370,7 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
         chunk = min(removal.CHUNK, limit - destroyed)
         ids = transaction.read(query.limit(chunk))
         count = removal.remove_unlocked(row, ids, condition)
-        # There are no more, or all of these are locked.
+        # No requests are left, or all that are left are locked.
         if not count:
             break
         destroyed += count

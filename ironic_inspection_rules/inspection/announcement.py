@@ -115,7 +115,7 @@ def out_of_reach() -> Iterator[str]:
 def gaps() -> Iterator[str]:
     """Yield one warning about phases that do not run, or run too early.
 
-    It names all enabled inspect interfaces with such a gap.
+    It names all enabled inspect interfaces with such phases.
     """
     interfaces_with_gaps = []
     for entry in importlib.metadata.entry_points(

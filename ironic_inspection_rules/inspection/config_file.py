@@ -71,10 +71,12 @@ def unknown() -> Iterator[str]:
 def _section(
     place: str, group: str, names: dict[str, list[str]]
 ) -> Iterator[str]:
-    """Yield a warning about an unknown section, if a known one is near."""
-    # A section that is one wrong letter away is more likely meant than one
-    # that is only similar, even if that is of this project. Other sections of
-    # Ironic are not looked for: rules do not need them.
+    """Yield a warning about an unknown section, if a known name is similar.
+
+    For ``[inspection_rulse]`` it proposes ``[inspection_rules]``.
+    """
+    # First a name that differs by one letter, then one that is only similar,
+    # and there the sections of this project first.
     near = suggestion.find_intended(group, (*names, *_SWITCHING_GROUPS))
     if near is None:
         near = suggestion.find_nearest(group, names, _SIMILAR)
@@ -165,16 +167,15 @@ def value_of(group: str, name: str) -> str | None:
 def settings() -> Iterator[Setting]:
     """Yield all settings of files, directories and the environment.
 
-    Options in the environment, which take precedence, come last. Of an option
-    that a file repeats, it is the last value; a file that can no longer be
-    read is passed over.
+    The environment, which takes precedence, comes last. If a file sets an
+    option several times, the last value counts.
     """
     for path in _files():
         sections: dict[str, dict[str, list[str]]] = {}
         try:
             cfg.ConfigParser(str(path), sections).parse()
         except (cfg.ConfigFileParseError, OSError):
-            # The service has read it at its start; it was changed since.
+            # The service could read the file when it started.
             continue
         for group, options in sections.items():
             # As oslo.config reads them.

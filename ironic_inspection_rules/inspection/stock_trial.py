@@ -92,12 +92,12 @@ def compare(
 def _differences(
     context: Any, machine: TrialMachine, pairs: Sequence[Pair]
 ) -> Iterator[str]:
-    """Run pairs of rules in both engines; yield how the results differ.
+    """Run stock rules and converted rules, and yield how the results differ.
 
-    First comes how the inspection ends, then whatever the rules leave
-    differently: attributes of the node and its ports, traits, plugin data.
+    First comes how the inspection ends, then the attributes of the node and
+    its ports, traits and plugin data that differ afterwards.
 
-    :param pairs: of a rule of stock Ironic and the one it is converted to.
+    :param pairs: stock rules with the rules that they were converted to.
     """
     before = _facts(machine)
     plans = [pair.plan for pair in pairs if pair.plan is not None]
@@ -178,10 +178,9 @@ def _with_one_of_each_capability(
 ) -> working_copy.Facts:
     """Return facts with only the last value of each capability.
 
-    Stock Ironic sets a capability by adding it to the text, even where the
-    name is in it already: the last value counts, so that is no difference. An
-    empty text, which it leaves after it removes the last capability, is
-    removed.
+    ``a:1,b:2,a:3`` becomes ``a:3,b:2``: stock Ironic appends a capability
+    that is there already, and the last value counts. An empty text, which it
+    leaves behind the last capability, is removed.
     """
     node = facts.node or {}
     properties = node.get('properties') or {}

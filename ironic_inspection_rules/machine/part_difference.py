@@ -340,7 +340,7 @@ class PartComparison:
                 taken.update(new.identities)
             for old, new in pairing.same:
                 yield _renew_part(old, new, taken)
-            # Nothing was known of these.
+            # These parts are new: no earlier report completes them.
             yield from pairing.after
 
     def _list_silent_parts(self) -> Iterator[part.Part]:

@@ -358,7 +358,7 @@ def _read(path: str) -> ReadFile:
 def _list_files_of_rows(read_file: ReadFile) -> list[str]:
     """Return the real paths of the files of rows that a rule file names.
 
-    A file that cannot be read as rules names none.
+    A table names one by ``file: racks.csv``.
     """
     text = read_file.text
     # Most files have no tables, and reading YAML takes long.
@@ -371,7 +371,7 @@ def _list_files_of_rows(read_file: ReadFile) -> list[str]:
     try:
         tables = read_file.document.tables or ()
     except exceptions.InvalidDocument:
-        # The command that reads the file reports it.
+        # The command that reads the rules reports the error.
         return []
     named = []
     for written in tables:

@@ -326,7 +326,7 @@ def _split_json_list(text: str) -> Iterator[tuple[int, typing.Any]]:
 
 
 def _decode_item(text: str, begin: int) -> tuple[typing.Any, int]:
-    """Return the value of JSON at a position, and the position behind it.
+    """Return the JSON value at a position, and the position behind it.
 
     :raises: JSONDecodeError with the position of what is wrong: inside of the
         value, or its begin if the value as a whole is wrong.

@@ -487,11 +487,11 @@ def _positions_between(
 ) -> list[float]:
     """Return rising positions for rules between two that keep theirs.
 
-    They share the room between both evenly. Where only one is there, they
-    are whole numbers away from it.
+    Between 1.0 and 2.0 three rules get 1.25, 1.5 and 1.75; behind 2.0 they
+    get 3.0, 4.0 and 5.0.
 
-    :param low: None where nothing is before them.
-    :param high: None where nothing is behind them.
+    :param low: position of the rule before them, None if there is none.
+    :param high: position of the rule behind them, None if there is none.
     """
     width = 1.0
     if high is None:

@@ -70,12 +70,10 @@ def get_one(request_uuid: str) -> dict[str, Any]:
 def delete(request_uuid: str) -> None:
     """Abort a request that is not yet processed.
 
-    The inspection that it belongs to is aborted as well, by the conductor:
-    the machine has posted its data and will not do so again, or is never
-    powered on. The request is out of the queue already: should this fail, the
-    leader of the workers has the inspection fail.
-
-    Of a request to reapply, or of a timeout, only the request ends.
+    The conductor then aborts the inspection as well, which would wait for
+    this request in vain. If that fails, the leader of the workers fails the
+    inspection. A request to reapply data, or for a timeout, has no inspection
+    to abort.
 
     :raises: RequestNotFound, or RequestNotWaiting if a worker has begun to
         process it.

@@ -303,19 +303,19 @@ def _not_found(
 def _place(
     node: Any, path_text: str | None, trait: str | None, port_ident: str | None
 ) -> tuple[recorded_change.RecordedPlace, Any]:
-    """Return the place of the value that is asked for, and the value now.
+    """Return the place that a client asks about, and its present value.
 
-    The value is :data:`.path.ABSENT` if there is none now, and
-    :data:`.recorded_change.UNKNOWN` if it cannot be read.
+    The place is a trait, a path in the node, or a path in one of its ports.
 
-    :raises: Invalid unless the caller asks for one trait, one path, or one
-        path in a port.
+    :returns: for the value :data:`.path.ABSENT` if there is none, and
+        :data:`.recorded_change.UNKNOWN` if it cannot be read.
+    :raises: Invalid if the parameters name no place, or several.
     """
     if trait is not None:
-        is_clear = bool(trait) and path_text is None and port_ident is None
+        is_one_place = bool(trait) and path_text is None and port_ident is None
     else:
-        is_clear = path_text is not None
-    if not is_clear:
+        is_one_place = path_text is not None
+    if not is_one_place:
         raise exceptions.Invalid(
             _(
                 'Ask for "path", for "trait", for "port" and "path", or for '

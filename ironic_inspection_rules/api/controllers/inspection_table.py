@@ -231,10 +231,9 @@ def _compared_machines(
     inspection_table: table.Table,
     pages: Iterable[fleet_page.Page],
 ) -> Iterator[table_comparison.ComparedMachine]:
-    """Compare every machine that has a stored inventory with its row.
+    """Compare the machines that have a stored inventory with their rows.
 
-    A machine that is too expensive to compare is yielded as one without a
-    key. A few machines at a time are in memory.
+    A machine whose comparison exceeds the budget is yielded without a key.
     """
     for page in pages:
         for portion in trial.read(context, page):
@@ -242,7 +241,7 @@ def _compared_machines(
                 if machine.facts is None:
                     continue
                 target = working_copy.WorkingCopy(machine.facts)
-                # The findings must have no secret of the machine.
+                # The findings must not show a secret of the machine.
                 view = target.view(masked=True)
                 uuid = machine.node.uuid
                 try:
@@ -251,7 +250,6 @@ def _compared_machines(
                             inspection_table, uuid, view
                         )
                 except exceptions.BudgetExceeded:
-                    # Its key would take too much time, or too many operations.
                     compared = table_comparison.ComparedMachine(uuid, key=None)
                 yield compared
 

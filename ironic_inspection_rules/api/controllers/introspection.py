@@ -131,10 +131,10 @@ def _document(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nodes(project: str | None, after: str | None) -> Iterator[Any]:
-    """Read the nodes that were ever inspected, the last inspection first.
+    """Yield the nodes that were ever inspected, the newest inspection first.
 
     :param project: owner or lessee that the nodes must have; None for all.
-    :param after: the marker: UUID of the last node of the page before.
+    :param after: UUID of the last node of the page before, None to begin.
     :raises: NodeNotFound if there is no such node.
     """
     filters = {}
@@ -145,7 +145,7 @@ def _nodes(project: str | None, after: str | None) -> Iterator[Any]:
         if after not in uuids:
             raise ironic_exception.NodeNotFound(node=after)
         del uuids[: uuids.index(after) + 1]
-    # Whole nodes are read as they are asked for, some at a time.
+    # Whole nodes are read only when the caller asks for them, page by page.
     for start in range(0, len(uuids), _PAGE):
         page = uuids[start : start + _PAGE]
         whole_nodes = objects.Node.list(
@@ -153,7 +153,7 @@ def _nodes(project: str | None, after: str | None) -> Iterator[Any]:
         )
         by_uuid = {node.uuid: node for node in whole_nodes}
         for uuid in page:
-            # One may have been deleted meanwhile.
+            # The node may have been deleted meanwhile.
             if uuid in by_uuid:
                 yield by_uuid[uuid]
 
@@ -197,10 +197,9 @@ def _began(node: Any) -> tuple[datetime.datetime, str]:
 
 
 def _starting_nodes(node_uuid: str | None = None) -> set[str]:
-    """Return UUIDs of nodes that the queue has not powered on yet.
+    """Return the UUIDs of nodes that the queue has yet to power on.
 
-    It powers on few machines at a time; to a client of ironic-inspector such
-    an inspection is ``starting``. Without the queue there are none.
+    A client of ironic-inspector sees the state ``starting`` for them.
 
     :param node_uuid: the only node to look at; None for all.
     """

@@ -163,15 +163,14 @@ class _Replay:
             return {'outcome': _ERROR, 'reason': exceptions.reason_of(exc)}
 
     def _decide(self, past: replay.Past) -> Entry:
-        """Return how a run ends by the rules of its time, or by others.
+        """Repeat a run with the rules of its time, then with other rules.
 
-        In both cases it is repeated with the rules of its time first: only a
-        run that then ends as it did can be compared. Where there are no other
-        rules, a run that does not is an entry with the outcome "different".
+        Other rules are compared only if the repeated run ends as it did then:
+        otherwise nobody knows which rules make the difference.
 
-        :raises: Incomparable if it does not end as it did by its own rules,
-            and there are others: a difference could not be put down to these
-            then. And if the rules of its time are not kept or do not compile.
+        :raises: Incomparable if there are other rules, and the repeated run
+            ends differently; or if the rules of its time are not kept or do
+            not compile.
         """
         rules = start.rules()
         plans = {}

@@ -324,7 +324,7 @@ def _point_to_argument(
         return ''
     first = signature.arguments[0]
     if first.variadic:
-        # All values of a list are those of this argument.
+        # This argument takes all values of the list.
         return ''
     if signature.by_name[name].variadic:
         return ''

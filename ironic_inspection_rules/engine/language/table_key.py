@@ -146,7 +146,7 @@ def _parse_key(key: str) -> typing.Iterator[str | interpolation.Field]:
 
 
 def as_key_text(value: typing.Any) -> str | None:
-    """Return a value as the text of a key: 7 as ``7``, true as ``true``.
+    """Return the text of a key: 7 as ``7``, true as ``true``.
 
     :returns: None for a value that is missing, null or empty.
     :raises: :class:`.exceptions.OperationError` for a list or a mapping.

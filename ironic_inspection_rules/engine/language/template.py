@@ -299,10 +299,12 @@ def _begins_with_unnamed_argument(call: filter_syntax.FilterCall) -> bool:
 def _compile_inner_filter(
     op: registry.Op, call: filter_syntax.FilterCall
 ) -> 'FilterAsArgument':
-    """Compile the filter that is the first argument of another.
+    """Compile a filter that is the first argument of another filter.
 
-    :param op: the outer filter.
-    :param call: of the outer filter.
+    In ``map('round', 2)`` that is ``round(2)``.
+
+    :param op: the outer filter, here ``map``.
+    :param call: the call of the outer filter.
     """
     (_no_name, inner), *arguments_of_inner = call.arguments
     if not isinstance(inner, str):

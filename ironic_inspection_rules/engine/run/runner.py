@@ -124,7 +124,7 @@ def _run_in_order(
     plans: list[compiler.CompiledRule],
     allowance: budget.Budget,
 ) -> None:
-    """Decide the rules that decide first, then run all of them.
+    """Run all rules, after the conditions of those that decide first.
 
     :raises: :class:`.exceptions.RuleError` of the first rule that fails.
     """

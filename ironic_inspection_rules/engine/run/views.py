@@ -232,9 +232,9 @@ class Facts:
         data: typing.Any,
         make: typing.Callable[[typing.Any], typing.Any],
     ) -> typing.Any:
-        """Make something of a root, once for all phases with the same data.
+        """Return ``make(data)``, computed once while the data are the same.
 
-        The phases of an inspection mask an inventory only once.
+        So the inventory is masked only once in an inspection.
 
         :param data: the data of the root, which must not change any more.
         :param make: takes the data; always the same function.

@@ -243,11 +243,11 @@ class WorkingCopy:
         }
 
     def final_values(self) -> list[tuple[str, data_path.Path, typing.Any]]:
-        """Return every place that was changed, and its new value.
+        """Return all changed places with their values.
 
-        :returns: root, path of one or two tokens, and the value, or
-            :data:`.path.ABSENT`. Setting the values and unsetting the rest
-            in another target over the same facts leads to the same data.
+        :returns: root, path of one or two tokens, and the value;
+            :data:`.path.ABSENT` where it was removed. To set these values in
+            another copy of the same facts leads to the same data.
         """
         values = []
         for root, names in sorted(self._touched.items()):

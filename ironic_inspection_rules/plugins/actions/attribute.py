@@ -89,7 +89,7 @@ class AttributeAction(plugin.Action):
         value: typing.Any = data_path.ABSENT,
         extends: bool = False,
     ) -> plugin.Write:
-        """Return the declaration of a write at the path of the action.
+        """Declare what the action writes, and where.
 
         :param arguments: the arguments of the action, as the rule has them.
         :param value: the value that is written. Without a value, the present

@@ -61,7 +61,10 @@ def render(value: typing.Any, data: Data) -> typing.Any:
 
 
 def problems(value: typing.Any) -> typing.Iterator[str]:
-    """Yield the errors of strings that fail for every machine."""
+    """Yield the errors of all texts in a value that cannot be formatted.
+
+    An example is ``{data[a}``, which lacks a bracket.
+    """
     parts: list[typing.Any] = []
     if isinstance(value, str):
         try:
