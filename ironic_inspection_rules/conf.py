@@ -480,10 +480,9 @@ def list_opts() -> list[tuple[str, Sequence[cfg.Opt]]]:
 
 
 def check(config: cfg.ConfigOpts) -> None:
-    """Read every option of this project once.
+    """Check the values of all options of this project.
 
-    :raises: :class:`.exceptions.Invalid` with each option that has a bad
-        value, and the reason.
+    :raises: :class:`.exceptions.Invalid` with all bad values and the reasons.
     """
     problems = []
     for group, opts in _GROUPS.items():

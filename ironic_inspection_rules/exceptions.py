@@ -228,13 +228,12 @@ class Problem:
 
 
 def first_of(problems: typing.Iterable[Problem]) -> list[Problem]:
-    """Return the first problems, and one with the number of the others.
+    """Return the first problems, and a last one such as ``and 7 more``.
 
-    That one, if there are more, has no place: its pointer is empty. Texts
-    that are too long for an answer are cut.
+    Texts that are too long for an answer are shortened.
     """
-    # An iterator, as the search for all problems of a large rule set would
-    # take too long: what is not counted is not searched for.
+    # Problems of a large rule set are searched for while this iterates: to
+    # count all of them would take too long.
     remaining = iter(problems)
     first = []
     for problem in itertools.islice(remaining, MOST_PROBLEMS):

@@ -133,7 +133,7 @@ class Route:
                 arguments += self._read_request()
             answered = self.handler(*arguments)
         except exceptions.InvalidInput as exc:
-            # Ironic would answer with its text only.
+            # Ironic's own answer would lack the places of the problems.
             api.response.status = exc.code
             return request.fault(str(exc), exc.problems)
         except db_exc.DBConnectionError:
@@ -312,10 +312,10 @@ class RoutesBelow:
         pecan.abort(http_client.NOT_FOUND)
 
     def _matches(self, path: list[str]) -> list[tuple[Route, list[str]]]:
-        """Return the routes of a path, with the parts that are any text.
+        """Return the routes of a path, with the variable parts of the path.
 
-        A part that is written out in the table comes before any text:
-        ``inspection_rules/statistics`` is no UUID of a rule.
+        A route with fewer variable parts is preferred: in
+        ``inspection_rules/statistics`` the last part is no UUID of a rule.
         """
         matches = []
         for route in self._routes:

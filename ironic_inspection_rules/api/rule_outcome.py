@@ -346,10 +346,10 @@ def _evaluate_again(
     rules: repository.Repository,
     past: _RuleSet,
 ) -> evaluation.Evaluation | None:
-    """Run a phase once more, on what it had or on what is still known of it.
+    """Run a phase once more, with the rules and the data of a past run.
 
     :param past: the rules to run.
-    :returns: None if the data of the run are not kept.
+    :returns: None if no data of the run are left.
     """
     plans = rules.compile(past.rules, past.tables)
     facts_of_phase = _facts_of_phase(node, run, phase, plans)
@@ -362,7 +362,7 @@ def _evaluate_again(
     if not inventory and not plugin_data:
         return None
     facts_of_node = facts.read(context, node, inventory, plugin_data)
-    # All phases: the earlier ones change what the rule finds.
+    # All phases, as the earlier ones change the data of this one.
     return evaluation.evaluate(plans, facts_of_node, limits=rules.limits)
 
 

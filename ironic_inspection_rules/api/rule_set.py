@@ -190,13 +190,12 @@ class _Replacement:
 def decide_tables(
     tables: Any, prune: bool, restored: bool = False
 ) -> table_set.Decided:
-    """Decide what becomes of the stored tables, without changing them.
+    """Decide which tables are created, changed, deleted or stay.
 
-    :param tables: the JSON form of tables by name, None to leave all of them;
-        where ``restored``, those of the revision.
-    :param prune: whether stored tables that are not among these go.
-    :param restored: whether the tables are those of a revision that is put
-        back, and not posted.
+    :param tables: the JSON form of the posted tables by name, None to leave
+        all stored ones; if ``restored``, the tables of the revision.
+    :param prune: whether stored tables that were not posted are deleted.
+    :param restored: whether these are the tables of a revision.
     """
     rules = start.rules()
     # Another process may have changed the tables that are replaced.
@@ -297,16 +296,18 @@ def _decide_rules(
     new_uuid: NewUUID,
     tables: table.Tables | None,
 ) -> list[replacement.RuleStep]:
-    """Decide what becomes of the stored rules where some are given.
+    """Decide which rules are created, changed, deleted or stay.
 
-    A rule that is posted as it is stored is not checked: it stays, valid
-    today or not. A sensitive one without its content keeps what is stored.
+    A rule that is posted as it is stored is not checked: it stays even if it
+    is not valid any more.
 
-    :param prune: whether stored rules that are not among these go.
-    :param restored: whether they are those of a revision that is put back.
-    :param tables: those that are in force afterwards, which rules must find;
-        None if they are not known.
-    :raises: InvalidRules with the place of each bad rule.
+    :param rules: the posted rules.
+    :param present: the stored rules.
+    :param prune: whether stored rules that were not posted are deleted.
+    :param restored: whether these are the rules of a revision.
+    :param tables: all tables afterwards, which the rules may read; None if
+        they are not known.
+    :raises: InvalidRules with the problems of all rules.
     """
     posted = [_canonicalize_uuid(rule) for rule in rules]
     matched = replacement.match(posted, present)
@@ -419,19 +420,18 @@ def check(body: Any, prune: bool) -> None:
 def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
     """Return the fields of a posted rule, checked and with defaults.
 
-    :param before: the stored rule that it takes the place of, if any. The
-        UUID comes from it, and so does the content of a sensitive rule that
-        is posted as GET shows it, without any.
-    :param restored: whether the rule is one of a revision that is put back.
+    :param before: the stored rule that it replaces, None for a new rule. A
+        sensitive rule that is posted without content gets that of this rule.
+    :param restored: whether it is a rule of a revision.
     :raises: InvalidRule with the problems of the rule.
     """
-    # What is no mapping is refused by parse().
+    # A rule that is no mapping is refused by parse().
     complete_rule = rule
     is_content_hidden = False
     if isinstance(rule, dict):
         complete_rule, is_content_hidden = _complete(rule, before, restored)
         if before and _is_unchanged(complete_rule, before):
-            # What is stored stays as it is, whatever is valid today.
+            # An unchanged rule stays, even if it is not valid any more.
             return {name: before[name] for name in model.WRITABLE}
     try:
         parsed = parse(complete_rule, before)

@@ -35,18 +35,18 @@ class AnswerParts:
 def layer(
     request: webob.Request, app: Callable, endings: tuple[str, ...]
 ) -> Any:
-    """Replace the body of an answer by the one that its controller made.
+    """Send the parts of a long answer while its controller makes them.
 
-    A controller hands over an iterator of parts, so that a long list is sent
-    while it is read and never is in memory as a whole.
+    The controller hands over an iterator of parts, which becomes the body: so
+    a long list is never in memory as a whole.
 
-    :param endings: how the paths of calls that may stream end.
+    :param endings: the ends of the paths of calls that may stream.
     """
     path = request.environ.get('PATH_INFO', '').rstrip('/')
     if not path.endswith(endings):
         return app
-    # The controller appends to this list. A list, as a layer below may copy
-    # the environment.
+    # The controller appends to this list, which is also that of a copy of the
+    # environment, should a layer below make one.
     handed_over: list[AnswerParts] = []
     request.environ[_KEY] = handed_over
     response = request.get_response(app)

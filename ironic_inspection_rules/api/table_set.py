@@ -87,15 +87,14 @@ def decide(
     built_in: table.Tables,
     restored: table.Tables | None = None,
 ) -> Decided:
-    """Decide what becomes of the stored tables where some are given.
+    """Decide which tables are created, changed, deleted or stay.
 
-    :param posted: the JSON form of tables by name; None leaves all of them,
-        whatever ``prune`` is.
-    :param prune: whether stored tables that are not given go.
-    :param restored: tables of a revision, with secrets, in place of given
+    :param posted: the JSON form of tables by name; None leaves all stored
+        tables, whatever ``prune`` is.
+    :param prune: whether stored tables that were not posted are deleted.
+    :param restored: tables of a revision, with secrets, instead of posted
         ones.
-    :returns: what is to be stored, which the caller does, and all tables that
-        are in force afterwards.
+    :returns: the changes to store, and all tables afterwards.
     :raises: InvalidTables with the places of all problems.
     """
     stored = in_force.stored_tables

@@ -371,12 +371,12 @@ def _within_range(priorities: list[int]) -> list[int]:
 
 
 def _convert(stock: StockRule, priority: int) -> Candidate:
-    """Convert a stock rule to one of this package, with remarks on it.
+    """Convert a stock rule to a rule of this package, with remarks on it.
 
     The remarks say what the conversion loses, hints, and a new priority.
 
-    :param priority: the one that it gets here.
-    :returns: a candidate without a rule where none can do the same.
+    :param priority: the priority of the converted rule.
+    :returns: a candidate; without a rule if the rule cannot be converted.
     """
     ops = registry.installed()
     converted = stock_rule.convert(
@@ -451,8 +451,7 @@ def _in_order_of_rules(
 ) -> list[stock_trial.TrialDifference]:
     """Return differences in the order of the rules that make them.
 
-    Those of the run of all rules together have the name of none, and come
-    last.
+    Differences without a rule, of all rules run together, come last.
     """
     by_rule: dict[str, list[stock_trial.TrialDifference]] = {}
     for pair in pairs:
@@ -465,7 +464,7 @@ def _in_order_of_rules(
 
 
 def _pairs(candidates: list[Candidate]) -> list[stock_trial.Pair]:
-    """Pair every stock rule with what it becomes here, for a trial of both.
+    """Pair every stock rule with its conversion, for a trial of both.
 
     The pairs are in the order in which stock Ironic runs the rules: those of
     high priority first.
@@ -475,8 +474,7 @@ def _pairs(candidates: list[Candidate]) -> list[stock_trial.Pair]:
         # The fields that a rule of a file may leave out, but stock Ironic's
         # engine reads.
         fields = {'sensitive': False, 'conditions': []}
-        # Rules of ironic-inspector have no stock rule, but they are not
-        # tried.
+        # Rules of ironic-inspector have none; they are not tried.
         if candidate.stock is not None:
             fields.update(candidate.stock.fields)
         pairs.append(

@@ -153,13 +153,11 @@ def drop() -> int:
 def check() -> int:
     """Print what in this configuration keeps services from running rules.
 
-    It reads the configuration, the rules' file and the database as a service
-    does when it starts, connects to the coordination service where one is
-    needed, and changes nothing. Remarks, such as on a phase that
-    does not run, are printed as well.
+    It reads what a service reads when it starts, tries to connect to the
+    coordination service, and changes nothing. Remarks, such as on a phase
+    that does not run, are printed as well.
 
-    :returns: 1 if services would not start or not run rules, else 0; remarks
-        alone make no difference.
+    :returns: 1 if services would not start or not run rules, else 0.
     """
     # Imported here: they load drivers, which most commands do not need.
     from ironic_inspection_rules.inspection import announcement

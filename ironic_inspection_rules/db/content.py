@@ -221,14 +221,14 @@ def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
 
 @transaction.retried_on_lock_conflict
 def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
-    """Remove a document or a section, unless it is named or marked by now.
+    """Remove a document or a section, unless it is used again by now.
 
-    :param is_old: the SQL condition of rows that nobody has marked of late.
+    :param is_old: the SQL condition of rows that were not marked lately.
     :param is_unnamed: the SQL condition of rows that no other row names.
     :returns: whether it was removed.
     """
     with transaction.writer_without_gaps() as session:
-        # A writer that is just marking it holds the row: leave it then.
+        # A writer that is marking the row has locked it: then it stays.
         locked: Any = session.execute(
             sa.select(table.c.digest)
             .where(table.c.digest == digest, is_old)

@@ -250,11 +250,11 @@ def _due_requests(
 ) -> list[_Candidate]:
     """Read a few requests that may be claimed, the longest due first.
 
-    Nothing is locked: another worker may claim one of them meanwhile.
+    Nothing is locked: another worker may claim them meanwhile.
 
     :param ranges: conditions, one of which a request must meet.
-    :param since: time after which they are due, 0 for any.
-    :param after: the request before the first one, None to begin.
+    :param since: only requests that are due after this time; 0 for all.
+    :param after: the last request of the call before, None to begin.
     :returns: at most :data:`_CANDIDATES`.
     """
     row: typing.Any = models.RequestRow

@@ -178,17 +178,17 @@ def renew_request(
     values: Mapping[str, Any],
     data: Mapping[str, Any] | None,
 ) -> models.RequestRow | None:
-    """Give an open request other data; it is due at once, to any worker.
+    """Replace the data of an open request, which is due at once.
 
-    A worker that still has the request loses it, as its token is no longer
-    the last one.
+    A worker that has claimed the request loses it, as the token changes.
 
-    :param token: of the last delivery, as the caller knows it.
+    :param token: the token of the last delivery that the caller knows.
     :param present_state: the state that the request has to be in.
     :param data: the ``inventory`` and the ``plugin_data`` to process, and
         ``posted``, whether a ramdisk posted them; None if the request needs
         none.
-    :returns: the row, None if it is done, in another state or delivered anew.
+    :returns: the row; None if the request is done, in another state, or has
+        another token.
     """
     new_values = {
         **values,

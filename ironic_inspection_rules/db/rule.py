@@ -104,7 +104,7 @@ def change_rules(
 ) -> int:
     """Change many rules and tables in one transaction.
 
-    :param base: the revision of the rule set that this was decided on.
+    :param base: the revision of the rule set that the caller has read.
     :param created: column values of the new rules.
     :param updated: column values to change, by UUID of the rule.
     :param deleted: the UUIDs of rules to remove.

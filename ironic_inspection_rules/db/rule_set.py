@@ -420,7 +420,7 @@ def _write_revision(
 ) -> None:
     """Store a revision, and the versions of rules that it ends and begins.
 
-    The versions make the rules of any revision readable later.
+    A version is a rule as it was from one revision to another.
 
     :param origin: who made the change and why.
     :param uuids_of_ended_versions: of rules that are removed, changed or
@@ -429,7 +429,7 @@ def _write_revision(
         with all columns.
     :param changes: what happened to which rule, as the revision shows it.
     """
-    # Before the new versions are inserted: this would end them as well.
+    # First: once the new versions are inserted, this would end them as well.
     for part in transaction.chunks(uuids_of_ended_versions, _CHUNK):
         session.execute(
             sa.update(models.RuleVersionRow)

@@ -39,9 +39,9 @@ def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _sums(new: Any) -> dict[str, Any]:
-    """Return what the columns of a stored row become.
+    """Return the values of a stored row after new counts are added to it.
 
-    :param new: the columns of the row that is added to it.
+    :param new: the columns of the row with the new counts.
     """
     old = _TABLE.c
     sums: dict[str, Any] = {}

@@ -153,7 +153,7 @@ def read_chunks(
     chunks: dict[str, list[Pair]] = {}
     for part in transaction.chunks(digests, _BATCH):
         query = sa.select(_CHUNKS.c.digest, _CHUNKS.c.data)
-        # Another table may have chunks of the same digests.
+        # Another table may have the same chunks.
         query = query.where(
             _CHUNKS.c.name == name,
             _CHUNKS.c.digest.in_(part),

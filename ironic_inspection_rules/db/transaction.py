@@ -237,15 +237,14 @@ def upsert(
     rows: Sequence[Mapping[str, Any]],
     update: Callable[[Any], Mapping[str, Any]] | None = None,
 ) -> None:
-    """Insert rows, or update those whose primary key is there already.
+    """Insert rows, or update the rows that have their primary keys.
 
     It is one statement, in the dialect of the database.
 
     :param table: the table, as a :class:`sqlalchemy.Table`.
     :param rows: column values by name, of one row at least.
-    :param update: builds the column values of a row that is there, given the
-        columns of the row that would have been inserted; None leaves rows
-        that are there as they are.
+    :param update: returns the new column values of an existing row, given the
+        columns of the row to insert; None leaves existing rows as they are.
     """
     family = connection.dialect.name
     key = table.primary_key.columns

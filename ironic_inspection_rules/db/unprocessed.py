@@ -141,9 +141,9 @@ def _find_without_open_request(
     """Find the rows of nodes without an open request, in a few chunks.
 
     :param limit: how many rows to return at most.
-    :param after: the ``id`` before the first row to look at, 0 to begin.
+    :param after: the last ``id`` of the call before, 0 to begin.
     :returns: rows with ``id``, ``posted`` and ``ended``, by rising ``id``; and
-        the ``id`` to go on after, 0 when all were looked at.
+        the ``after`` of the next call, 0 when all rows were read.
     """
     ended: list[Any] = []
     for _chunk in range(_MOST_CHUNKS):

@@ -512,11 +512,10 @@ def of_task(
     plugin_data: dict | None = None,
     is_of_ironic: bool = True,
 ) -> Iterator[Inspection]:
-    """Enter the inspection of a task.
+    """Enter the inspection of a task, or begin one that ends here.
 
-    A task that has none gets one, which ends with the context: then its run
-    is stored, unless the interface raises UnsupportedDriverExtension. A task
-    that has one keeps it, and the other arguments have no effect.
+    At its end the run is stored, unless the interface cannot inspect. In an
+    inspection that goes on, the arguments have no effect.
 
     :param inventory: what the machine sent, None if it is not known yet.
     :param is_of_ironic: whether Ironic inspects the node, and leaves the
@@ -534,8 +533,7 @@ def of_task(
             early = _take_early_phase(task)
             current.begin(inventory, plugin_data or {}, early)
         yield current
-    # The interface processes no data. For Ironic this is no inspection that
-    # failed either: it leaves the node as it is.
+    # The interface cannot inspect. Ironic leaves the node as it is, too.
     except ironic_exception.UnsupportedDriverExtension:
         raise
     # The run is kept, whatever the inspection failed for.

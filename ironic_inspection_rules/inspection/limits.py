@@ -24,7 +24,7 @@ def _limits_of_phase(phase: str) -> budget.Limits:
     time = options.phase_time_limit
     operations = options.phase_operation_limit
     if phase == model.EARLY:
-        # It runs for whoever posts data, and the API waits for it.
+        # It has lower limits: anybody may post data, and the API waits.
         time = options.early_phase_time_limit
         operations = options.early_phase_operation_limit
     return budget.Limits(

@@ -171,20 +171,20 @@ class Refusals:
         """
         if driver is None or not self._conductors:
             return
-        # Of all conductors, also of those that have stopped.
-        having = {
+        # Also conductors that have stopped.
+        hosts_with_driver = {
             conductor.hostname
             for conductor in self._conductors
             if driver in conductor.drivers
         }
-        if not having:
+        if not hosts_with_driver:
             raise ironic_exception.DriverNotFound(driver_name=driver)
         if not chosen:
             return
         database = db_api.get_instance()
         active = database.get_active_hardware_type_dict().get(driver, set())
-        if not having <= active:
-            # One that has stopped may have had the interfaces.
+        if not hosts_with_driver <= active:
+            # A conductor that has stopped may have had the interfaces.
             return
         enabled = _enabled_interfaces(driver)
         for attribute, name in chosen.items():

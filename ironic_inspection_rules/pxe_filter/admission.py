@@ -83,6 +83,8 @@ def read_macs(rows: Iterable[Row]) -> frozenset[str]:
     """
     first_error = None
     macs = set()
+    # To the end even after an error, so that the transaction that reads the
+    # rows ends.
     for uuid, address in rows:
         mac = address.lower()
         if _MAC.fullmatch(mac):

@@ -110,11 +110,13 @@ class Firewall:
         return self._table.interface
 
     def install(self) -> None:
-        """Create the table; it blocks everything.
+        """Create the table, which blocks everything.
 
-        :raises: FirewallError when it cannot be created, there is no such
-            interface, or there is a foreign table of this name. A foreign
-            table is not changed; a table of another name blocks everything.
+        A table of this name that is not ours stays: then a table of another
+        name blocks everything.
+
+        :raises: FirewallError if there is such a table, if the table cannot be
+            created, or if there is no such interface.
         """
         try:
             socket.if_nametoindex(self.interface)

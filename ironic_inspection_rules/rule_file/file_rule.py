@@ -102,7 +102,7 @@ def list_rules(read: document.Document) -> list[WrittenRule]:
 
 
 def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
-    """Parse a rule of a file, with ``built_in`` set.
+    """Parse a built-in rule of a file.
 
     A rule with a plain name as ``uuid``, or without ``uuid``, gets a UUID that
     is made of the name, or of the content, and stays the same with it.

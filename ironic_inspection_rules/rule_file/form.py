@@ -77,7 +77,7 @@ def find_rule_nodes(node: yaml.Node) -> list[yaml.Node]:
 def find_table_nodes(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
     """Return the tables of a document: pairs of a name and a node.
 
-    What stands under the name may be anything; it is checked later.
+    The nodes are checked later.
 
     :param node: the root of a document that :func:`find_rule_nodes` accepts.
     :raises: MarkedYAMLError if ``tables`` is no mapping, or has a name twice.

@@ -244,10 +244,9 @@ class Repository:
     ) -> dict[str, tuple[compiler.CompiledRule, ...]]:
         """Compile the rules that run, and return them by phase, in order.
 
-        All rules that cannot be compiled are logged: another release, or
-        another set of plugins, may have made them. Without one of them the
-        other rules may do harm, so none run. An early rule that reads a node
-        is warned of.
+        All rules that cannot be compiled are logged; another release, or
+        another set of plugins, may have stored them. If there is one, no rule
+        runs: without it, the other rules may do harm.
 
         :param tables: what the rules read as ``{tables.NAME}``.
         :raises: :class:`.exceptions.InvalidRule` for the first rule that

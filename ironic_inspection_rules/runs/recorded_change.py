@@ -124,11 +124,11 @@ def still_holds(
 ) -> bool | None:
     """Check if a value is still what the change made it.
 
-    :param place: where it was after the change.
-    :param present: what is there now, :data:`.path.ABSENT` if nothing is,
-        :data:`UNKNOWN` if nobody has looked.
-    :returns: None where that is not known, for instance because the record
-        hides a secret, was shortened, or is of a part of the value only.
+    :param place: where the value was after the change.
+    :param present: the value there now, :data:`.path.ABSENT` if there is none,
+        :data:`UNKNOWN` if nobody has read it.
+    :returns: None if that is not known, for instance because the record hides
+        a secret or was shortened.
     """
     if present is UNKNOWN:
         return None
@@ -137,8 +137,8 @@ def still_holds(
         is_there = present is not data_path.ABSENT
         return was_added == is_there
     if _is_below(_path(change), place.path):
-        # The change was in a part of the value: the record says whether that
-        # part is another one now, but nothing of the rest.
+        # The change was in a part of the value. If that part differs now, so
+        # does the value; if not, the rest may still differ.
         if _part_may_hold(change, place, present):
             return None
         return False
@@ -196,7 +196,12 @@ class _Item(typing.NamedTuple):
 def _item_of_list(
     change: phase_record.Record, place: RecordedPlace
 ) -> _Item | None:
-    """Return the item that a place is in, if one of its list was removed."""
+    """Return the item of a list that a place is in, after a removal.
+
+    :param change: the removal of an item from a list.
+    :returns: None if the change is no removal, or the place is not in that
+        list.
+    """
     if 'left' not in change or not _is_of(change, place):
         return None
     *above, token = data_path.parse(change['path'])
@@ -206,7 +211,7 @@ def _item_of_list(
         return None
     index = data_path.index(place.path[depth])
     if index is None:
-        # A list has no such item.
+        # The place is no item: its token is no index.
         return None
     return _Item(depth, int(token), index)
 

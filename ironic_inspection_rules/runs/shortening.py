@@ -76,7 +76,7 @@ class _Clip:
         if isinstance(value, dict):
             beginning = {}
             for key, item in self._first_items(value.items()):
-                # First: the key takes its room before the item does.
+                # Before the item, so that the key is counted first.
                 name = self._cut(key)
                 beginning[name] = self.take(item)
             return beginning

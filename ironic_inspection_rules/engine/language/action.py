@@ -268,16 +268,16 @@ def _take_step_for_items(
     # {node.extra.disks} that appends to /extra/disks would not end.
     # Shared values are copied before they change, so the items stay.
     target.release(items)
-    is_taken = False
+    has_acted = False
     last_idle = None
     with engine_loop.ItemsInTurn(items, roots) as items_in_turn:
         for _item in items_in_turn:
             idle = step(target, roots)
             if idle is None:
-                is_taken = True
+                has_acted = True
             else:
                 last_idle = idle
-    if is_taken:
+    if has_acted:
         return None
     return last_idle
 

@@ -265,7 +265,7 @@ def find_problem(
 def _split_pattern(
     text: str, roots: tuple[str, ...] = (interpolation.ITEM,)
 ) -> list[Piece]:
-    """Split an expression into literal pieces and fields, in turn.
+    """Split a regular expression into literal pieces and fields.
 
     ``[0-9]{2}{item.name}x`` is ``[0-9]{2}``, the field and ``x``. Unlike in
     other text, braces have a meaning here, and a backslash escapes a brace.
@@ -287,6 +287,7 @@ def _split_pattern(
             continue
         end = position + 1
         if text[position] == '\\':
+            # With the character that the backslash escapes.
             end += 1
         literal += text[position:end]
         position = end

@@ -166,7 +166,7 @@ class Reader:
         return items
 
     def _read_mapping(self, depth: int) -> dict[str, typing.Any]:
-        """Read the rest of a mapping, after its opening brace."""
+        """Read a mapping such as ``{'a': 1}``, after its opening brace."""
         mapping: dict[str, typing.Any] = {}
         while not self._take('}'):
             if mapping:

@@ -42,14 +42,13 @@ def check_all(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of a list of conditions or actions.
 
-    What is not a list or a mapping is left to the schema.
-
     :param rule: a rule, or an operation with conditions.
-    :param name: the key of the list.
+    :param name: the key of the list, such as ``actions``.
     :param check: yields the problems of an operation, with pointers relative
         to it.
     """
     operations = rule.get(name)
+    # The schema yields the problems of other types, here and below.
     if not isinstance(operations, list | tuple):
         return
     for index, operation in enumerate(operations):

@@ -137,7 +137,10 @@ def find_intended(name: str, known: typing.Iterable[str]) -> str | None:
 
 
 def _differs_by_typing_error(first: str, second: str) -> bool:
-    """Return whether two texts differ by at most one typing error."""
+    """Return whether two texts differ by at most one typing error.
+
+    ``rack`` differs so from ``rck``, ``raack``, ``rock`` and ``rcak``.
+    """
     short, long = sorted((first, second), key=len)
     first_difference = len(os.path.commonprefix([short, long]))
     short_rest = short[first_difference:]

@@ -183,12 +183,15 @@ def _find_column_of_get(
 def _find_fields(
     rule: model.Rule,
 ) -> typing.Iterator[tuple[str, interpolation.Field]]:
-    """Yield the fields of a rule that read tables, each with its pointer."""
+    """Yield the fields of a rule that read tables, with their pointers.
+
+    For example ``/conditions/0/args/value`` and ``{tables.racks[a1].row}``.
+    """
     for member in model.CONTENT:
-        written = getattr(rule, member)
-        if isinstance(written, tuple):
-            written = list(written)
-        for path, text in _find_texts(written):
+        content = getattr(rule, member)
+        if isinstance(content, tuple):
+            content = list(content)
+        for path, text in _find_texts(content):
             for field in interpolation.fields(text):
                 if effects.reads_table(field):
                     yield f'/{member}{data_path.pointer(path)}', field

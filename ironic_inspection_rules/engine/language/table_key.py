@@ -132,7 +132,7 @@ def _parse_key(key: str) -> typing.Iterator[str | interpolation.Field]:
     A column is the first step of its field.
     """
     if '{' not in key and '}' not in key:
-        # The name of a column, which may have any characters.
+        # A single column, whose name may have any other character.
         yield interpolation.Field(key, interpolation.ITEM, (key,))
         return
     for piece in interpolation.parse(key):

@@ -151,10 +151,10 @@ def _check_reads_row(field: interpolation.Field) -> None:
 
 
 def _compile_path(field: interpolation.Field) -> rendering.Template:
-    """Build the template of the value at the path of a field.
+    """Build the template that reads the value of a field.
 
-    Most paths lead through mappings and lists. Ports, the item of a loop, and
-    plugin data that Ironic has elsewhere have templates of their own.
+    Ports, the item of a loop, and plugin data that have second names are read
+    in special ways; all others by their path.
     """
     missing = rendering.Missing(field.text)
     if field.root in rendering.PORT_ROOTS and field.steps:

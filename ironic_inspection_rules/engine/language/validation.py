@@ -56,16 +56,14 @@ def parse(
 ) -> model.Rule:
     """Check a rule as its author wrote it, and return it as a frozen rule.
 
-    Null stands for the default of a field. Values that may be written in
-    several forms, such as ``"5"`` for a priority, are read.
+    Null stands for the default of a field, ``"5"`` for the priority 5.
 
     :param rule: a mapping as posted to the API or read from a file, with a
         ``uuid``.
     :param built_in: whether it is a built-in rule, whose priority may be
         outside 0 … 9999.
     :param found: problems that the caller has found, which come first.
-    :raises: :class:`.exceptions.InvalidRule` with the first of the problems,
-        as many as an answer may have.
+    :raises: :class:`.exceptions.InvalidRule` with the first problems.
     """
     problems = exceptions.first_of(
         itertools.chain(found, _find_problems(rule, ops, built_in))

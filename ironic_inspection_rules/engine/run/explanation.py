@@ -18,13 +18,12 @@ Traces = tuple[reasons.ConditionResult, ...]
 def is_complete(
     plan: compiler.CompiledRule, traces: list[reasons.ConditionResult]
 ) -> bool:
-    """Return whether the traces of a rule can be shown as they are.
+    """Return whether every condition of a rule has a trace with a reason.
 
-    They can if all conditions have one with a reason. If not,
-    :func:`explain` completes them.
+    If not, :func:`explain` completes the traces.
     """
     if plan.unexplained:
-        # They have reasons all the same, which explain() removes.
+        # The rule must show no reasons: explain() removes them.
         return False
     if len(traces) < len(plan.conditions):
         return False

@@ -40,15 +40,14 @@ def give_tables(plan: compiler.CompiledRule, view: budget.View) -> None:
 
 
 def compute(plan: compiler.CompiledRule, view: budget.View) -> None:
-    """Compute the vars of a rule, and put them into the data it sees.
+    """Compute the vars of a rule, and store them in ``view['vars']``.
 
-    They are in ``view['vars']`` then, by name. A var with a missing field is
-    left out.
+    A var with a missing field is left out.
 
     :raises: :class:`.exceptions.RuleError` if one cannot be computed.
     """
     values: dict[str, typing.Any] = {}
-    # It is in the view while it is filled: a var may read those before it.
+    # In the view from the start, as a var may read the vars before it.
     view[model.VARS] = values
     for name, written in plan.vars:
         try:

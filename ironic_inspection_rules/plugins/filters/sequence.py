@@ -27,7 +27,7 @@ _ATTRIBUTE = {
 def list_attributes(
     items: Items, attribute: typing.Any, default: typing.Any = data_path.ABSENT
 ) -> typing.Any:
-    """Return the value of an attribute of each item.
+    """Return the value of an attribute of every item.
 
     :param attribute: the name, or names with dots between them; None for the
         items themselves.

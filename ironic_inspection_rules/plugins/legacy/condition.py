@@ -81,7 +81,7 @@ class FieldCondition(plugin.Condition):
         """
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield what is wrong with the arguments, when a rule is made."""
+        """Yield the problems of the arguments when a rule is validated."""
         for name, check in (
             ('field', json_field.compile_field),
             ('value', self.tester),

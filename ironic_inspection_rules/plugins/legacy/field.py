@@ -362,10 +362,10 @@ def _find_below(
     """Return the values of ``left..right``, in the order of the data.
 
     The right part is looked for in every value that the left part finds, and
-    at any depth below it. Every value that is looked at spends an operation.
+    at any depth below it.
     """
     values: Values = []
-    # In reverse, as the next value is taken from the end.
+    # A stack, so that no depth exhausts Python's. Its top is the next value.
     ahead = left(value, allowance)[::-1]
     while ahead:
         allowance.spend()

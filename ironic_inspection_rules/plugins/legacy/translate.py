@@ -102,7 +102,7 @@ def _check(
 def _unknown_fields(rule: dict[typing.Any, typing.Any]) -> list[Problem]:
     """Return the problems of fields that ironic-inspector would ignore.
 
-    They are errors only for callers that ask for that, by ``only_known``.
+    They are errors only if the caller asks for ``only_known`` fields.
 
     :param rule: the rule of ironic-inspector.
     """
@@ -127,9 +127,6 @@ def _condition(
 ) -> tuple[Operation, list[Problem]]:
     """Translate a condition of ironic-inspector.
 
-    This engine would convert a field and "invert" of other types, and take
-    null for the default of "multiple", which ironic-inspector refused.
-
     :returns: the condition, empty if it cannot be translated; and its
         problems.
     """
@@ -137,6 +134,7 @@ def _condition(
         operation, 'op', ops.conditions, only_known
     )
     args = new_condition.get('args', {})
+    # ironic-inspector refused these, but this engine would convert them.
     if not isinstance(args.get('field', ''), str):
         problems.append(Problem('/field', _('must be a string')))
     if not isinstance(args.get('invert', False), bool):

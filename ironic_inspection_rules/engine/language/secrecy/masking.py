@@ -250,7 +250,7 @@ def find_secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def is_masked_in_api(path: data_path.Path) -> bool:
-    """Return whether Ironic's API masks a place of a node for its readers.
+    """Return whether Ironic's API masks a value of a node for its readers.
 
     The API decides only by the name nearest to the value, and masks fewer
     names than rules see masked: a rule could write a secret where others read
@@ -262,9 +262,8 @@ def is_masked_in_api(path: data_path.Path) -> bool:
     if pattern is None:
         return False
     for token in reversed(path[1:]):
-        is_place_in_list = data_path.index(
-            token
-        ) is not None or data_path.is_append(token)
+        is_index = data_path.index(token) is not None
+        is_place_in_list = is_index or data_path.is_append(token)
         if not is_place_in_list:
             return pattern.search(token.lower()) is not None
     return False
