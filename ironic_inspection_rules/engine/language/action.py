@@ -114,7 +114,7 @@ class CompiledAction:
     def apply(
         self, target: Target, roots: budget.View, note: Note = _note_nothing
     ) -> reasons.Idle | None:
-        """Carry the action out on the target where its conditions hold.
+        """Carry the action out, for the items of its loop if it has one.
 
         :param note: called for every condition that is checked.
         :returns: why it was carried out for no item; None if it was for any.
@@ -155,7 +155,7 @@ class CompiledAction:
 
         :param note: called for every condition that is checked, with its
             number, its result and the data.
-        :returns: why it was not carried out, None if it was.
+        :returns: the reason if it was not carried out, else None.
         """
         for number, condition in enumerate(self.when):
             holds = engine_condition.check_part(condition, roots)
@@ -163,7 +163,7 @@ class CompiledAction:
             if not holds:
                 is_loop = self._items is not None
                 if is_loop:
-                    # It is reported only if the action acts for no item.
+                    # A loop reports it only if no item matches.
                     return _NO_MATCHING_ITEM
                 return _NO_MATCH
         self._apply_once(target, roots)

@@ -323,7 +323,7 @@ def may_change(
     except exceptions.OperationError:
         return True
     if not declared:
-        # An action of others that declares nothing may write anywhere.
+        # Actions of other projects need not declare what they write.
         return not action.op.is_ours
     if any(map(_reads_anything, read)):
         return True

@@ -278,7 +278,7 @@ def _convert_literal(
         return {name: arguments.convert(compiled, argument)}
     if not argument.variadic:
         if isinstance(value, list | dict):
-            # It stays a list or mapping, whatever its fields are.
+            # Its type is certain, whatever the values of its fields are.
             arguments.convert(value, argument)
         return {}
     if not isinstance(compiled, rendering.List):

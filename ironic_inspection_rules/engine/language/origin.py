@@ -144,8 +144,8 @@ class Origins:
         """
         ahead = self._find_values(root, steps)
         origins: dict[typing.Hashable, Origin] = {}
-        # One of the vars may be used by many that are used by many more: to
-        # follow each use of it would take exponential time.
+        # Vars may use vars that many others use: to follow every use again
+        # would take exponential time.
         followed: set[typing.Hashable] = set()
         while ahead:
             value = ahead.pop()
@@ -165,10 +165,9 @@ class Origins:
     def _find_values(self, root: str, steps: data_path.Path) -> list[_Value]:
         """Return the values of the rule that a path may read.
 
-        The path is one of ``vars``, or of the ``item`` of a loop:
+        The path begins with ``vars``, or with the ``item`` of a loop:
 
-        * In a loop over a list, ``item`` may be each item that the author
-          wrote.
+        * In a loop over a list, ``item`` may be any item in the rule.
         * In a loop over a mapping, ``item`` is the mapping.
         * In a loop over a text, as ``{inventory.disks}``, ``item`` is an item
           of a list in the data: the text is followed there.
@@ -200,8 +199,8 @@ class Origins:
 
         :param steps: the name and the path below it; empty for all ``vars``.
         :param is_kept: see :class:`_Value`.
-        :param usable: how many of the ``vars`` may be read: those before what
-            reads them.
+        :param usable: how many of the first ``vars`` may be read: a value of
+            ``vars`` may only use the ``vars`` before it.
         """
         names = steps[:1] or tuple(self._vars)
         values = []
@@ -287,12 +286,12 @@ def _origin_of_field(
         # the key, so the row is not that value as it is.
         return Origin(field, field.steps, rest, is_kept=False, is_row=True)
     if not is_kept:
-        # A filter has made something new of it: where the path leads there,
-        # says nothing about the data.
+        # A filter has made a new value, in which the path says nothing about
+        # the data.
         return Origin(field, field.steps, is_kept=False)
     if value.is_item or not field.is_plain:
-        # Which item of the list it is, or which part a filter gives, depends
-        # on the data.
+        # The data decide which item of the list, or which part the filter
+        # returns.
         return Origin(field, field.steps, rest)
     return Origin(field, (*field.steps, *rest))
 
@@ -312,8 +311,8 @@ def table_name(
     It is ``racks`` for the filter of ``{tables.racks | row}``, and for that of
     ``{node.name | lookup(tables.racks)}``.
 
-    :param call: one of the filters of the field.
-    :returns: None where the filter gives no row of a table.
+    :param call: a filter of the field.
+    :returns: None if the filter returns no row of a table.
     """
     if call.name == filter_syntax.ROW:
         if field.root == interpolation.TABLES and field.steps:
@@ -341,7 +340,7 @@ def _keeps_values(field: interpolation.Field) -> bool:
     may_be_text = False
     for call in field.filters:
         if may_be_text and call.name in _SPLITS_TEXT:
-            # A character of "******" does not look masked.
+            # It gives a character of "******", which does not look masked.
             return False
         if call.name in _GIVES_LISTS or _is_map_to_attribute(call):
             may_be_text = False

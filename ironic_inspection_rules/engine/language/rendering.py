@@ -217,7 +217,7 @@ class Path(Template):
     missing: Missing
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value at the path; ``missing`` where there is none."""
+        """Return the value at the path, or ``missing`` if there is none."""
         value: typing.Any = None
         try:
             value = roots[self.root]
@@ -237,7 +237,7 @@ class ItemPath(Path):
     __slots__ = ()
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value at the path; ``missing`` where there is none."""
+        """Return the value at the path, or ``missing`` if there is none."""
         value: typing.Any = None
         try:
             value = roots[self.root]

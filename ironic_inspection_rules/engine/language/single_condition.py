@@ -87,8 +87,8 @@ class Single(condition.CompiledCondition):
         self._values = literals.pop(_name_of_variadic(op), ())
         self._holds = op.bind(literals)
         self._pays = bool(op.plugin.PAYS)
-        # What the shorter ways need: the value that alone has fields, and,
-        # of a pair, the literal that it is compared with.
+        # For the faster ways: the only value with fields, and the literal that
+        # it is compared with, if the op compares a pair.
         self._first_value = _find_only_value(call)
         self._second_value: typing.Any = None
         self._is_pair = False
@@ -98,13 +98,13 @@ class Single(condition.CompiledCondition):
             self._is_pair = True
             self._first_value, self._second_value = pair
             self._holds = relation
-        # Dropped where only the first value varies, as in most conditions:
-        # it is a third of the memory of a rule.
+        # The faster ways do not need it, and it is a third of the memory of a
+        # rule.
         self._call: engine_call.Call | None = None
         if self._first_value is None:
             self._call = call
-        # A value that the op gets in another type than the data have it is
-        # not the one that a reason has to show.
+        # A reason shows the value as it is in the data. If the op gets it in
+        # another type, the value cannot be taken from the call.
         self._describes_value = False
         if self._first_value is not None:
             self._describes_value = engine_call.is_as_written(
@@ -136,6 +136,7 @@ class Single(condition.CompiledCondition):
             return self._check_call(roots)
         value = self._first_value.render(roots)
         if value.__class__ is not str or len(value) > _FREE_LENGTH:
+            # An op that accepts a missing field gets another value for it.
             if value.__class__ is Missing:
                 return False
             roots.budget.pay_for_argument(value)
@@ -334,7 +335,7 @@ class Sentence:
         :param args: the arguments of the condition, as they are written.
         :param loop: its loop, or that of a group around it.
         """
-        # Problems of the arguments were reported when the rule was checked.
+        # The check of the rule has reported problems of the arguments.
         bound, _problems = op.signature.bind(args)
         # By name: templates, and values without fields.
         self._arguments = {}
@@ -344,13 +345,12 @@ class Sentence:
             )
         # Returns the reason that the op gives itself, None for the usual text.
         self._explains = op.guarded(op.plugin.explain, 'explain')
-        # The fields with filters: the text also says what these made of their
-        # values.
+        # The text also shows the values before these filters.
         self._filtered: list[template.Filtered] = []
         for value in self._arguments.values():
             self._filtered += template.find_filtered(value)
-        # Templates of values, each with the literal text before it; and the
-        # text after the last one.
+        # Templates with the literal text before them, and the text after the
+        # last template.
         self._gaps: list[tuple[str, rendering.Template]] = []
         self._after = ''
         separator = ''

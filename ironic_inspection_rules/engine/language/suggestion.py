@@ -212,7 +212,7 @@ def not_one_of(value: object, known: typing.Sequence[str]) -> str:
 def not_one_of_at(
     pointer: str, value: object, known: typing.Sequence[str]
 ) -> exceptions.Problem:
-    """Return the problem of a value that is not among the known values.
+    """Return the problem of a value that is none of the known values.
 
     The hint for a text is the nearest known value.
     """

@@ -200,11 +200,11 @@ def _find_fields(
 def _find_texts(
     written: typing.Any,
 ) -> typing.Iterator[tuple[data_path.Path, str]]:
-    """Yield the texts that may have fields, each with its path.
+    """Yield the texts that may have fields, with their paths.
 
     Keys of mappings are among the texts, at the path of their mapping.
     """
-    # The walk comes to mappings and to all values in them.
+    # The walk yields a mapping and then all values in it, but not its keys.
     for path, value in data_path.walk(written):
         if isinstance(value, dict):
             texts = list(value)
@@ -238,7 +238,7 @@ def _check_tables(
                 suggestion.unknown_at(pointer, _('table'), name, tables),
             )
             continue
-        # Only the first filter takes the table itself.
+        # Only the first filter gets the table itself.
         for call in read.filters[:1]:
             reads_row = call.name == filter_syntax.ROW
             has_key = bool(call.arguments) or read_table.has_of

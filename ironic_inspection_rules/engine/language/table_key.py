@@ -88,11 +88,12 @@ def compile_row_key(
     secret: typing.Collection[str],
     known: typing.Collection[str] | None = None,
 ) -> KeyTemplate:
-    """Compile the key of a row to a template over ``item``, which is the row.
+    """Compile the ``key`` of a table to a template that reads a row.
 
     ``{rack}-{unit}`` reads ``{item.rack}`` and ``{item.unit}``.
 
-    :param key: a template over columns, or the name of a column.
+    :param key: such as ``serial`` or ``{rack}-{unit}``: a column, or a text
+        with columns.
     :param secret: the columns that the key must not read.
     :param known: all columns; None if nobody knows them.
     :raises: :class:`.exceptions.InvalidTables`

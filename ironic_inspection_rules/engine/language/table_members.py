@@ -42,7 +42,7 @@ _ROOTS_OF_MACHINE = (*interpolation.OF_NODE, 'inventory', 'plugin_data')
 def find_problems(
     name: typing.Any, entry: typing.Any
 ) -> typing.Iterator[Problem]:
-    """Yield what is wrong with the name and the members of a table.
+    """Yield the problems of the name and the members of a table.
 
     The content of the rows is checked later.
 

@@ -402,8 +402,8 @@ def _compile_argument(
 ) -> typing.Any:
     """Build a template of a filter's argument, or return a literal.
 
-    :param written: a literal, a path, or a list or mapping of both.
-    :param may_be_table: whether a path may lead to a table, not to a row.
+    :param written: a literal, a field, or a list or mapping of both.
+    :param may_be_table: whether a field may be a whole table.
     """
     if isinstance(written, interpolation.Field):
         if may_be_table and written.is_table:
@@ -465,16 +465,16 @@ def _apply_filters(
 ) -> typing.Any:
     """Apply the filters of a field to its value, in their order.
 
-    A missing value passes by filters that do not accept it. The budget pays
-    for what every filter takes and returns; text of no more than
-    ``budget.SHORT`` characters is free, and needs no call.
+    Filters that do not accept a missing value leave it as it is. The budget
+    pays for the value and the result of every filter, unless they are text of
+    at most ``budget.SHORT`` characters.
 
     :returns: the value after the last filter, which may be Missing or ABSENT.
     :raises: OperationError if a filter cannot take its value.
     """
     allowance = roots.budget
     allowance.spend(len(filters))
-    # Unpacked at once: each attribute would take as long as many a filter.
+    # Unpacked, as reading eight attributes takes as long as some filters.
     for (
         op,
         accepts_missing,

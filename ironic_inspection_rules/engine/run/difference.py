@@ -162,9 +162,9 @@ def _find_differing(before: State, after: State) -> typing.Iterator[_Pair]:
 
 
 def _children(pair: _Pair) -> list[_Pair]:
-    """Return the values that two mappings do not share, the last name first.
+    """Return the values in which two mappings may differ, last name first.
 
-    Rules copy only what they change: most values are the same object in both.
+    Rules copy only what they change: equal values are mostly one object.
     """
     children = []
     for name in pair.before.keys() | pair.after.keys():

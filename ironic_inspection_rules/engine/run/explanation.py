@@ -40,8 +40,8 @@ def explain(
 ) -> Traces:
     """Return a trace of every condition of a rule, also after a false one.
 
-    A condition that cannot be decided has the result None and its error as
-    the reason. Where the rule gives no reasons, all of them are None.
+    A condition with an error has the result None and the error as its reason.
+    If the rule must show no reasons, all of them are None.
 
     :param view: the data as the rule sees them, with its ``vars`` and tables.
     :param known: traces of the first conditions.

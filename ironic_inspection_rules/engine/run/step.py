@@ -135,9 +135,10 @@ def decide(
 def pay(
     plan: compiler.CompiledRule, count: int, allowance: budget.Budget
 ) -> None:
-    """Pay for several rules, of which this is the first.
+    """Pay the operations of several rules from the budget of the phase.
 
-    :raises: :class:`.exceptions.RuleError` if too little is left.
+    :param plan: the first of the rules, which an error names.
+    :raises: :class:`.exceptions.RuleError` if too few operations are left.
     """
     try:
         allowance.spend(count)
@@ -238,7 +239,7 @@ def revert(
 ) -> Done:
     """Undo what a rule that does not match did in earlier inspections.
 
-    :returns: no trace if nothing had to be undone, even after an error.
+    :returns: the trace and the error; no trace if nothing had to be undone.
     """
     done: list[trace.ActionTrace] = []
     error = None
@@ -259,7 +260,7 @@ def revert(
                 )
     except exceptions.RuleError as exc:
         error = exc
-    # Most machines never matched the rule: there is nothing to report then.
+    # Most machines never matched the rule, so that nothing has changed.
     if target.journal.length == changes_before:
         return None, error
     return trace.RuleTrace(
@@ -343,7 +344,7 @@ class RuleVars:
     def in_data(
         self, plan: compiler.CompiledRule, target: working_copy.WorkingCopy
     ) -> typing.Iterator[None]:
-        """Put the vars of a rule into the data while the context lasts."""
+        """Add the vars of a rule to the data in the ``with`` block."""
         if not plan.vars:
             yield
             return

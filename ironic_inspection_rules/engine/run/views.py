@@ -53,7 +53,7 @@ class Tree:
         mappings otherwise. In a list, an index replaces an item, the next
         free index and ``-`` append.
 
-        :returns: the data; a copy of them if they were not the tree's own.
+        :returns: the data; a copy of them if this tree has not copied them.
         :raises: :class:`.exceptions.OperationError` if the path leads
             through a plain value or beyond the end of a list.
         """
@@ -73,7 +73,7 @@ class Tree:
             # The question of _owned(): mostly it is the tree's own.
             if id(data) not in self._own:
                 data = self._owned(data)
-            # Plain text: a Key of a path is no key of data.
+            # Keys of data are plain texts; a token may be a Key.
             data[str(token)] = inner
             return data
         if not isinstance(data, list):

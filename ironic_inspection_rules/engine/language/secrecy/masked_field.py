@@ -271,7 +271,7 @@ def _find_open_counterparts(
     if masked_items is None:
         return [item]
     if isinstance(masked_items, dict):
-        # A mapping is the only item itself.
+        # A loop over a mapping has it as the only item.
         masked_items = [masked_items]
         open_items = [open_items]
     if not isinstance(masked_items, list) or not isinstance(open_items, list):

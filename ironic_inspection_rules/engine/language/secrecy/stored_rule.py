@@ -230,7 +230,7 @@ def disclose_error(
 def without_content(
     problems: Iterable[exceptions.Problem],
 ) -> list[exceptions.Problem]:
-    """Return problems of a sensitive rule without what they say of content.
+    """Return problems of a sensitive rule that do not show its content.
 
     A problem at ``/actions/0/args/path`` only says that ``/actions/0`` is
     wrong. Problems of fields that everybody may read stay as they are.
@@ -252,7 +252,7 @@ def without_content(
                 '/'.join(visible_parts), _('is not valid in this rule')
             )
         )
-    # Several problems of one operation read the same now.
+    # Several problems of one operation are the same now.
     return list(dict.fromkeys(redacted))
 
 

@@ -199,9 +199,7 @@ class Journal:
         before: typing.Any = None,
         part: data_path.Path = (),
     ) -> None:
-        """Record a change, with those secrets masked that rules do not see.
-
-        That of a sensitive rule is withheld: it is not among ``changes``.
+        """Record a change, with secrets masked.
 
         :param op: ``add``, ``replace`` or ``remove``.
         :param data: the root as it is after the change.
@@ -210,7 +208,7 @@ class Journal:
         """
         change = self._change(op, root, path, value, before, part)
         if data_path.APPEND in path:
-            # The path of a port is below that of the port.
+            # The place of a value of a port begins below the port.
             above = len(path) - len(change.place)
             change.place = data_path.resolve_append(data, path)[above:]
         if op == 'remove':
