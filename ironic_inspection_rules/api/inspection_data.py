@@ -65,16 +65,14 @@ def find_all(
 ) -> Iterator[DataOrError]:
     """Find the newest inspection data of machines with few queries.
 
-    They are those that Ironic stored, or those that were kept of a later
-    inspection that failed. Where Ironic stores them in Swift, the last
-    inspection that failed counts as later.
+    These are the data that Ironic stored, or the data of a later inspection
+    that failed. If Ironic stores data in Swift, an inspection that failed
+    counts as later.
 
-    :param failing: UUIDs of the nodes whose last inspection failed; None if
-        that is not known, so that it is looked up for all.
-    :returns: one for each node, in their order. They are decoded one by one,
-        so a caller that keeps none has those of one machine in memory. A
-        NotFound is for a machine of which nothing is known; other exceptions
-        are those of the storage.
+    :param failing: UUIDs of the nodes whose last inspection failed; None to
+        look for such an inspection of all nodes.
+    :returns: for every node, in their order, the data or an error: NotFound
+        if there are no data. The data are decoded one by one, to save memory.
     """
     if failing is None:
         failing = [node.uuid for node in nodes]
@@ -85,8 +83,8 @@ def find_all(
     if _is_in_database():
         stored = _read_from_database(context, nodes)
     else:
-        # An object in Swift does not say when it was stored. So the data of a
-        # failed inspection take precedence, and Swift is not asked there.
+        # An object in Swift does not say when it was stored. So Swift is not
+        # asked for nodes with a failed inspection.
         stored = _read_from_swift(
             context, [node for node in nodes if node.uuid not in failed]
         )
@@ -106,10 +104,10 @@ def _read_from_database(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
 
 
 def _read_from_swift(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
-    """Read stored data from Swift, several at a time.
+    """Read the stored data of nodes from Swift, several at a time.
 
-    :returns: by UUID of the node the data, the error of reading them, or
-        None where there are none.
+    :returns: by UUID of the node: the data, None if there are none, or the
+        error of reading them.
     """
 
     def read(node: Any) -> Any:
@@ -145,11 +143,10 @@ def portions(
 ) -> Iterator[Portion]:
     """Divide nodes into groups whose data are not too large together.
 
-    So a request over all nodes of a cloud takes a limited part of memory. The
-    length of data in Swift is not known: they count as an eighth of ``most``.
+    So a request over all nodes of a cloud takes a limited part of memory.
 
-    :param most: characters of the data of a group, as JSON; only the data
-        of a single node may be larger.
+    :param most: maximum length of the data of a group as JSON, in characters;
+        only the data of a single node may be longer.
     :returns: the groups, in the order of the nodes.
     """
     stored, failed = _measure(context, nodes, most)
@@ -172,13 +169,12 @@ def portions(
 def _measure(
     context: Any, nodes: Sequence[Any], most: int
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the lengths of the data of nodes, in characters, by UUID.
-
-    Of data in Swift it is an estimate.
+    """Return the lengths of the data of nodes, in characters.
 
     :param most: the characters of all data that may be read together.
-    :returns: two mappings of UUIDs to lengths: of the data of inspections
-        that passed, and of those of the last inspections, where these failed.
+    :returns: two mappings of UUIDs to lengths: of data of inspections that
+        passed, which are estimated if they are in Swift; and of data of the
+        newest inspections, if these failed.
     """
     uuid_by_id = {node.id: node.uuid for node in nodes}
     uuids = list(uuid_by_id.values())
@@ -187,8 +183,8 @@ def _measure(
     if _is_in_database():
         ids_in_database = list(uuid_by_id)
     else:
-        # The length of an object in Swift is not known before it is read.
-        # As many are read together as are fetched together.
+        # The length of an object in Swift is not known before it is read. With
+        # this estimate as many are read together as are fetched together.
         lengths_of_passed = dict.fromkeys(uuids, most // _AT_A_TIME)
     passed, failed = machine_object.InspectedMachine.measure(
         context, ids_in_database, uuids

@@ -62,8 +62,8 @@ class Parser:
         self._position = 0
         # Brackets that are open before the position.
         self._level = 0
-        # How much was read, and how many values were parsed one by one: from
-        # both follows whether the values are so short that this is too slow.
+        # Characters that were read, and values that were parsed one by one: if
+        # the values are very short, that takes too long.
         self._characters_read = 0
         self._values_parsed = 0
 
@@ -161,7 +161,7 @@ class Parser:
                     self._text, self._position
                 )
             except ValueError:
-                # Its end may be in the next piece.
+                # The end of the value may be in the next piece.
                 if not self._read_on():
                     raise
                 continue

@@ -78,7 +78,7 @@ def apply(
         )
     # This also refuses what would reveal secrets.
     operations = _check_operations(patch, fields)
-    # Plain lists: those of stored objects would convert what goes in.
+    # A copy with plain lists: those of stored objects convert their items.
     result: Any = json.loads(json.dumps(fields))
     size = _RuleSize(result, most_characters)
     for position, operation in enumerate(operations):
@@ -159,12 +159,10 @@ class _RuleSize:
         self._most = max(most, self._size)
 
     def check(self, operation: dict[str, Any], document: Any) -> None:
-        """Check the size and depth that an operation leads to, and the time.
+        """Refuse an operation after which the rule would be too large or deep.
 
-        The size is kept for the check of the next operation.
-
-        :param document: what the operations before have made of the rule.
-        :raises: Invalid if the operation must not be applied.
+        :param document: the rule after the operations before.
+        :raises: Invalid also if all operations together take too long.
         """
         try:
             self._budget.check_time()

@@ -60,26 +60,21 @@ _POLICY = 'baremetal:inspection_rule:update'
 def plans(
     body: Mapping[str, Any], revision: int | None = None
 ) -> Plans | None:
-    """Compile the rules that would be in force with those of a request.
+    """Compile the rules of a dry run: stored, built-in and posted ones.
 
-    They take the place of stored rules as when the rule set is replaced:
-    those of the same UUID or description, with ``prune`` all of them.
-    Built-in rules stay.
-
-    The last few sets are kept: a client that tries rules on a fleet posts
-    them with every page. A new rule without a UUID gets one by its content
-    and its place. A sensitive rule without operations, as in exported files,
-    has those of the stored rule that it would replace.
+    A posted rule replaces the stored rule of the same UUID or description;
+    with ``prune`` the posted rules replace all stored ones. The last compiled
+    sets are cached, as a client that tries rules on a fleet posts them with
+    every page.
 
     :param body: the request, with ``rules`` and ``tables`` as they were
         posted.
-    :param revision: of the stored rules, if it has been read already.
+    :param revision: the revision of the stored rules, if it is read already.
     :returns: the rules by phase, in the order they run in; None if the
         request has neither rules nor tables.
-    :raises: :class:`.exceptions.InvalidRules` with the place of a bad one as
-        ``/rules/<number>``; Invalid for ``prune`` without rules; what Ironic
-        raises where the caller may not change rules, but gives sensitive
-        ones without operations.
+    :raises: :class:`.exceptions.InvalidRules` with places as
+        ``/rules/<number>``; Invalid for ``prune`` without rules; HTTPForbidden
+        for sensitive rules without content, if the caller may not run these.
     """
     prune = bool(body['prune'])
     tables = body.get('tables')
@@ -155,9 +150,9 @@ def refuse(
 
 
 def _has_many_rows(tables: Any) -> bool:
-    """Return whether posted tables are too large to be kept compiled.
+    """Return whether posted tables are too large to be cached.
 
-    They are not yet validated: they may be anything.
+    :param tables: as they were posted, of any type.
     """
     if not isinstance(tables, dict):
         return False

@@ -140,13 +140,14 @@ def _read_within(
     The body is put back for the application to read. In place of a body that
     may be large, the application finds an empty body.
 
-    :param limit: the most bytes to accept.
+    :param limit: maximum number of bytes.
     :param is_large: whether the body may be large.
     :returns: None if it has more bytes. If the header says so, the body is not
         read at all.
     """
     length = request.content_length
     if length is not None and length > limit:
+        # The header says so: the body need not be read.
         return None
     to_read = length
     if to_read is None:
@@ -174,7 +175,7 @@ def _read_apart(stream: Any, most: int) -> memoryview:
 
     :param most: the number of bytes after which reading stops.
     """
-    # The size of a mapping of memory must not be zero.
+    # Memory cannot be mapped for zero bytes.
     kept = mmap.mmap(
         -1, max(most, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     )

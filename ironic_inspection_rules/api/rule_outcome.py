@@ -138,10 +138,9 @@ def _blank_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
 
 
 def _was_made_after(context: Any, uuid: str, run: Any) -> bool:
-    """Return whether a rule is stored now that was made after a run began.
+    """Return whether a stored rule was created after a run began.
 
-    That it was changed since is no sign of it. Where a time is not known, the
-    rule counts as an older one.
+    It is False if one of the two times is not known.
     """
     try:
         stored = rule_object.StoredRule.get_by_uuid(context, uuid)
@@ -149,7 +148,7 @@ def _was_made_after(context: Any, uuid: str, run: Any) -> bool:
         return False
     if run.revision is not None and stored.revision <= run.revision:
         return False
-    # A rule of a later revision may only have been changed then.
+    # A rule of a later revision may be older: it may only have been changed.
     began = run.started_at or run.created_at
     if stored.created_at is None or began is None:
         return False
@@ -193,11 +192,8 @@ def _find_record(
 ) -> Answer | None:
     """Return what the record of a run says of a rule.
 
-    It has rules that matched, rules that did not match and undid what they had
-    done before, and audited rules.
-
-    :returns: members of the answer; None for a rule that did nothing, and
-        for one that the run did not have.
+    :returns: members of the answer; None for a rule that did nothing or was
+        not in the run.
     """
     for phase, kept in phases.items():
         for kind in ('rules', 'audit', 'reverted'):

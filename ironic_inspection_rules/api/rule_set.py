@@ -226,19 +226,17 @@ def _check_rules_that_stay(
     present: Sequence[Fields],
     tables: table.Tables,
 ) -> None:
-    """Check that stored rules that are not posted find their tables.
+    """Check that the tables of stored rules that stay are not deleted.
 
-    They are not at fault: the request takes away what they read.
-
-    :param rules: as they were posted; they may be bad.
-    :param present: the stored rules, of which those that are not posted stay.
+    :param rules: the posted rules, which may be invalid.
+    :param present: the stored rules; those that were not posted stay.
     :raises: InvalidTables if a rule stays whose table goes.
     """
     posted = [_canonicalize_uuid(rule) for rule in rules]
     try:
         matched = replacement.match(posted, present)
     except exceptions.InvalidRules:
-        # Which rules stay is not known; the caller has this error already.
+        # Nobody knows which rules stay; the caller has this error already.
         return
     posted_uuids = set()
     for match_of_rule in matched:
@@ -397,8 +395,11 @@ def decide(
 def check(body: Any, prune: bool) -> None:
     """Check the rules and tables of a body that is refused for other members.
 
+    So the client gets all problems at once.
+
     :param body: as it was posted, of any type.
-    :param prune: whether stored rules and tables that are not among these go.
+    :param prune: whether stored rules and tables that were not posted are
+        deleted.
     :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
     """
     if not isinstance(body, dict):
@@ -413,7 +414,7 @@ def check(body: Any, prune: bool) -> None:
     if tables is None or isinstance(tables, dict):
         decide(rules, tables, present, prune)
         return
-    # Which tables there will be is not known.
+    # As the posted tables are no mapping, they cannot be checked for rules.
     _decide_rules(rules, present, prune, False, _random_uuid, None)
 
 
@@ -533,18 +534,18 @@ def _carry_out(
     created_at: Mapping[str, Any],
     tables: Sequence[Mapping[str, Any]],
 ) -> int:
-    """Store the rules and tables of a plan, and notify of what changes.
+    """Store the rules and tables of a plan, and send notifications.
 
-    :param revision: the one that the plan was made for; at another one by now,
-        nothing is stored and a conflict is raised.
+    :param revision: the revision of the rule set that the plan was made for.
     :param created_at: when rules of a revision were created, by UUID.
-    :returns: the revision that this makes.
+    :returns: the new revision.
+    :raises: Conflict if the rule set has another revision by now.
     """
     context = api.request.context
     changes = _changes(steps, created_at)
     with contextlib.ExitStack() as stack:
-        # All rules change in one transaction: each notification of a start
-        # is sent before it, each of an end or an error after it.
+        # All rules change in one transaction: notifications of a start are
+        # sent before it, those of an end or an error after it.
         if notification.enabled():
             for emitted in _notification_contexts(context, steps):
                 stack.enter_context(emitted)

@@ -82,10 +82,9 @@ def page(
 def _parts_of_page(
     entries: Iterable[Any], name: str, following: str | None
 ) -> Iterator[bytes]:
-    """Yield the JSON of a page.
+    """Yield the JSON of a page in parts of at least :data:`_PART` characters.
 
-    Entries are gathered until they are long enough to be sent; the last part
-    is what is left.
+    The last part may be shorter.
     """
     texts = [f'{{"{name}": [']
     length = 0

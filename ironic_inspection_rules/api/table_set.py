@@ -63,10 +63,9 @@ class Decided:
 def _chunks(
     wanted: table.Table, before: table_store.StoredTable | None
 ) -> list[db_table.Stored]:
-    """Return the chunks of a table, with the texts of those not stored.
+    """Return the chunks of a table, with the texts of new chunks only.
 
-    The texts of a large table take as much memory as its rows: they are only
-    made to be stored.
+    The texts of all chunks would take as much memory as the rows.
     """
     stored: Collection[str] = ()
     if before is not None:

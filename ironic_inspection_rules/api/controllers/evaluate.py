@@ -59,15 +59,13 @@ Answer = dict[str, Any]
 
 
 def post(body: Answer) -> Answer:
-    """Answer what rules would do to a machine, or to a page of a fleet.
+    """Return what rules would do to a machine, or to a page of a fleet.
 
-    Nothing is changed, and no lock is taken: what is read of a node may be
-    changing. The rules are those in force, with those posted in the place of
-    stored ones.
+    The rules are the rules in force, in which posted rules replace stored
+    ones. Nothing is changed or locked.
 
-    :returns: the evaluation of one machine. For a fleet, an empty mapping: the
-        answer is sent as a stream, node by node. It has at most
-        :data:`.page.MOST` nodes, and where the next page begins.
+    :returns: the evaluation of one machine. For a fleet, an empty mapping, as
+        the answer is sent as a stream, node by node.
     """
     problems = _problems_together(body)
     if problems:
@@ -146,18 +144,15 @@ def _members_used(body: Answer, names: Iterable[str]) -> list[str]:
 def _facts(
     context: Any, body: Answer, reads_previous: bool
 ) -> tuple[working_copy.Facts, Answer]:
-    """Gather the facts of one machine, those posted before those stored.
+    """Return the facts of one machine, from the request or as stored.
 
-    With a posted inventory, no stored plugin data are read: those that are
-    not posted are empty.
-
-    :param reads_previous: whether a rule asks for what was stored before; a
-        posted inventory comes after that.
+    :param reads_previous: whether a rule reads the data of the inspection
+        before; for a posted inventory, these are the stored data.
     :returns: the facts, and members of the answer: the ``source`` of the
         inventory, the ``run`` that has it if there is one, and as ``warnings``
         why no rules would run on the node.
-    :raises: NotFound if the caller would not see the node in a list, or
-        neither an inventory is posted nor one stored.
+    :raises: NotFound if the caller may not see the node, or if no inventory
+        is posted or stored.
     """
     inventory = body['inventory']
     plugin_data = body['plugin_data']
@@ -180,8 +175,12 @@ def _facts(
     warnings = list(switches.of_node(node.inspect_interface))
     if warnings:
         members['warnings'] = warnings
-    known = facts.read(context, node, inventory, plugin_data or {}, previous)
-    return known, members
+    # With a posted inventory, stored plugin data are not read: they belong to
+    # another inventory.
+    facts_of_node = facts.read(
+        context, node, inventory, plugin_data or {}, previous
+    )
+    return facts_of_node, members
 
 
 def _find_stored_data(context: Any, node: Any) -> inspection_data.MachineData:

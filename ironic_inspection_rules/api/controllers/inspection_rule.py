@@ -306,10 +306,10 @@ def create(body: Any) -> Answer:
 def store(
     parsed: model.Rule, base: int | None = None
 ) -> rule_object.StoredRule:
-    """Store a new rule, and notify of it.
+    """Store a new rule, and send notifications of it.
 
-    :param base: the revision of the rule set that this was decided on; None
-        for whatever is there.
+    :param base: the revision of the rule set that the caller has read; None
+        for any.
     :raises: Conflict if the rule set has another revision by now.
     :raises: RuleAlreadyExists if its UUID is taken.
     """
@@ -363,7 +363,7 @@ def _replacement(body: Any, rule: rule_object.StoredRule) -> _NewFields:
     if not isinstance(body, dict):
         # parse() refuses it, and says what a rule is to be.
         return _NewFields(rule_set.parse(body, None), None)
-    # What a client has just read may come back with its changes.
+    # Read-only fields may be posted with the values that GET shows.
     as_shown = view.represent(rule)
     fields = {}
     for name, value in body.items():
@@ -371,7 +371,7 @@ def _replacement(body: Any, rule: rule_object.StoredRule) -> _NewFields:
             fields[name] = value
     problems = []
     if 'uuid' in fields:
-        # It is not that of the stored rule: then it was left out above.
+        # It differs from the UUID of the stored rule.
         problems.append(exceptions.Problem('/uuid', validation.READ_ONLY))
     parsed = rule_set.parse(
         {**fields, 'uuid': rule.uuid}, rule, found=problems
@@ -484,14 +484,14 @@ def _change(
 def _change_once(
     rule_uuid: str, decide: Callable[[rule_object.StoredRule], _NewFields]
 ) -> Answer:
-    """Do the work of :func:`_change`, as long as no other change is first.
+    """Try once to change a stored rule, see :func:`_change`.
 
-    :raises: Conflict if one is.
+    :raises: Conflict if another client has changed it meanwhile.
     """
     rule = _read_changeable(rule_uuid)
     new = decide(rule)
     fields = new.rule.to_mapping()
-    # Only what differs: a field that is set counts as changed.
+    # Only these: for a versioned object every field that is set has changed.
     differing = {}
     for name, value in fields.items():
         if not model.is_same_value(name, rule[name], value):

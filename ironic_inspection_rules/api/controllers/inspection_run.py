@@ -90,9 +90,8 @@ def get_all(node: Any, query: Query) -> Answer:
 def get_one(node: Any, run_uuid: str, query: Query) -> Answer:
     """Show a run, by default with its phases but without machine data.
 
-    The inventory and plugin data that the machine sent are shown if
-    ``fields`` names them. They are kept of the newest run only, and only if
-    it failed; of any other run they are null.
+    Machine data are shown if ``fields`` names them. They are kept only for
+    the newest run, if it failed; for other runs they are null.
 
     :raises: what Ironic raises if the caller may not read inventories.
     """
@@ -107,13 +106,13 @@ def get_one(node: Any, run_uuid: str, query: Query) -> Answer:
     answer = _represent(run, run_fields)
     data_fields = [name for name in fields if name in DATA_FIELDS]
     if data_fields:
-        # Not everybody who may see a run may see what the machine sent.
+        # A client may see a run, but not the data of the machine.
         api_utils.check_node_policy_and_retrieve(
             'baremetal:node:inventory:get', node.uuid
         )
         data = run_object.InspectionRun.get_data(context, node.uuid)
         if not data or data['uuid'] != run.uuid:
-            # None are kept, or they are those of a newer run.
+            # No data are kept, or those of a newer run.
             data = {}
         answer.update({name: data.get(name) for name in data_fields})
     return answer

@@ -217,11 +217,7 @@ def _starting_nodes(node_uuid: str | None = None) -> set[str]:
 def _state(node: Any, starting: Collection[str]) -> str:
     """Return the state of an inspection in ironic-inspector's words.
 
-    Ironic goes through ``inspecting`` twice: until the ramdisk boots, and
-    again with its data, of which it notes the time first. The queue stops the
-    clock of a node whose data, or whose turn to be powered on, it keeps.
-
-    :param starting: nodes that are to be powered on.
+    :param starting: UUIDs of nodes that are yet to be powered on.
     """
     began = node.inspection_started_at
     if node.provision_state == states.INSPECTWAIT:
@@ -229,8 +225,11 @@ def _state(node: Any, starting: Collection[str]) -> str:
             return 'starting'
         if began:
             return 'waiting'
+        # The queue removes this time when it has the data of the node.
         return 'processing'
     if node.provision_state == states.INSPECTING:
+        # A node is in this state twice: until the ramdisk boots, and again
+        # with its data.
         if node.inspect_interface != _IN_BAND or _has_posted(node):
             return 'processing'
         return 'starting'

@@ -95,14 +95,14 @@ def _find_pair(
 ) -> tuple[Any, Any]:
     """Return the two inventories to compare, the earlier one first.
 
-    :param from_: UUID of the first one. If it is None, the first one is that
-        before the second.
-    :param to: UUID of the second one. If it is None, the second one is the
-        newest; if both are None, it is the newest that differs from the one
+    :param from_: UUID of the first inventory; None for the inventory before
+        the second.
+    :param to: UUID of the second inventory; None for the newest or, if
+        ``from_`` is None too, for the newest that differs from the inventory
         before it.
-    :returns: rows of :class:`.models.KeptInventoryRow`. There is None in place
-        of one that has no UUID here, if no such inventory is kept.
-    :raises: NotFound if the node has none of a UUID.
+    :returns: rows of :class:`.models.KeptInventoryRow`; None for an inventory
+        without a UUID that is not kept.
+    :raises: NotFound if the node has no inventory of a UUID.
     """
     after: Any = None
     before: Any = None
@@ -136,11 +136,10 @@ def _last_to_compare(node_uuid: str, is_first_given: bool) -> Any:
 def diff(node: Any, query: Answer) -> Answer:
     """Return how the parts of a node differ between two of its inventories.
 
-    By default these are the last one that differs from the one before it, and
-    the one before it. ``from`` alone is compared with the newest one, ``to``
-    alone with the one before it.
+    ``from`` alone is compared with the newest inventory, ``to`` alone with
+    the one before it. Without both, it is the newest difference.
 
-    :raises: NotFound if no two are kept, or the node has none of a UUID.
+    :raises: NotFound if there are no two inventories, or none of a UUID.
     """
     before, after = _find_pair(node.uuid, query['from'], query['to'])
     if before is None or after is None:
@@ -150,7 +149,7 @@ def diff(node: Any, query: Answer) -> Answer:
         if not CONF.inspection_rules.keep_history:
             message += _('; [inspection_rules]keep_history is 0')
         raise exceptions.NotFound(message)
-    # Read once more: rows of a list lack the patches that its parts need.
+    # Read it once more with all columns, which rows of a list do not have.
     after = db_history.get_inventory(node.uuid, after.uuid)
     changes = part_difference.between(
         history.read_parts(before), history.reported_parts(after)
@@ -203,12 +202,11 @@ def find_readable(
     filters: Mapping[str, Any] | None = None,
     policy: str = policies.HISTORY_GET,
 ) -> set[str]:
-    """Return UUIDs of the nodes whose history, or other data, is readable.
+    """Return the UUIDs of the nodes whose history the caller may read.
 
-    :param uuids: of the nodes to look at.
-    :param filters: of Ironic's list of nodes; a node that they leave out is
-        not among the returned ones, nor is one that is gone.
-    :param policy: what the caller must be allowed to do with a node.
+    :param uuids: the UUIDs of the nodes to check.
+    :param filters: filters of Ironic's list of nodes that they must pass.
+    :param policy: the policy that the caller must pass for a node.
     """
     if not uuids:
         return set()

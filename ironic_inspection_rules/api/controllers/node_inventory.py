@@ -114,20 +114,18 @@ def put_request(
 ) -> queue_request.Request:
     """Queue a request to run the hooks and rules of a node once more.
 
-    They run on the data in the body of the API's request, or else on what the
-    ramdisk posted last. Early rules run on them at once, as for a ramdisk.
+    They run on the data in the body, else on the data that the ramdisk posted
+    last. Early rules run on the data at once, as for a ramdisk.
 
     :param parse: validates the body, and returns the data in it.
-    :returns: the request, which is stored; if one with the same data waits
+    :returns: the stored request; if a request with the same data waits
         already, that one.
     :raises: NotFound if there are no data.
-    :raises: RequestPending if another request of the node waits or is being
-        processed.
-    :raises: AnotherSender if that one waits with other data.
-    :raises: Conflict if the node is locked, in inspection, or otherwise in
-        a state in which its inventory must not change.
-    :raises: HTTPForbidden if there are data in the body of somebody who may
-        only have those of the ramdisk processed.
+    :raises: RequestPending if another request of the node is open.
+    :raises: AnotherSender if that request waits with other data.
+    :raises: Conflict if the node is locked, in inspection, or in another
+        state in which its inventory must not change.
+    :raises: HTTPForbidden if the caller must not send data in the body.
     :raises: RuleError if an early rule fails; nothing is queued then.
     """
     requests = inspection_queue.requests()
@@ -144,7 +142,7 @@ def put_request(
     kept = early_phase.run(api.request.context, inventory, plugin_data)
     new_inventory = None
     if data_of_body is not None:
-        # What the ramdisk posted is stored already.
+        # Only new data: those of the ramdisk are stored already.
         new_inventory = inventory
     return requests.put(
         node.uuid,

@@ -46,10 +46,9 @@ Entry = dict[str, Any]
 
 
 def post(body: Entry) -> Entry:
-    """Send how each kept inspection would end, entry by entry.
+    """Send how kept inspections would end with other rules.
 
-    The entries are decided and streamed one after another, while the answer
-    is sent.
+    The entries are computed one after another while the answer is sent.
 
     :param body: the rules to try, and the nodes and the page that are asked
         for.

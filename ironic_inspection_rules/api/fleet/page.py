@@ -118,7 +118,7 @@ def _problems_of_names(
             '"nodes" lists %(count)d nodes, more than %(most)d; ask for '
             'them page by page'
         ) % {'count': len(idents), 'most': MOST}
-        # What is in so long a list is not looked at.
+        # The items of so long a list are not checked.
         return [exceptions.Problem('/nodes', text)]
     found = []
     if not all(isinstance(ident, str) for ident in idents):
@@ -198,13 +198,12 @@ def by_names(
 ) -> Page:
     """Find the nodes of a page of a list of names and UUIDs.
 
-    A name that no node has is in the page, with None as its UUID. A UUID that
-    no node has is in it, and so is that of a node that the caller may not see:
-    the filters of the page, by which nodes are to be read, keep the nodes of
-    the caller's project, if the caller may see no others.
+    A name that no node has is in the page, with None as its UUID. Nodes that
+    the caller may not see are in the page, too: the caller of this function
+    has to read the nodes with the filters of the page.
 
-    :param idents: all names and UUIDs of the request, of any type yet.
-    :param limit: nodes of the page; None for :data:`MOST`.
+    :param idents: all names and UUIDs of the request, not yet checked.
+    :param limit: number of nodes in the page; None for :data:`MOST`.
     :param marker: the number of names and UUIDs before this page, as text.
     :raises: InvalidBody if ``idents`` are not strings, or too many, or the
         marker is no such number.

@@ -167,8 +167,8 @@ class Trial:
              # The rules that made the changes, in their order.
              'changed_by': [UUID]}
 
-        Where the rules are compared with those in force, the entry has what
-        :meth:`_compare` returns instead of ``changes`` and ``changed_by``.
+        If the rules are compared with those in force, the members that
+        :meth:`_compare` returns replace ``changes`` and ``changed_by``.
         """
         outcome = self._evaluate(self.plans, facts)
         entry = {
@@ -196,15 +196,15 @@ class Trial:
         outcome: evaluation.Evaluation,
         in_force: posted_rules.Plans,
     ) -> Entry:
-        """Return how a machine would differ from what rules in force make it.
+        """Compare the rules that are tried with the rules in force.
 
-        Both are tried on the same facts. Two failures of the same type, op
-        and reason are no difference, whatever rules they are of.
+        Both run on the same facts. Failures of the same type, op and reason
+        are equal, even if they are failures of different rules.
 
-        :param outcome: of the rules that are tried.
-        :returns: members of the entry: the changes against what the rules in
-            force make, whether anything differs, and then also how an
-            inspection ends with the rules in force.
+        :param outcome: the outcome of the rules that are tried.
+        :returns: members of the entry: the changes from the one result to the
+            other, whether anything ``differs``, and, if so, the result of the
+            rules in force.
         """
         present = self._evaluate(in_force, facts)
         differences = difference.between(
@@ -243,11 +243,11 @@ class Trial:
 def read(
     context: Any, page: fleet_page.Page
 ) -> Iterator[Iterator[RequestedMachine]]:
-    """Yield the requested machines in their order, some at a time.
+    """Yield the requested machines in their order, in portions.
 
-    Nodes are read for many machines at once, their inventories in smaller
-    portions, and each of these is decoded when it is its turn. A machine that
-    is not there is yielded with the problem. There may be none in a portion.
+    Nodes are read for many machines together, inventories only for the
+    machines of a portion. A machine that does not exist is yielded with the
+    problem. A portion may be empty.
     """
     for first in range(0, len(page.nodes), _NODES):
         requested = page.nodes[first : first + _NODES]
@@ -262,7 +262,7 @@ def read(
                     context, portion.nodes, portion.failing
                 ),
             )
-        # Behind the last node that is there, all are missing.
+        # The nodes that are left do not exist.
         yield nodes.machines(left, iter(()))
 
 
@@ -339,10 +339,9 @@ class _Nodes:
     def take(
         self, left: collections.deque[fleet_page.RequestedNode], count: int
     ) -> list[fleet_page.RequestedNode]:
-        """Take requested nodes from the left, up to so many that are there.
+        """Take requested nodes from the left, until enough of them exist.
 
-        Before each of these come those that are not there: they have an entry
-        too.
+        Nodes that do not exist are taken as well: they have entries, too.
         """
         requested = []
         while count:
