@@ -72,14 +72,14 @@ def store(
 ) -> None:
     """Store adopted rules, and set their originals aside, all or none.
 
-    The originals stay in Ironic's table, in a phase that no Ironic runs: so
-    no rule runs twice, and :func:`restore` can give them back.
+    The originals stay in Ironic's table, in a phase that Ironic never runs:
+    so no rule runs twice, and :func:`restore` can put them back.
 
     :param values: column values of the rules, see :func:`.rule.create_rule`.
-    :param moved: the rows of Ironic's table that the rules were made of; none
-        for rules of ironic-inspector.
-    :param present: the rows that :func:`read_ironic` returned when the rules
-        were read, to find changes since then; None not to compare.
+    :param moved: the originals in Ironic's table; none for rules of
+        ironic-inspector.
+    :param present: the rows that :func:`read_ironic` returned before, to
+        notice changes since then; None to ignore changes.
     :raises: Conflict if Ironic's table has changed since.
     :raises: RuleAlreadyExists if a UUID is taken.
     :raises: Invalid if the database cannot store a value.
@@ -181,12 +181,12 @@ def _read_operations(
 ) -> list[Row]:
     """Read the conditions or the actions of a rule of ironic-inspector.
 
-    :param table: of the conditions or the actions of all rules.
-    :param uuid: of the rule.
-    :param names: columns to copy. The other parameters of an operation are in
+    :param table: the table of conditions or of actions.
+    :param uuid: the UUID of the rule.
+    :param names: columns to copy. All other parameters of an operation are in
         the column ``params``, as JSON.
-    :returns: an operation a row, in the order of the rule, in the form of
-        ironic-inspector's API.
+    :returns: the operations in their order, as ironic-inspector's API shows
+        them.
     """
     query = sa.select(table).where(table.c.rule == uuid).order_by(table.c.id)
     operations = []

@@ -49,17 +49,15 @@ _OPEN_STATES = ('starting', 'waiting', 'processing')
 def read_unserved(
     served: sa.ColumnElement[bool], patience: float
 ) -> list[Unserved]:
-    """Read which kinds of nodes wait for a worker that is not there.
+    """Read the drivers and conductor groups that no worker serves.
 
-    A kind is a driver and a conductor group. Nodes of it have waited too long,
-    and none of the workers here can serve them: a warning tells the operator.
-    Only the requests that wait longest are looked at, at most 500.
+    Their requests have waited too long, and none of the workers here can
+    process them. Only the 500 oldest requests are considered.
 
     :param served: the condition of requests that the workers can process, see
         :func:`.node_reservation.served_by`.
     :param patience: seconds that a request may wait.
-    :returns: a node of every driver and conductor group, the one that waits
-        longest.
+    :returns: for every such driver and group the node that waits longest.
     """
     request: typing.Any = models.RequestRow
     node = sa.table(
@@ -73,7 +71,7 @@ def read_unserved(
         sa.and_(request.state == state, waits_too_long)
         for state in _OPEN_STATES
     ]
-    # Only the oldest are joined with their nodes: there may be many.
+    # Only these are joined with their nodes, as there may be many requests.
     oldest = leases.limited(
         [request.id, request.due_at], ranges, [request.due_at], _LOOKED_AT
     )

@@ -141,8 +141,8 @@ def get(
 ) -> dict[str, Document]:
     """Read documents by their digests; missing documents are left out."""
     unique_digests = sorted(set(digests))
-    # Compressed JSON, by the digest of the document; and by its digest and
-    # the position in it.
+    # Compressed JSON: frames by the digest of the document, sections also by
+    # their position in it.
     frames: dict[str, bytes] = {}
     sections: dict[tuple[str, int], bytes] = {}
     for batch in transaction.chunks(unique_digests, _BATCH):

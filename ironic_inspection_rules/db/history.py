@@ -89,13 +89,13 @@ def list_inventories(
     changed: bool = False,
     patches: bool = False,
 ) -> list[Any]:
-    """Read what is kept of the inspections of a node, newest first.
+    """Read the kept inventories of a node, newest first.
 
-    :param before: the ``id`` that they are all older than.
-    :param since: when the oldest was made, at the earliest, in UTC.
-    :param changed: whether to read only those whose parts differ from the
-        inspection before.
-    :param patches: whether to read ``patch`` as well.
+    :param before: an ``id``; only older inventories are read.
+    :param since: a time in UTC; only inventories made since then are read.
+    :param changed: whether to read only inventories whose parts differ from
+        the inventory before.
+    :param patches: whether to read the column ``patch``, too.
     """
     row: Any = models.KeptInventoryRow
     query = sa.select(row).where(row.node_uuid == node_uuid)

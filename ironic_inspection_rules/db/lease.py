@@ -122,11 +122,9 @@ class Search:
     def claim(self, worker: str) -> Claimed | None:
         """Claim the request that has been due longest, for a worker.
 
-        Requests that others lock or claim meanwhile are passed over.
-
         :param worker: the name of the worker, which then holds the lease.
-        :returns: the request as this delivery has it, and its data; None if
-            none is due, or all that are due were locked.
+        :returns: the request with its data; None if no request is due, or all
+            that are due are locked or claimed by others.
         """
         candidates = self._look()
         while candidates:
@@ -136,8 +134,8 @@ class Search:
                 )
                 if claimed is not None:
                     return claimed
-            # All were claimed or locked by others. Look on behind them, as a
-            # process that has locked them may have stalled.
+            # Other workers have claimed or locked all of them. Go on with the
+            # next ones: a process may hold its locks for long.
             candidates = self._look(after=candidates[-1])
         return None
 

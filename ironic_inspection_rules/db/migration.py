@@ -94,13 +94,13 @@ def database() -> str:
 
 
 def check() -> None:
-    """Check that this code can work with the tables that there are.
+    """Check that this code can work with the tables in the database.
 
-    Tables of a revision that this code does not know are newer ones: during
-    an upgrade the tables go first and the services follow one at a time.
+    Newer tables are accepted: in an upgrade the tables come first, and the
+    services follow one by one.
 
     :raises: DatabaseNotReady if the tables are missing, without a revision,
-        older than the code or those of a preview, or the database does not
+        older than the code or of a preview, or if the database does not
         answer.
     """
     try:

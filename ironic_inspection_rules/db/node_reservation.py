@@ -95,25 +95,22 @@ def without_held(node_uuids: Collection[str]) -> list[str]:
 def stop_clock(
     session: orm.Session, node_uuid: str, starting: bool = False
 ) -> datetime.datetime | None:
-    """Stop the timeout of an inspection whose data are accepted.
+    """Stop the timeout of an inspection whose data are in the queue.
 
-    Conductors count it from ``inspection_started_at`` of the node, which is
-    removed here. Ironic sets it anew when the data are processed.
+    Conductors count the timeout from ``inspection_started_at`` of the node,
+    which is removed here. Ironic sets it again when the data are processed.
 
-    :param starting: whether its machine is still to be powered on; then there
-        are no data to refuse.
-    :returns: when the inspection began; None if its timeout was stopped
-        before, or the node is new or not there.
-    :raises: Conflict if the node waits for no data any more: to accept
-        them would be a promise that nobody can keep. Never with ``starting``,
-        which gives None then.
+    :param starting: whether the machine is yet to be powered on.
+    :returns: when the inspection began; None if the timeout was stopped
+        before, or if the node is new or does not exist.
+    :raises: Conflict if the node does not wait for data, so that these data
+        must be refused; never with ``starting``.
     """
     column = models.Node.inspection_started_at
     state = states.INSPECTWAIT
     if starting:
         state = states.INSPECTING
-    # All transactions that lock a node and its request lock the node first:
-    # so no two of them wait for each other.
+    # All transactions lock a node before its request, to avoid deadlocks.
     began: datetime.datetime | None = session.execute(
         sa.select(column)
         .where(

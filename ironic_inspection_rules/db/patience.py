@@ -61,14 +61,11 @@ def _set_patience(connection: Any) -> None:
 
 
 def _set_patience_of_session(connection: Any) -> None:
-    """Set how long the session of a connection waits for a locked row.
+    """Set how long a transaction of MySQL waits for a locked row.
 
-    A session that is to wait for a short time gets :data:`_SECONDS`, any
-    other one gets its former limit back. MySQL has no limit for a single
-    transaction.
-
-    The next transaction on this connection may be that of another thread,
-    which has to wait as long as before. So this is called for every one.
+    MySQL has a limit only for the session, which is that of the connection.
+    As the next transaction on it may be that of another thread, the limit is
+    set or put back before every transaction.
     """
     is_session_short = _DEFAULT in connection.info
     if is_short() == is_session_short:

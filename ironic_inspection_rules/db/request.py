@@ -224,14 +224,14 @@ def change_request(
 ) -> bool:
     """Change an open request, unless another delivery has taken it over.
 
+    :param token: the token of the delivery that changes the request.
     :param values: the column values to change.
-    :param due_in: seconds from now to when the queue may act on it, None to
-        leave that as it is.
+    :param due_in: seconds until the request is due; None for no change.
     :param present_state: the state that the request has to be in, None for
         any.
-    :param session: a transaction to be part of, None for one of its own.
-    :returns: whether the request has changed: it was open, and in that state,
-        and the token is that of its last delivery.
+    :param session: a transaction to be part of, None for a new one.
+    :returns: False if the request has ended, has another token, or is in
+        another state.
     """
     changes = dict(values)
     if due_in is not None:

@@ -48,9 +48,9 @@ def update_rule(
 ) -> models.RuleRow:
     """Change a rule, unless somebody else has changed it meanwhile.
 
-    :param revision: the row's revision that the change was decided on.
-    :param base: the revision of the rule set that this was decided on; None
-        for whatever is there.
+    :param revision: the revision of the rule that the caller has read.
+    :param base: the revision of the rule set that the caller has read; None
+        for any.
     :raises: RuleSetChanged if the rule set has another revision by now.
     :raises: RuleNotFound if there is no such rule.
     :raises: Conflict if the row has another revision by now.
@@ -225,17 +225,16 @@ def get_rules_of_revision(
 ) -> tuple[models.RevisionRow, list[models.RuleVersionRow]]:
     """Read the rule set as it was at a revision.
 
-    Revision 0 is the rule set before the first change: it has no rules, and
-    no row. When a rule is removed and put back, the numbers of both changes
-    have no row; they stand for the revision before them.
-
     :returns: the row of the revision, and the versions of rules that were in
-        force then, in the order in which they ran.
+        force then, in the order in which they ran. A number without a row of
+        its own, of a rule that was removed and put back, stands for the
+        revision before it.
     :raises: NotFound if there is none, or it is not kept any more.
     """
     version = models.RuleVersionRow
     columns = version.__table__.c
     if revision == 0:
+        # Before the first change there were no rules, and there is no row.
         return models.RevisionRow(revision=0, changes=[]), []
     has_begun = columns.first_revision <= revision
     has_not_ended = sa.or_(
@@ -251,7 +250,7 @@ def get_rules_of_revision(
     in_force = in_force.order_by(version.position, version.id)
     with transaction.reader() as session:
         row: Any = session.execute(last_change.limit(1)).scalar_one_or_none()
-        # No row: older changes are not kept. Larger: it is yet to come.
+        # Either so old a revision is not kept, or it does not exist yet.
         if row is None or revision > rule_set.read_revision(session):
             raise exceptions.NotFound(
                 _(

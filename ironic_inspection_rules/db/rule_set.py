@@ -70,9 +70,11 @@ class RuleSetChange:
         self._rows_of_new_versions: list[Mapping[str, Any]] = []
 
     def create(self, values: Sequence[Mapping[str, Any]]) -> None:
-        """Store new rules, after the others where they have no position.
+        """Store new rules.
 
-        :param values: column values of each rule; ``uuid``, ``conditions``
+        A rule without a position comes after all other rules.
+
+        :param values: column values of every rule; ``uuid``, ``conditions``
             and ``actions`` are required.
         :raises: RuleAlreadyExists if a UUID is taken.
         """
@@ -89,7 +91,7 @@ class RuleSetChange:
             rows.append(
                 {
                     **_defaults(),
-                    # Unless the rule has one.
+                    # The position of the rule itself replaces it.
                     'position': last_position + number,
                     **rule,
                     'revision': self.revision,
@@ -100,7 +102,7 @@ class RuleSetChange:
         for uuid in uuids:
             if uuid in taken:
                 raise exceptions.RuleAlreadyExists(uuid)
-            # Another of the new rules may have the same one.
+            # Two new rules may have the same UUID.
             taken.add(uuid)
         self.session.execute(sa.insert(_RULES), rows)
         for row in rows:

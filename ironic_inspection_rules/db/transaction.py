@@ -114,15 +114,14 @@ def read_rows(query: Any) -> list[dict[str, Any]]:
 def limit_waits(engine: sa.Engine, seconds: float) -> None:
     """Limit how long this process and the database wait for each other.
 
-    The engine makes its connections anew, with two limits. The database ends
-    a transaction that does nothing, so that a process which stops in the
-    middle of one loses its locks (PostgreSQL and MariaDB; MySQL has no such
-    limit). An answer that does not come is an error in this process. An
-    engine of SQLite, or with limits already, stays as it is.
+    PostgreSQL and MariaDB then end a transaction that does nothing, so that a
+    process that hangs in a transaction loses its locks. An answer that does
+    not come is an error in this process.
 
+    :param engine: an engine of SQLite, or with limits already, stays as it is.
     :param seconds: how long a transaction may do nothing; an answer may take
-        twice as long, as a statement may wait all that time for the lock of
-        such a transaction.
+        twice as long, as a statement may wait for the lock of such a
+        transaction.
     """
     family = engine.dialect.name
     # The queue and the power-on of conductors both call this, in one process.

@@ -212,8 +212,9 @@ def _move_to_content(id_: int) -> None:
             .where(table.id == id_, _NO_OPEN_REQUEST, table.posted)
             .with_for_update(skip_locked=True)
         ).scalar_one_or_none()
+        # SQLite reuses the id of a row that is gone: so the data are compared.
         if now is None or not _is_unchanged(before, now):
-            # The document that no row names is swept some time later.
+            # sweep() removes the new document, as no row names it.
             return
         now.content = digest
         now.inventory = {}

@@ -35,7 +35,7 @@ class InspectedMachine(base.IronicObject):
 
     @remotable.class_method
     def list_nodes(cls, context, filters):
-        """Read nodes, without Ironic's objects, which take longer to make.
+        """Read nodes as dicts: Ironic's objects would take longer to make.
 
         :param filters: filters of Ironic's list of nodes.
         :returns: a dict of columns for every node, with times as ISO 8601

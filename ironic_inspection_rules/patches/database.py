@@ -42,8 +42,8 @@ def transaction() -> Iterator[Any]:
         repeated.
     """
     try:
-        # The transaction hangs on the thread's context of enginefacade, which
-        # is why Ironic's objects join it without being handed the session.
+        # Ironic's objects join the session that enginefacade has for this
+        # thread.
         with _stock_session() as session:
             engine = session.get_bind()
             # After oslo.db's own listener, which translates the error.
