@@ -147,16 +147,13 @@ def load(path: str) -> Document:
 def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
     """Read a file that holds one mapping, such as an inventory.
 
-    JSON may have a name twice, of which the last one counts; in YAML that is
-    an error.
-
     :param text: the content of the file, None to read the file.
-    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read, is
-        no mapping, or has a number that is not finite.
+    :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, is no
+        mapping, has a number that is not finite or, in YAML, a name twice.
     """
     if text is None:
         text = read(path)
-    # JSON takes a hundredth of the time of YAML.
+    # First as JSON, which takes a hundredth of the time of YAML.
     value = _read_json(path, text)
     if value is None:
         documents = _build_document(path, text, _find_documents).entries
@@ -216,16 +213,16 @@ def load_list(path: str, text: str | None = None) -> Document:
 def read(path: str) -> str:
     """Read the text of a file; every line ends with a line feed.
 
-    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read, is
-        no text, or changes meanwhile.
+    :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, is no
+        text, or changes meanwhile.
     """
     try:
         if path == STDIN:
-            # Python has none where the descriptor was closed at its start.
+            # So it is if the descriptor was closed when Python started.
             if sys.stdin is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             text = sys.stdin.read()
-            # In some locales Python lets through what is no text.
+            # In some locales Python accepts bytes that are no text.
             return text.encode(errors='surrogateescape').decode('utf-8-sig')
         with open(path, 'rb') as stream:
             data = file_content.read(path, stream)
@@ -300,8 +297,8 @@ def _find_rules_and_tables(text: str) -> _Content:
     for node in nodes:
         tables += form.find_table_nodes(node)
     if not any(form.has_tables(node) for node in nodes):
-        # A file without the key says nothing of tables; one with an empty
-        # mapping says that there are none.
+        # A file without the key says nothing of tables, while an empty mapping
+        # says that there are no tables.
         return _Content(entries)
     return _Content(entries, tables)
 
@@ -356,7 +353,7 @@ def _build_table(
                 rows = table_rows.from_list(path, value, text)
             else:
                 members.append((key, value))
-        # A new node, as aliases may stand for the old one.
+        # A new node, as the file may use this node elsewhere by an alias.
         node = yaml.MappingNode(
             node.tag, members, node.start_mark, node.end_mark
         )

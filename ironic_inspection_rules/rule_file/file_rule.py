@@ -165,8 +165,8 @@ def parse_all(
         if foreign is None or path in noted_files:
             continue
         if entry.is_of_inspector:
-            # Where one rule is of ironic-inspector, nearly all of the file
-            # are: one note is enough.
+            # Mostly all rules of the file are of ironic-inspector: one warning
+            # is enough.
             noted_files.add(path)
         warn(_format_foreign(entry, foreign))
     return list(by_uuid.values())
@@ -232,7 +232,7 @@ def count_from_one(problem: exceptions.Problem) -> exceptions.Problem:
 
 
 def place_name(pointer: str) -> str:
-    """Return what an author calls a place in a rule.
+    """Return the name of a place in a rule for a message to its author.
 
     ``/conditions/0/conditions/1/args/value`` is ``condition 1.2, value``.
     """

@@ -100,7 +100,7 @@ def _place_in_rows(
 
     :param row_and_column: number of the row from zero, and perhaps the name of
         a column, such as ``('12', 'cpus')``; empty for all rows.
-    :returns: None for all rows, and for a number that no row has.
+    :returns: None if all rows are meant, or if there is no such row.
     """
     if not row_and_column:
         return None
@@ -197,15 +197,15 @@ NO_TABLES = FileTables()
 def load(documents: Iterable[document.Document]) -> FileTables:
     """Read the tables of rule files, and the files with their rows.
 
-    :raises: :class:`.exceptions.InvalidDocument` where a file cannot be read,
-        or two tables have the same name.
+    :raises: :class:`.exceptions.InvalidDocument` if a file cannot be read, or
+        two tables have the same name.
     """
     by_name: dict[str, FileTable] = {}
     is_given = False
     for rule_file in documents:
         if rule_file.tables is None:
             continue
-        # Also by a file whose member has no tables: they are removed then.
+        # An empty member counts, too: it says that there are no tables.
         is_given = True
         for written in rule_file.tables:
             other = by_name.get(written.name)
@@ -310,7 +310,7 @@ class ReadFile:
 
 
 def read_files(paths: Iterable[str]) -> list[ReadFile]:
-    """Read files of rules, those in folders too, and leave out files of rows.
+    """Read files and folders of rules, and leave out files of rows.
 
     A file of rows may stand among files of rules and end in ``.yaml``: it is
     left out if a table of these files names it. Every file is read only once,
@@ -326,7 +326,7 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
         named = _list_files_of_rows(read_file)
         with_rows.update(named)
         if named:
-            # A file that has tables itself is a rule file, whoever names it.
+            # A file that has tables is a rule file, even if a table names it.
             with_tables.add(os.path.realpath(read_file.path))
     only_rows = with_rows - with_tables
     return [
@@ -446,8 +446,8 @@ def _path_beside(rule_file: str, name: typing.Any) -> str:
     The author of a rule file must not read other files with the rights of the
     user who applies it.
 
-    :raises: :class:`.exceptions.OperationError` with the reason why the name
-        is not that of such a file.
+    :raises: :class:`.exceptions.OperationError` with the reason why it is no
+        name of such a file.
     """
     if not isinstance(name, str) or not name:
         raise exceptions.OperationError(_('must be the name of a file'))

@@ -82,7 +82,7 @@ class Rows:
     )
 
     def line(self, number: int, column: str | None = None) -> int:
-        """Return the line of a row, or of its value in a column, for messages.
+        """Return the line of a row, or of its value in a column.
 
         :param number: number of the row, from zero.
         :param column: name of the column; None, or a column that the row does
@@ -263,13 +263,12 @@ def _read_yaml(path: str, text: str) -> Rows:
 
 
 def _read_json(path: str, text: str) -> Rows:
-    """Read rows from a file of JSON that is one list.
+    """Read rows, and their lines, from a JSON file that is one list.
 
-    The list is read item by item, since Python's decoder does not tell the
-    lines of items.
+    Python's decoder does not say on which lines the items of a list are, so
+    they are read one by one.
 
-    :raises: :class:`.exceptions.InvalidDocument` with the line of what is
-        wrong.
+    :raises: :class:`.exceptions.InvalidDocument` with the line of the error.
     """
     text = text.removeprefix('\N{ZERO WIDTH NO-BREAK SPACE}')
     rows: list[typing.Any] = []

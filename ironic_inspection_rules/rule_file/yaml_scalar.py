@@ -29,7 +29,7 @@ def is_misread(node: yaml.Node) -> bool:
     :param node: any node; only scalars without quotes can be misread.
     """
     if not isinstance(node, yaml.ScalarNode) or node.style:
-        # A scalar in quotes, or in a block, is text as it is written.
+        # A scalar in quotes, or in a block, is always text.
         return False
     if node.tag == 'tag:yaml.org,2002:bool':
         return node.value.lower() not in ('true', 'false')

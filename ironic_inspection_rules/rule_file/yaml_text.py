@@ -269,20 +269,19 @@ def _check_bounds(text: str) -> None:
     """Refuse text that would exhaust the stack or the memory.
 
     A few lines of YAML can stand for billions of values, by aliases of
-    aliases. So depth and number are counted from the events of the parser,
-    before any value is made of them.
+    aliases. So they are counted before any value is made of them.
 
-    :raises: MarkedYAMLError where it is nested too deeply, or aliases stand
-        for too many values.
+    :raises: MarkedYAMLError if it is nested too deeply, or aliases stand for
+        too many values.
     """
     # What an alias stands for, by its name.
     anchored: dict[str, _Extent] = {}
     # The file, and the collections that have begun and not ended.
     outer = [_Extent()]
-    # The values that YAML would make once more, for all aliases.
+    # Number of values for which all aliases stand.
     aliased = 0
     for event in yaml.parse(text, Loader):
-        # The value that is complete with this event.
+        # The value that ends with this event.
         complete: _Extent | None = None
         if isinstance(event, yaml.CollectionStartEvent):
             outer.append(_Extent(anchor=event.anchor))
@@ -311,7 +310,7 @@ def _check_bounds(text: str) -> None:
 
 
 def _find_problem(node: yaml.Node, text: str) -> str | None:
-    """Return what is wrong with a node: mostly, that it needs quotes.
+    """Return the problem of a node: mostly, that it needs quotes.
 
     Nodes inside of the node are not checked.
 
@@ -329,7 +328,7 @@ def _find_problem(node: yaml.Node, text: str) -> str | None:
         return None
     if node.tag.startswith('!'):
         return _demand_quotes(f'{node.tag} {node.value}'.strip())
-    # "! eq" loses its sign without a trace.
+    # YAML drops the "!" of "! eq".
     if text.startswith('! ', node.start_mark.index):
         return _demand_quotes(f'! {node.value}')
     return None

@@ -153,16 +153,16 @@ class _Matcher:
         )
 
     def match(self) -> list[Match | None]:
-        """Return the match of each wanted rule, None for new ones.
+        """Return the stored rule for every wanted rule, None for a new rule.
 
-        Rules are matched by UUID or description, and the others by content.
+        Rules are matched by UUID or description, else by content.
         """
         matches = [self._by_name(rule) for rule in self._wanted]
         stored_by_content = self._by_content(matches)
         if not stored_by_content:
             return matches
         for index, rule in enumerate(self._wanted):
-            # One with a UUID that is not stored is new.
+            # A rule with a UUID that is not stored is new.
             if matches[index] or not rule or rule.get('uuid'):
                 continue
             equal_rules = stored_by_content[_content(rule)]
@@ -170,8 +170,8 @@ class _Matcher:
                 continue
             matched_by = None
             if rule.get('description'):
-                # Several rules have it: otherwise it would have matched
-                # before.
+                # Several rules have this description, else it would have
+                # matched before.
                 matched_by = 'description'
             # Several equal rules are matched with as many stored ones.
             matches[index] = Match(equal_rules.popleft(), matched_by)
@@ -456,11 +456,12 @@ def _whole_numbers(count: int) -> list[float]:
 def _rising_positions(
     old_positions: typing.Sequence[float | None],
 ) -> list[float]:
-    """Return rising positions that keep as many of the present ones as can be.
+    """Return rising positions of rules, and change as few as possible.
 
-    Where there is no room for a rule between two positions, all get new ones.
+    ``[1.0, None, 2.0]`` becomes ``[1.0, 1.5, 2.0]``. If there is no room
+    between two positions, all rules get new ones.
 
-    :param old_positions: the position that each rule has, None for a new one.
+    :param old_positions: the positions of the rules, None for a new rule.
     """
     positions: list[float] = []
     low = None
@@ -476,8 +477,7 @@ def _rising_positions(
         position >= following
         for position, following in itertools.pairwise(positions)
     ):
-        # Positions are floats, and halving them again and again ends: there
-        # is no more room between two of them.
+        # Two positions are so near that no float is between them.
         return _whole_numbers(len(positions))
     return positions
 

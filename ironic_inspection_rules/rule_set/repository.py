@@ -188,8 +188,8 @@ class Repository:
     def _read(self, context: typing.Any, revision: int) -> Snapshot:
         """Return a snapshot of the rules and tables that are stored now.
 
-        :param revision: of the snapshot to return, although what is read may
-            be of a newer one: the caller asks afterwards.
+        :param revision: the revision of the snapshot. A newer revision may be
+            stored meanwhile, which the caller notices.
         """
         stored = {}
         if self._store is not None:

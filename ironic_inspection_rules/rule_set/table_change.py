@@ -71,9 +71,7 @@ class TableDifference:
 def compare(before: Pairs, after: Pairs) -> TableDifference:
     """Compare the rows of two tables by their keys.
 
-    :param before: all rows, or those that may be gone or changed.
-    :param after: all rows, or those that may be new or changed. Where rows
-        are left out that both tables have, they are left out of both.
+    Rows that both tables have may be left out, if they are left out of both.
     """
     difference = TableDifference()
     only_before: dict[str, table.Row] = dict(map(tuple, before))
@@ -82,8 +80,8 @@ def compare(before: Pairs, after: Pairs) -> TableDifference:
         if old is None:
             difference.new.add(RowChange(key, None, row))
             continue
-        # Python takes 1, 1.0 and true for equal; "same" does not, but it is
-        # slow, and most rows that differ are not equal either.
+        # For "==" 1, 1.0 and true are equal. same() tells them apart, but is
+        # slow: it is called only for rows that are equal.
         is_same = old == row and data_path.same(old, row)
         if not is_same:
             difference.changed.add(RowChange(key, old, row))

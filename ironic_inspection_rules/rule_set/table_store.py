@@ -105,13 +105,10 @@ class TableStore:
     def _read_table(
         self, context: typing.Any, described: Described, revision: int | None
     ) -> StoredTable:
-        """Return a table with its rows, reading only what has changed.
+        """Return a table with its rows, and read only changed rows.
 
-        A table of the same revision is there already. Of another one the
-        chunks of rows that are the same stay.
-
-        :param described: the table without its rows, as of the source.
-        :param revision: of the rule set; None for the present one.
+        :param described: the table without its rows, as the source has it.
+        :param revision: the revision of the rule set, None for the newest.
         :raises: :class:`.exceptions.Conflict` as :func:`read_chunks`.
         """
         name = described['name']
@@ -125,7 +122,7 @@ class TableStore:
             keys[digest] = tuple(key for key, _row in pairs)
             index.update(pairs)
         definition = described['definition']
-        # It was checked before it was stored.
+        # It is not checked, as it was checked before it was stored.
         built = table.Table(
             definition_of(name, definition), index, definition['columns']
         )
