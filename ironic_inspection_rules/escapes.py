@@ -68,8 +68,8 @@ class Guard:
     def write(self, text: str) -> int:
         """Write a text with its control characters escaped.
 
-        On a terminal, the sequences by which our own tables set colours are
-        written as they are.
+        On a terminal, the sequences that set the colours of our tables are
+        not escaped.
 
         :returns: the number of characters written.
         :raises: OSError with the name of the stream.

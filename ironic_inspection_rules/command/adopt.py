@@ -407,13 +407,12 @@ def _convert(stock: StockRule, priority: int) -> Candidate:
 def _try(
     candidates: list[Candidate], inventories: str | None
 ) -> list[stock_trial.TrialDifference]:
-    """Run all rules in both engines on all known machines, and print how.
+    """Run all rules in both engines on all known machines.
 
     It prints every difference of the results, and how many machines there
     were.
 
-    :param inventories: a directory with inventories of more machines than
-        those that Ironic has stored.
+    :param inventories: a directory with inventories of further machines.
     :returns: the differences, in the order in which the rules run.
     """
     pairs = _pairs(candidates)
@@ -511,11 +510,11 @@ def _read_built_in_rules() -> list[dict[str, Any]]:
 def from_inspector(url: str, dry_run: bool) -> None:
     """Copy the rules of ironic-inspector's database, all or none.
 
-    It prints all of them, with the reason where one cannot be copied.
+    Print them, with the reasons why some cannot be copied.
 
-    :param url: of its database, which is only read.
-    :raises: :class:`.exceptions.InspectionRulesError` if it is impossible;
-        nothing has changed then.
+    :param url: the URL of its database, which is only read.
+    :raises: :class:`.exceptions.InspectionRulesError` if a rule cannot be
+        copied; nothing has changed then.
     """
     migration.check()
     taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
@@ -543,13 +542,13 @@ def from_inspector(url: str, dry_run: bool) -> None:
 
 
 def _translate(row: adoption.Row, taken: Collection[str]) -> Candidate:
-    """Return what becomes here of a rule of ironic-inspector.
+    """Translate a rule of ironic-inspector.
 
     :param row: the rule: ``uuid``, ``description``, ``scope``, ``conditions``
         and ``actions``, in the form of ironic-inspector's API.
     :param taken: UUIDs of the rules that this package has already.
-    :returns: a candidate without a rule, and with the reason, where it cannot
-        be copied.
+    :returns: a candidate; without a rule, but with the reason, if the rule
+        cannot be copied.
     """
     name = row['description'] or row['uuid']
     try:
@@ -659,13 +658,13 @@ def _machines_of_files(directory: str) -> Iterator[stock_trial.TrialMachine]:
 
 
 def _object(kind: Any, object_id: int, known: Mapping[str, Any]) -> Any:
-    """Return an object of Ironic with all fields set, in no database.
+    """Return an object of Ironic, such as a node, that is in no database.
 
-    Reading a field that is not set would be an error.
+    All fields are set, as it is an error to read a field that is not.
 
-    :param object_id: its ``id``; its UUID is made of it, too.
-    :param known: values of fields; the others are null, or else false. The
-        ``id``, the UUID and traits in it are ignored.
+    :param object_id: its ``id``, from which its UUID is made, too.
+    :param known: values of fields. Other fields are null if they may, else
+        false; ``id``, ``uuid`` and ``traits`` are ignored.
     """
     values: dict[str, Any] = {}
     for name, field in kind.fields.items():

@@ -103,14 +103,12 @@ def drop() -> int:
 
     Without ``--yes``, only print them and their numbers of rows.
 
-    :returns: 0 when they are gone or never were there, 1 without ``--yes``.
-    :raises: Conflict if services use the tables, as far as is known:
-        API services and idle workers are not noticed. Also if adopted rules
-        have originals in Ironic's table that are set aside: nobody would run
-        these any more.
+    :returns: 0 if no tables are left, 1 without ``--yes``.
+    :raises: Conflict if services seem to use the tables, or if the originals
+        of adopted rules are set aside: nobody would run these any more.
     """
-    # "adopt --undo" cannot read the tables of a preview. There it gives the
-    # rules back when these tables are gone and new ones are made.
+    # "adopt --undo" cannot read the tables of a preview: it can put the rules
+    # back only when these tables are gone and new ones are made.
     can_undo = not migration.is_of_preview(migration.version())
     if can_undo and adoption.read_ironic(set_aside=True):
         raise exceptions.Conflict(
@@ -203,12 +201,11 @@ def _problems_of_coordination() -> Iterator[str]:
 def _running() -> list[str]:
     """Return the names of the services that seem to use the tables.
 
-    Dropping the tables is refused while there are any. They are all
-    conductors that are online, if the configuration names the plugin, which
-    is taken for theirs; and the workers that process a request at the moment.
-    API services and idle workers are not known.
+    These are the workers that process a request and, if this configuration
+    names the plugin, the conductors that are online. Nobody knows of API
+    services and idle workers.
     """
-    # It loads drivers, which most commands do not need.
+    # Imported here, as it loads drivers, which most commands do not need.
     from ironic_inspection_rules.inspection import switches
 
     names = set()

@@ -42,7 +42,7 @@ _DISTRIBUTION = 'ironic-inspection-rules'
 
 @functools.cache
 def announce(service: str, rules: repository.Repository) -> None:
-    """Log what a service has switched on, and warnings, once in a process.
+    """Log once what a service has switched on, and warnings.
 
     :param service: ``API``, ``inspection hook`` or ``inspection worker``.
     """

@@ -53,10 +53,10 @@ _LONGEST_NAME = 64
 def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     """Run the rules of the early phase (spec 003 "Phases").
 
-    :param plugin_data: is changed in place, but not where a rule fails.
-    :returns: what the run is to have of it, None if that is nothing.
-    :raises: :class:`.exceptions.RuleError` where a rule fails, also by the
-        action ``fail``; no change is kept then.
+    :param plugin_data: is changed in place, unless a rule fails.
+    :returns: the part of the phase in the run, None if it has none.
+    :raises: :class:`.exceptions.RuleError` if a rule fails, also by the action
+        ``fail``.
     """
     rules = start.rules()
     in_force = rules.refresh(context)
@@ -125,16 +125,15 @@ def facts_before(
 def _difference_to_before(
     after: dict, before: dict, revision: int | None
 ) -> dict[str, Any]:
-    """Return what turns the plugin data after a phase into those before it.
+    """Return the difference from the plugin data after a phase to before.
 
-    The history needs the data before the phase. The conductor has those after
-    it anyway, so only the difference is stored.
+    The history needs the data before the phase. The conductor has the data
+    after it anyway, so only the difference is stored.
 
     :param revision: the revision of the rules that ran.
     :returns: values to ``set``, names to ``unset``, and the ``revision``;
         :func:`facts_before` applies it.
     """
-    # Backwards: from the data after the phase to those before it.
     to_before = checkpoint.difference(after, before)
     values = to_before['set']
     # Secrets that the history will mask are not stored here either.

@@ -82,15 +82,14 @@ def is_auto_discovered(provision_state: str | None, plugin_data: dict) -> bool:
 def as_dict(ironic_object) -> dict:
     """Return the fields of an object that are JSON data, and times as text.
 
-    Others, such as objects inside of it, are left out, and so are fields that
-    are not set.
+    Fields that are objects, or not set, are left out.
     """
     values: dict = {}
     for name in ironic_object.fields:
         try:
             value = getattr(ironic_object, name)
         except NotImplementedError:
-            # Not set. Asking each object first would take longer.
+            # The field is not set. To ask for that first would take longer.
             continue
         if isinstance(value, datetime.datetime):
             values[name] = value.isoformat()

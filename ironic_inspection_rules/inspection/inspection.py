@@ -466,14 +466,12 @@ class Inspection:
             )
 
     def _rules_in_force(self, phase: str) -> repository.Snapshot:
-        """Return the rules of this inspection, read for its first phase.
-
-        With them what was stored before is read, if one of them reads it.
+        """Return the rules of this inspection, which its first phase reads.
 
         :param phase: the phase that begins.
         :raises: HardwareInspectionFailure if the plugin's tables are missing
-            or too old. Another error of the database stays what it is:
-            durable inspection waits until it is over.
+            or too old. Other errors of the database are raised as they are:
+            durable inspection waits until they are over.
         """
         if self._rules is not None:
             return self._rules

@@ -216,9 +216,9 @@ class Refusals:
         changed = [
             target.changed_of_port(index) for index, _port in enumerate(before)
         ]
-        # By address and by name, the index of the port that has it at this
-        # point of the saving. Ports may swap names, but not addresses: they
-        # are saved one by one, and only names are removed before the first.
+        # By address and by name: the index of the port that has it while ports
+        # are saved one by one. Ports may swap names, but not addresses, as all
+        # changed names are removed first.
         addresses = {
             port.get('address'): index for index, port in enumerate(before)
         }
@@ -250,7 +250,7 @@ class Refusals:
                         raise ironic_exception.PortDuplicateName(name=name)
             address_before = port.get('address')
             if address and address != address_before:
-                # It is saved by now: a later port may get the address.
+                # Now that this port is saved, a later one may get the address.
                 del addresses[address_before]
 
     def _is_elsewhere(

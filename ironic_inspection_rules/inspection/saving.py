@@ -125,10 +125,10 @@ def update_plugin_data(
 
 
 def _write_ports(task, target: working_copy.WorkingCopy) -> None:
-    """Save the ports that changed, once.
+    """Save the ports that changed, every port once.
 
-    Only a port whose name passes to another one is saved twice: first without
-    a name.
+    Only a port whose name another port gets is saved twice: first without a
+    name.
     """
     changed = []
     labelled = zip(task.ports, target.journal.port_names, strict=True)
@@ -137,11 +137,11 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
         if values:
             changed.append((port, values, label))
     new_owners = {values.get('name'): port for port, values, _label in changed}
-    # All names are given up before the first one is taken.
     for port, values, _label in changed:
         new_owner = new_owners.get(port.name, port)
         if 'name' in values and new_owner is not port:
-            # The database refuses a name twice, also while ports swap theirs.
+            # The database refuses two ports of one name, even while they swap
+            # their names.
             port.name = None
             port.save()
     for port, values, label in changed:

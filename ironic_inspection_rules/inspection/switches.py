@@ -99,10 +99,10 @@ def is_configured() -> bool:
 
 
 def missing(conducts: bool = True) -> Iterator[str]:
-    """Yield a warning where no hook, or no middleware, is this plugin's.
+    """Yield a warning for every option that does not name this plugin.
 
-    Hooks of Redfish are looked at only where no agent inspects. A name that
-    is only like the plugin's counts as it: another function warns of that.
+    These are the hooks of conductors, and the middleware of the API. If the
+    interface ``agent`` is not enabled, the hooks of Redfish are checked.
 
     :param conducts: whether a conductor has this configuration, and not only
         an API.
@@ -154,18 +154,17 @@ def _has_plugin(names: Iterable[str]) -> bool:
 
 
 def unknown_hooks(conducts: bool = True) -> Iterator[str]:
-    """Yield a warning for each hook that is not installed.
+    """Yield a warning for every hook that is not installed.
 
-    A conductor with such a hook does not start. Where there is no conductor,
-    only one with a near name is a mistake: the hooks of others need not be
-    installed there.
+    A conductor with such a hook does not start. Without a conductor, hooks
+    need not be installed: only a name like that of a known hook is a mistake.
 
     :param conducts: whether a conductor has this configuration, and not only
         an API.
     """
     installed = _installed('ironic.inspection.hooks')
     for group, (option, defaults) in _HOOKS.items():
-        # For names that begin with "$".
+        # A name may also be "$default_hooks".
         known = {*installed, f'${defaults}'}
         for name in _names(group, option):
             if name in installed:
@@ -199,9 +198,9 @@ def _installed(group: str) -> frozenset[str]:
 
 
 def without_defaults() -> Iterator[str]:
-    """Yield a warning where the plugin's hook replaces Ironic's defaults.
+    """Yield a warning for options in which our hook replaces Ironic's hooks.
 
-    It is one for each list of hooks; one with an unknown name is passed over.
+    ``hooks = inspection-rules`` probably means ``$default_hooks`` before it.
     """
     installed = _installed('ironic.inspection.hooks')
     for group, (option, default_option) in _HOOKS.items():

@@ -130,8 +130,8 @@ def _list_steps(
 ) -> Iterator[Step]:
     """Yield the steps from one list to another.
 
-    A list of another length is set as a whole. If more than one step is
-    needed, and the items are the same in another order, that is one step.
+    A list of another length is replaced as a whole. If the items only have
+    another order, that is one step.
     """
     if len(before) != len(after):
         yield room.take([path, after])
@@ -142,7 +142,7 @@ def _list_steps(
     if len(steps) > 1:
         order = _order(before, after, room)
         if order is not None:
-            # Room was taken for the steps that this one replaces.
+            # It takes no more room than the steps that it replaces.
             yield [path, None, order]
             return
     yield from steps
@@ -151,11 +151,13 @@ def _list_steps(
 def _order(
     before: list[Any], after: list[Any], room: _Room
 ) -> list[int] | None:
-    """Return the index that every item had before.
+    """Return the index that every item of a list had before.
+
+    From ``[a, b, c]`` to ``[c, a, b]`` it is ``[2, 0, 1]``.
 
     :returns: None if there are other items now, or the search is too long.
     """
-    # From the end, so that the first of equal items is taken first.
+    # Backwards, so that pop() takes the first of equal items first.
     places: dict[str, list[int]] = {}
     for place in reversed(range(len(before))):
         text = room.write(before[place])

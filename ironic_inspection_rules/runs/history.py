@@ -353,10 +353,10 @@ def stored_before(node_uuid: str, before: int) -> Document | None:
 
 
 def last_stored(node_uuid: str) -> Document | None:
-    """Return what the last successful inspection of a node stored.
+    """Return the data that the last successful inspection of a node stored.
 
-    :returns: ``inventory`` and ``plugin_data``; None where that run has no
-        history, or no run was successful.
+    :returns: ``inventory`` and ``plugin_data``; None if no run was successful,
+        or the data of that run are not kept.
     """
     for run in db_run.list_runs(node_uuid):
         if run.result != OK:
@@ -506,11 +506,11 @@ def _read_masked(text: str, mask: bool) -> typing.Any:
 def _columns_of_patch(
     digest: str, base: Document, document: Document
 ) -> dict[str, typing.Any]:
-    """Return the columns of an inspection whose document is nearly another.
+    """Return the columns that store a document as a patch of another one.
 
-    :param digest: of the stored document ``base``.
+    :param digest: the digest of the stored document ``base``.
     :returns: ``content``, and ``patch`` unless both are the same; empty if the
-        patch would be so large that the document is better stored itself.
+        patch is so large that it saves nothing.
     """
     patch = document_patch.between(base, document)
     if not patch:

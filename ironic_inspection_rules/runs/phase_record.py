@@ -132,18 +132,18 @@ def _describe_changes(
 ) -> tuple[list[Record], list[Record]]:
     """Return the changes of a rule, and the values that it has confirmed.
 
-    Those for which there is no room are left out.
+    A value is confirmed that was there already.
 
-    :param room: for changes.
-    :param room_to_confirm: for values that were there already.
+    :param room: the room for changes; those beyond it are left out.
+    :param room_to_confirm: the room for confirmed values.
     """
     changes = []
     confirmed = []
     # For every value of "confirmed": how many changes the rule had made before
     # it, whether they are recorded or not.
     changes_before_value = []
-    # How many changes are recorded of the first that the rule made, by the
-    # number of these: those for which there was no room are left out.
+    # By n: how many of the first n changes are recorded, as there may be no
+    # room for some.
     recorded_of_first = [0]
     for action in rule_trace.actions:
         for change in action.changes:
@@ -212,7 +212,7 @@ def _describe_rule(
 
 
 def _describe_action(action: trace.ActionTrace) -> Record:
-    """Build the record of an action with conditions, or that did not run."""
+    """Return the record of an action with conditions, or that did not run."""
     conditions = []
     for condition in action.when:
         reason = shortening.shorten_text(condition.reason)

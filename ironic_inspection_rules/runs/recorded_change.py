@@ -69,15 +69,16 @@ def confirms(change: phase_record.Record, place: RecordedPlace) -> bool:
 
 
 def is_among(
-    written: collections.abc.Iterable[collections.abc.Sequence[str]],
+    places: collections.abc.Iterable[collections.abc.Sequence[str]],
     place: RecordedPlace,
 ) -> bool:
-    """Check if a value is, contains or is part of one that was written.
+    """Return whether a rule has set a value, or a part of it.
 
-    :param written: objects and paths, as in the record of a change: the places
-        that a withheld rule set, of which nothing else is kept.
+    :param places: objects and paths that a withheld rule set, as in the record
+        of a change; nothing else is kept of the rule.
+    :param place: the place of the value.
     """
-    for object_name, pointer in written:
+    for object_name, pointer in places:
         if object_name not in (place.object, place.alias):
             continue
         path: data_path.Path = ()
@@ -103,14 +104,16 @@ def place_before(
 ) -> RecordedPlace:
     """Return where a value was before a change that did not set it.
 
-    :param place: where it is after the change. Before, it was elsewhere if the
-        change removed an item that was before it in a list.
+    It has moved if the change removed an item before it in a list: item 3 was
+    item 4 before item 0 was removed.
+
+    :param place: the place of the value after the change.
     """
     item = _item_of_list(change, place)
     if item is None:
         return place
-    # Items before the removed one have not moved. At the place after the last
-    # item that is left there is none.
+    # Items before the removed one have not moved, and there are none behind
+    # the last item.
     has_moved = item.removed_index <= item.place_index < change['left']
     if not has_moved:
         return place
@@ -241,7 +244,7 @@ def _part_may_hold(
 ) -> bool:
     """Check if a part of a value may still be what a change made it.
 
-    :param change: of something below the place.
+    :param change: a change of a value below the place.
     :param present: the value that is at the place now.
     """
     path = _path(change)
@@ -271,9 +274,10 @@ def _path(change: phase_record.Record) -> data_path.Path:
 def _value_at(
     change: phase_record.Record, place: RecordedPlace, side: str
 ) -> typing.Any:
-    """Return what was at a place before or after a change.
+    """Return the value that was at a place before or after a change.
 
-    :param place: that of the change, or one below it.
+    :param place: the place of the change, or a place below it.
+    :param side: ``before`` or ``after``.
     """
     path = _path(change)
     op_without_value = 'remove'

@@ -119,8 +119,8 @@ def read(
 def places_of(outcome: runner.PhaseOutcome) -> Places:
     """Return the places that the sensitive rules of a phase set.
 
-    :returns: by the UUID of the rule; None for a rule that set more than are
-        kept.
+    :returns: the places by the UUID of the rule; None for a rule that set more
+        places than are kept.
     """
     places: Places = {}
     room = collections.defaultdict[str, phase_record.Room](phase_record.Room)
@@ -132,11 +132,12 @@ def places_of(outcome: runner.PhaseOutcome) -> Places:
             name = f'port {change.port}'
         place = change.place
         if change.left is not None:
-            # The change removed an item, and moved those behind it: any item
-            # of the list.
+            # The change removed an item, and moved the items behind it: so it
+            # is a change of any item.
             place = (*place[:-1], data_path.APPEND)
         path = data_path.pointer(place)
-        # All or none: what is left out would pass for another rule's.
+        # All or none: a value at a place that is left out would seem to be set
+        # by another rule.
         if not room[uuid].take(path):
             places[uuid] = None
         of_rule = places.setdefault(uuid, [])
@@ -203,16 +204,15 @@ def _places(rule: phase_record.Record) -> list[list[str]]:
 def _place(change: phase_record.Record) -> list[str]:
     """Return the object of a recorded change, and a path in it.
 
-    By this the rule that set a value is still found where that rule is
-    withheld.
+    With them a rule is found that set a value, even if it is withheld.
     """
     name: str = change['object']
     if 'port' in change:
         name = f'port {change["port"]}'
     path: str = change['path']
     if 'left' in change:
-        # The change removed an item, and moved those behind it: any item of
-        # the list.
+        # The change removed an item, and moved the items behind it: so it is a
+        # change of any item.
         parents = data_path.parse(path)[:-1]
         path = data_path.pointer((*parents, data_path.APPEND))
     elif 'at' in change:

@@ -133,18 +133,17 @@ def prepare(
     mask: bool,
     days: int = 0,
 ) -> Store:
-    """Prepare to store a run that has ended.
+    """Return the function that stores a run that has ended.
 
-    The data of the machine are stored at once, and are swept away later if
-    the run is not. If they cannot be stored, the run is without them. Of an
-    inspection that does not fail the run never has them.
+    The data of the machine are stored now, apart from the run: a run without
+    them is better than none if that fails. If the run is not stored, they are
+    removed later.
 
-    :param findings: None if the machine has sent no data, or nothing of them
-        is to be kept: without history, of an inspection that passes.
+    :param findings: the data of the machine; None if there are none to keep.
     :param error: why the inspection failed, None if it did not.
     :param keep: the number of runs of each event that are kept of a node.
-    :param mask: whether to hide secrets of the machine's data.
-    :param days: how long to keep what the inspection found; 0 for not at all.
+    :param mask: whether to mask secrets in the data.
+    :param days: for how many days the history keeps the data; 0 for none.
     """
     result = history.OK
     if error is not None:
@@ -163,7 +162,7 @@ def prepare(
     }
     inspection = None
     try:
-        # Ironic stores the data of an inspection that passes.
+        # The data of an inspection that passes are stored by Ironic.
         if findings is not None and error is not None and keep:
             values['content'] = content.store(findings.data(mask))
         if findings is not None and days:
@@ -223,12 +222,12 @@ class Cleaner:
         self._due = 0.0
 
     def clean(self, days: int) -> None:
-        """Remove what is too old, and contents that nothing names.
+        """Remove inspections that are too old, and data that no row names.
 
-        Every inspection may call it: for ten minutes after a call that found
-        nothing, it does nothing. An error of the database is only logged.
+        Every inspection calls it. After a call that removed nothing, it does
+        nothing for ten minutes. An error of the database is only logged.
 
-        :param days: how long to keep history; 0 to keep nothing.
+        :param days: for how many days history is kept; 0 to keep nothing.
         """
         if time.monotonic() < self._due:
             return
@@ -241,8 +240,7 @@ class Cleaner:
                 'Old inspections are not removed from the history: %s', exc
             )
             return
-        # While something is removed there may be more, and the next inspection
-        # goes on. Only when nothing is left, the cleaner rests.
+        # While there is something to remove, the next inspection goes on.
         if not removed:
             self._due = time.monotonic() + _CLEANING_PERIOD
 

@@ -92,11 +92,11 @@ class Past:
         return revision
 
     def facts(self, phase: str, plans: Plans) -> working_copy.Facts:
-        """Return the machine as a phase found it.
+        """Return the facts that a phase began with.
 
-        :param plans: of the rules that are to run: only if they read what the
-            inspection before has stored, is that looked up.
-        :raises: Incomparable where rules read what is not known.
+        :param plans: the rules to run. If they read the data of the inspection
+            before, these are looked up.
+        :raises: Incomparable if the rules read data that are not known.
         """
         kept = self._document['facts'][phase]
         reads_previous = any(
@@ -109,7 +109,7 @@ class Past:
                     _('what had been stored before it is not known')
                 )
             self._is_previous_known = True
-        # What each phase found is kept as a patch of what was posted.
+        # The data of a phase are kept as a patch of the posted data.
         inventory = document_patch.apply(
             self._document['inventory'], kept['inventory']
         )
@@ -146,14 +146,14 @@ class Past:
     def again(
         self, plans: Plans, limits: Mapping[str, budget.Limits]
     ) -> tuple[Ends, str | None]:
-        """Run the rules of its time on the facts that are kept.
+        """Repeat the inspection with the rules of its time.
 
-        That it ends as it did then shows that what is kept is enough, and a
-        comparison with other rules can be trusted.
+        If it ends as it did then, the kept data are complete, and it can be
+        compared with other rules.
 
-        :returns: how each phase went, and what differs from what it was,
-            None if nothing does.
-        :raises: Incomparable where the difference may have other reasons.
+        :returns: the ends of the phases, and a sentence on the first
+            difference, None if there is none.
+        :raises: Incomparable if the difference may have other reasons.
         """
         ends: Ends = {}
         for phase in self.phases:
@@ -167,12 +167,13 @@ class Past:
         return ends, None
 
     def _deviation(self, phase: str, end: PhaseEnd) -> str | None:
-        """Return how a phase ends otherwise than it did, None if it does not.
+        """Return how the end of a repeated phase differs from the kept end.
 
-        The phase was run again by the rules of its time: where it ends
-        otherwise, what is kept does not suffice to compare other rules.
+        The phase was repeated with the rules of its time. If it ends
+        differently, other rules cannot be compared with it.
 
-        :raises: Incomparable where the difference may have other reasons.
+        :returns: a sentence, None if both ends are the same.
+        :raises: Incomparable if the difference may have other reasons.
         """
         record_then = self._document['phases'][phase]
         record_now = phase_record.of_phase(end.outcome, 0.0)
@@ -212,10 +213,10 @@ class Past:
         return text
 
     def _refuse_other_reasons(self, phase: str, has_other_error: bool) -> None:
-        """Check that a deviation can only come of what is not kept.
+        """Check that a deviation has no reason outside of the kept data.
 
-        :param has_other_error: whether the phase ends with another error than
-            then, or with one where it had none, or the other way round.
+        :param has_other_error: whether the phase ends with another error, or
+            only one of both times with an error.
         :raises: Incomparable if the time that the rules took, a server that
             they called, or a secret may be the reason.
         """
@@ -341,10 +342,10 @@ def _run(
     facts: working_copy.Facts,
     limits: Mapping[str, budget.Limits],
 ) -> None:
-    """Run a phase after others, and add its end to theirs.
+    """Run a phase, and add its end to those of the phases before it.
 
-    :param ends: how the phases before it went; gets the end of this one.
-    :param facts: as the phase found them.
+    :param ends: the ends of the phases before; the end of this one is added.
+    :param facts: the facts that the phase begins with.
     """
     # What a sensitive rule set in an earlier phase stays withheld.
     closed: frozenset[views.Place] = frozenset()
@@ -414,14 +415,14 @@ def _rebase(
     then: working_copy.Facts,
     now: working_copy.Facts,
 ) -> working_copy.Facts:
-    """Return the facts of a phase had the one before left other facts.
+    """Return the facts of a phase after another result of the phase before.
 
-    Between two phases Ironic and its hooks change the machine too. A merge of
-    three keeps these changes.
+    Between two phases Ironic and its hooks change the machine too. A merge
+    of the three keeps these changes.
 
-    :param facts: those at the beginning of the phase, as they are kept.
-    :param then: what the phase before left by the rules of its time.
-    :param now: what the phase before leaves by the other rules.
+    :param facts: the facts at the beginning of the phase, as they are kept.
+    :param then: the facts that the rules of its time left in the phase before.
+    :param now: the facts that the other rules leave in the phase before.
     """
     plugin_data = _merge(facts.plugin_data, then.plugin_data, now.plugin_data)
     if then.node is None:

@@ -59,11 +59,11 @@ class RuleCounter:
     ) -> None:
         """Count what the rules of one phase did.
 
-        :param outcome: of a run with ``keep``: only rules with a timing are
-            counted.
-        :param node_uuid: of the machine, None before it is known.
-        :param error: what ended the phase, counted as a failure of its rule;
-            one that is no RuleError is not counted.
+        :param outcome: the outcome of a run with ``keep``: only rules with a
+            timing are counted.
+        :param node_uuid: the UUID of the node, None if it is not known yet.
+        :param error: the error that ended the phase. A RuleError is counted as
+            a failure of its rule.
         """
         now = timeutils.utcnow().isoformat()
         with self._lock:
@@ -137,7 +137,10 @@ class RuleCounter:
             self._plan_to_write()
 
     def _plan_to_write(self) -> None:
-        """Start the timer, unless it runs; the lock is held."""
+        """Start the timer that writes the counts, unless it runs already.
+
+        The caller holds the lock.
+        """
         if not self._rows or self._timer is not None:
             return
         timer = threading.Timer(self._period, self.flush)
