@@ -336,8 +336,8 @@ class LeasedLock:
         :raises: OSError if the lock file is gone, or any error of the driver.
         """
         if self._file is not None:
-            # The kernel locks a file, not a name. Once another file has the
-            # name, another process can lock that one.
+            # The kernel locks a file, not a name. Once the file is replaced,
+            # another process can lock the new file.
             inode = self._file.stat().st_ino
             if inode != self._inode:
                 return False

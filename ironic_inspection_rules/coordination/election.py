@@ -349,11 +349,11 @@ class Election:
         was_leader = False
         try:
             while not stop.is_set():
-                # Cleared before leadership is looked at: a change that comes
-                # later ends the wait below at once.
+                # Before leadership is read, so that a later change ends the
+                # wait below at once.
                 candidacy.changed.clear()
                 if self.is_leader != was_leader:
-                    # Noted before the callback: on_lost is called even if
+                    # Before the callback, so that on_lost is called even if
                     # on_gained fails.
                     was_leader = not was_leader
                     self._call_back(was_leader)
@@ -361,7 +361,7 @@ class Election:
                     self._seconds_to_wait(candidacy.leadership, was_leader)
                 )
         finally:
-            # Before on_lost is called, which then finds leadership ended.
+            # Before on_lost is called, so that leadership has ended for it.
             self._candidacy = None
             if was_leader:
                 self._call_back(leading=False)

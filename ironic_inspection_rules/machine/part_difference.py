@@ -93,13 +93,13 @@ class PartComparison:
     def __init__(self, before: part.Parts, after: part.Parts) -> None:
         self._before = before
         self._after = after
-        # What two parts share now identifies neither, nor did it before.
+        # An identity that two parts share now did not identify one before.
         self._old = [old.without(after.shared) for old in before.parts]
-        # A group is one part, as several sources report it at both times.
+        # A group is one part, which several sources may report at both times.
         self._groups = part_group.PartGroups([*self._old, *after.parts])
         self._known_groups = self._groups.of_parts(self._old)
         self._reported_groups = self._groups.of_parts(after.parts)
-        # By source: pairs of parts, and what either time has alone.
+        # By source: parts of both times in pairs, and parts of one time.
         self._pairings = self._find_pairings()
         # A change is announced once, whichever sources report the part: hence
         # distinct(). In this order: _find_moves() needs _gone, and
@@ -182,17 +182,18 @@ class PartComparison:
                     unidentified.append(old)
                 elif self._groups.of_part(old) not in self._reported_groups:
                     yield old
-            # While this source was silent, others announced that many of its
-            # parts are gone, which must not be announced twice. Without an
-            # identity nobody knows which ones: the first are left out.
+            # While this source was silent, other sources announced some of
+            # its parts as gone, which must not be announced twice. Nobody
+            # knows which of the parts without an identity these are: the
+            # first ones are left out.
             yield from unidentified[
                 self._counts_of_others_before(source).gone :
             ]
 
     def _find_additional_parts(self, is_first: bool) -> Iterator[part.Part]:
-        """Yield the reported parts that were not known before.
+        """Yield the reported parts that are new.
 
-        A part is left out that another source has announced as new before.
+        Parts that another source has announced before are left out.
 
         :param is_first: True for the parts of sources that report for the
             first time, False for those of all other sources.
@@ -201,20 +202,20 @@ class PartComparison:
             reports_first = source not in self._before.sources
             if reports_first != is_first:
                 continue
-            # So many new parts other sources announced while this one was
-            # silent. They must not be announced twice.
+            # While this source was silent, other sources announced so many of
+            # its parts as new, which must not be announced twice.
             left_to_find = self._counts_of_others_before(source).new
             unidentified = []
             for new in pairing.after:
                 if not new.ids:
                     unidentified.append(new)
                 elif self._groups.of_part(new) in self._known_groups:
-                    # Another source knows it: it is one of the announced.
+                    # Another source has announced it.
                     left_to_find -= 1
                 else:
                     yield new
-            # The rest of the announced parts have no identity here, and nobody
-            # knows which ones they are: the first are left out.
+            # The rest of the announced parts have no identity here. Nobody
+            # knows which parts these are: the first ones are left out.
             yield from unidentified[max(0, left_to_find) :]
 
     def _find_unreported_changes(self) -> Iterator[PartChange]:
@@ -298,7 +299,7 @@ class PartComparison:
                 yield PartChange(UNREPORTED, old, new)
 
     def known(self, heard: str = '') -> part.Parts:
-        """Return all that is known of the parts after the report.
+        """Return all known parts after the report, for the next comparison.
 
         These are the parts of the report, and the parts that silent sources
         reported last. The next report is compared with them.
@@ -309,7 +310,8 @@ class PartComparison:
         since_by_source = {}
         for source, since in self._before.sources.items():
             if source not in self._after.sources:
-                # None stands for a source that was heard the last time.
+                # None stands for a source that reported in the inspection
+                # before.
                 since_by_source[source] = since or heard
         announced = {}
         for source in since_by_source:

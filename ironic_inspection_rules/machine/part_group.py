@@ -171,12 +171,13 @@ class PartGroups:
     def distinct_pairs(
         self, pairs: Iterable[part_pair.Pair]
     ) -> list[part_pair.Pair]:
-        """Return one pair for each part, however many sources report it.
+        """Return one pair for every part, whichever sources report it.
 
-        So a part that moved or changed is announced once. A pair is the part
-        as it was and as it is. A part without an identity is taken for a part
-        of another source that was in the same slot before, or is in the same
-        slot now, and is left out.
+        So a part that moved or changed is announced once. A part without an
+        identity is left out if another source has a part in its slot, before
+        or now: they are taken for the same part.
+
+        :param pairs: parts as they were before and as they are now.
         """
         of_group: dict[Group | None, part_pair.Pair] = {}
         slots = _SlotClaims()
@@ -193,8 +194,8 @@ class PartGroups:
         for pair in unidentified:
             if not slots.is_taken_by_another_source(pair):
                 distinct.append(pair)
-            # Also of a pair that is left out: a third source may have a part
-            # in the other slot of it.
+            # Also for a pair that is left out: a third source may have a part
+            # in its other slot.
             slots.claim(pair)
         return distinct
 

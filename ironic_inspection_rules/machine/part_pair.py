@@ -137,16 +137,16 @@ In a step, two parts are paired that have a key in common and pass the test.
 
 
 def _pair_in_step(keys: _Keys, fit: _Fits, pairing: Pairing) -> Pairing:
-    """Pair parts of two times that have a key in common and pass a test.
+    """Pair earlier and later parts that have a key in common and fit.
 
     Of several later parts that pass, the first of the report is taken.
 
     :param keys: returns the keys of a part.
-    :param fit: the test of an earlier and a later part.
+    :param fit: returns whether an earlier part and a later part may be paired.
     :param pairing: the result of the steps before, whose pairs stay.
     """
-    # Positions of the later parts by key. They are taken from the end, so
-    # the first part of the report stands there.
+    # Positions of the later parts by key, the first part of the report at the
+    # end, from which positions are taken.
     waiting: dict[Hashable, list[int]] = {}
     for position in reversed(range(len(pairing.after))):
         for key in keys(pairing.after[position]):

@@ -159,7 +159,7 @@ def find_states(
     machines that no row names, machines of the same key together. All machines
     without a key count as machines of one key.
 
-    :param machines: all machines, each once.
+    :param machines: all machines, compared.
     :param by: the column that groups rows, None if none does.
     """
     by_key: dict[str | None, list[ComparedMachine]] = {}
@@ -203,8 +203,8 @@ def _render_for_machine(template: typing.Any, view: budget.View) -> typing.Any:
     """Return the value of a template for a machine.
 
     :param view: the inspection data of the machine.
-    :returns: None where it is missing or cannot be computed.
-    :raises: BudgetExceeded if it takes too much; who compares ends then.
+    :returns: None if it is missing or cannot be computed.
+    :raises: BudgetExceeded if that takes too many operations or too long.
     """
     try:
         actual = rendering.render_value(template, view)

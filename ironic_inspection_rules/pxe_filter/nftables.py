@@ -174,13 +174,12 @@ class FilterTable:
         return f'"{MARK}"' not in listing
 
     def _define_table(self, table: str) -> Iterator[str]:
-        """Yield the script for a new table; its empty sets let nobody pass."""
+        """Yield the script for a new table, which lets nobody pass."""
         yield f'add table {FAMILY} {table}'
         for name, kind in _SETS.items():
             yield f'add set {FAMILY} {table} {name} {{ {kind} }}'
         yield f'add chain {FAMILY} {table} guard'
-        # By the policy, whatever no rule below sends to the guard goes on to
-        # the chains of others.
+        # The policy leaves packets for other ports to other chains.
         yield (
             f'add chain {FAMILY} {table} input {{ type filter hook input '
             f'priority {_PRIORITY_OF_CHAIN}; policy accept; }}'

@@ -244,7 +244,7 @@ class PxeFilter:
     def _set_passes(self, passes: bool) -> None:
         """Note whether machines may pass now.
 
-        An election that is about to release its lock waits for False.
+        The election waits for False before it releases its lock.
         """
         with self._state:
             if passes and not self._passes:

@@ -26,14 +26,12 @@ def node_problem(node: typing.Any) -> str | None:
 
 
 def problem(wanted: object, present: Collection[str]) -> str | None:
-    """Return why a node cannot be deployed with the traits asked for.
+    """Return why a node cannot be deployed with the traits of its instance.
 
-    It is asked before a deployment, and of nodes that rules are tried on.
-
-    :param wanted: ``instance_info['traits']``, of any type; None when the
-        instance asks for none.
+    :param wanted: ``instance_info['traits']``, of any type; None if the
+        instance needs no traits.
     :param present: names of the node's traits.
-    :returns: the reasons in one text, None when it can be deployed.
+    :returns: the reasons in one text, None if the node can be deployed.
     """
     if wanted is None:
         return None
@@ -41,13 +39,13 @@ def problem(wanted: object, present: Collection[str]) -> str | None:
         return _('instance_info/traits must be a list of traits, not %r') % (
             wanted,
         )
-    # A list, as what is wanted need not be hashable.
+    # A list, as a value in "wanted" may not be hashable.
     present_names = list(present)
     problems = []
     missing_names = set()
     for name in wanted:
-        # This comes first: a trait that the node has is good, even if an
-        # older os-traits here does not know it.
+        # First of all: a trait that the node has is valid, even if the
+        # os-traits here is older and does not know it.
         if name in present_names:
             continue
         problem_of_name = trait_names.find_problem(name)

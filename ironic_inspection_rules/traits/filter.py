@@ -87,8 +87,8 @@ def _split(text: str) -> tuple[str, ...]:
 def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
     """Build the conditions on nodes, for the database in use.
 
-    SQLite has no statistics from which to plan the query, so which traits are
-    rare is looked up for it. Other databases know that.
+    SQLite has no statistics to plan the query with. So a query before tells
+    which of the traits are rare.
     """
     query = select_rare(terms)
     if query is None:
@@ -113,10 +113,7 @@ def conditions(
 def select_rare(
     terms: tuple[Term, ...],
 ) -> sa.CompoundSelect[tuple[str]] | None:
-    """Build the query for the names of required traits that few nodes have.
-
-    SQLite does not know which ones these are, see :func:`on_nodes`. Only those
-    that are looked up one by one are asked for.
+    """Build the query for the required traits that few nodes have.
 
     :returns: a query whose cost does not grow with the fleet, or None when no
         trait is required.
@@ -124,11 +121,11 @@ def select_rare(
     required: set[str] = set()
     for term in terms:
         if not term.parameter.startswith('not-'):
+            # The other traits are not looked up but counted.
             required.update(term.names[:_ONE_BY_ONE])
     queries = []
     for name in sorted(required):
-        # The limit bounds the cost: counting ends as soon as a trait is known
-        # not to be rare.
+        # The limit ends the count as soon as the trait is not rare.
         sample = (
             sa.select(_TRAIT.trait)
             .where(_TRAIT.trait == name)

@@ -162,7 +162,7 @@ class _Set(AttributeAction):
         if cleanup is not None:
             self._set_value(target, path, cleanup, port_id)
             return
-        # Only for its errors: the path may not lead to an attribute.
+        # Called only for its error if the path leads to no attribute.
         self.place(target, path, port_id)
         attribute = self.TABLE[path[0]]
         if len(path) > 1 or attribute.is_removable:

@@ -169,7 +169,8 @@ class InNet(plugin.Condition):
     def __call__(self, address: typing.Any, subnet: typing.Any) -> bool:
         """Return whether the address is in the subnet.
 
-        :param subnet: its text, or the network that :meth:`bind` made of it.
+        :param subnet: a text such as ``192.0.2.0/24``, or the network that
+            :meth:`bind` has made of it.
         """
         network = subnet
         if not isinstance(subnet, _Network):
@@ -183,7 +184,7 @@ class InNet(plugin.Condition):
 
 @text_cache.cache_short_texts(maxsize=1024, longest=_LONGEST_CACHED)
 def read_address(text: str) -> _Address:
-    """Return the IP address in a text, which may have a prefix behind it.
+    """Return the IP address in a text.
 
     ``192.0.2.7/24`` has the address 192.0.2.7.
 
@@ -246,8 +247,8 @@ class RegexCondition(plugin.Condition):
             that have fields.
         """
         if 'regex' not in arguments:
-            # It has a field {item…}: every item of a loop has an expression
-            # of its own, which is compiled when the condition is checked.
+            # With a field {item…} every item of a loop has an expression of
+            # its own, which is compiled when the condition is checked.
             return super().bind(arguments)
         matches: typing.Callable[..., bool]
         matches = arguments['regex'].matcher(self.METHOD)

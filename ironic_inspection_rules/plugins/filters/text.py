@@ -128,8 +128,8 @@ class Replace(plugin.Filter):
         old = arguments['old']
         new = arguments['new']
         count = arguments.get('count', -1)
-        # Up to this length the result is free: in the worst case, an empty
-        # old text, the new one comes before each character and at the end.
+        # For text up to this length the result is free. In the worst case
+        # "old" is empty: "new" comes before every character and at the end.
         longest_free = (_FREE_LENGTH - len(new)) // (len(new) + 1)
 
         def replace(allowance: budget.Budget, value: typing.Any) -> typing.Any:
@@ -223,13 +223,13 @@ class RegexSearch(plugin.Filter):
         regex: pattern.Pattern,
         group: typing.Any = 0,
     ) -> typing.Any:
-        """Return the match or a group of it; missing where there is none."""
+        """Return the match or a group of it, ABSENT if there is none."""
         match = regex.find('search', as_text(value), allowance)
         if match is None:
             return data_path.ABSENT
         text = match[_parse_group(group)]
         if text is None:
-            # The group is in a part of the expression that was not needed.
+            # In "(a)|(b)" only one of both groups has matched.
             return data_path.ABSENT
         return text
 

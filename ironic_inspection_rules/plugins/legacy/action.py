@@ -124,9 +124,9 @@ class InspectorSetAttribute(PathAction):
     ) -> None:
         """Undo what the action set when its rule matched earlier.
 
-        The place gets the cleanup value. Without one, what is there is
-        removed: a whole attribute gets its default. The driver stays, as a
-        node cannot be without one.
+        :param cleanup: the value to set; None to remove the present value, or
+            to set the default of a whole attribute. The driver stays then, as
+            a node needs one.
         """
         where = _read_path(path)
         if cleanup is not None:
@@ -152,17 +152,15 @@ class InspectorExtendAttribute(PathAction):
         value: typing.Any,
         unique: bool = False,
     ) -> None:
-        """Append the value to the list, which is made if it is not there.
-
-        What is there and no list is an error. At a path of three steps or more
-        a new list replaces whatever is there.
+        """Append the value to the list at a path, or make a new list.
 
         :param unique: whether a list that has the value stays as it is.
+        :raises: OperationError if the value at the path is no list.
         """
         steps = _read_path(path)
         items: typing.Any = data_path.ABSENT
-        # ironic-inspector looked two steps deep only: a list further down
-        # was not there to it, and replaced by a new one.
+        # As ironic-inspector did, which replaced a list that is more than two
+        # steps deep by a new one.
         if len(steps) <= 2:
             items = target.get(_NODE, steps)
         if items is data_path.ABSENT:
@@ -301,11 +299,9 @@ def _refuse_masked(
 
     The rule would write the mask in place of the secret.
 
-    :param view: the same data as ``seen``; its budget pays for the comparison
-        of masked and real values.
+    :param view: the same data as ``seen``, with the budget.
     :param seen: the data as the rule sees them, with masks.
-    :param fields: those that the text reads: each as its author spelled it,
-        and its path in the data.
+    :param fields: the fields of the text: their texts, and paths in the data.
     :raises: :class:`.exceptions.MaskedField`.
     """
     if not fields:

@@ -304,9 +304,9 @@ class InspectorContains(ValueCondition):
         return super().__call__(view, field, value, multiple, invert)
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield what is wrong with the arguments, also with ``ignored``.
+        """Yield the problems of the arguments, also of ``ignored``.
 
-        ironic-inspector ignored no parameter that the condition has itself.
+        A parameter of the condition itself cannot be ignored.
         """
         yield from super().problems(arguments)
         ignored = arguments.get(IGNORED)

@@ -243,10 +243,10 @@ def _root_disk(document: InspectorData) -> typing.Any:
 
 
 def _plain_hints(hints: typing.Any) -> dict[str, str] | None:
-    """Return root device hints that are plain text, in lower case.
+    """Return root device hints in lower case, if all are plain text.
 
-    :returns: None if they are no mapping, or one of them is no text or has
-        an operator: only Ironic's own hook finds the disk then.
+    :returns: None if there is another hint, such as a number or ``>= 100``:
+        only Ironic's own hook can find the disk then.
     """
     if not isinstance(hints, dict):
         return None

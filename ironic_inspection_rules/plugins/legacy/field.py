@@ -72,7 +72,7 @@ def split(field: str) -> tuple[str, str]:
 def parse(path: str) -> Path:
     """Return the syntax tree of a JSON path, as ironic-inspector reads it.
 
-    Trees are cached: callers must not change them. ``[*]`` is read as ``[:]``.
+    Trees are cached: callers must not change them.
 
     :raises: :class:`.exceptions.OperationError` if it is invalid, or so long
         that its tree would be too deep.
@@ -150,9 +150,6 @@ def as_replacement(field: str) -> str | None:
 def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
     """Build the function that finds all values of a field on a machine.
 
-    A path with a step that this module does not know is left to the search of
-    the library of JSON paths.
-
     :param field: a JSON path, perhaps with ``data://`` or ``node://``.
     :returns: a function that takes the data by root name and returns a list
         of values. Functions are cached by the text of the field.
@@ -168,7 +165,7 @@ def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
     tree = parse(path)
     find = _compile_node(_without_root(tree))
     if find is None:
-        # Few rules have such a step; "`parent`" is one.
+        # This module does not know a step of the path, such as "`parent`".
         return functools.partial(_find_by_library, tree, source)
     return functools.partial(_find, find, source)
 
@@ -255,7 +252,7 @@ def _names(path: Path) -> tuple[Step, ...]:
 def _steps(path: Path) -> tuple[Step, ...]:
     """Return the steps of a syntax tree if all are simple, else no steps.
 
-    Simple are a name, an index, and ``[:]`` for any item.
+    A simple step is a name, an index, or ``[:]`` for any item.
     """
     name = type(path).__name__
     if name == 'Child':

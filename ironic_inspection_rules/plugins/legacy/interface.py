@@ -91,8 +91,8 @@ def read_all(
 ) -> Interfaces:
     """Return the interfaces of an inventory by name.
 
-    Those without a name or a MAC address are left out. ``pxe_enabled`` of an
-    interface says whether the machine booted from it.
+    Interfaces without a name or a MAC address are left out. ``pxe_enabled``
+    says whether the machine booted from an interface.
 
     :param boot: the MAC address that the machine booted from, in lower case;
         None if it is not known.
@@ -161,12 +161,12 @@ def choose_suitable(
 def boot_mac(document: Container) -> str | None:
     """Return the MAC address that a machine booted from, in lower case.
 
-    It is ``boot_interface``, else ``pxe_interface`` of the inventory. Either
-    may be as pxelinux writes it, with the type of the hardware in front:
-    ``01-aa-bb-cc-dd-ee-ff``.
+    It is ``boot_interface``, else ``pxe_interface`` of the inventory. In the
+    form of pxelinux, ``01-aa-bb-cc-dd-ee-ff``, the type of the hardware comes
+    first.
 
     :param document: the data of the machine as ironic-inspector had them.
-    :returns: None if neither is there, or what is there is no text.
+    :returns: None if there is no such text.
     """
     mac = document.get('boot_interface') or data_path.get(
         document, ('inventory', 'boot', 'pxe_interface')

@@ -82,12 +82,11 @@ def problems(value: typing.Any) -> typing.Iterator[str]:
 def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
     """Yield the fields in all strings of a value, also those inside of fields.
 
-    ``{data[a]:>{data[b]}}`` has two. There are none if a string of the value
-    fails for every machine. The checks of rules read these.
+    ``{data[a]:>{data[b]}}`` has ``data[a]`` with the steps ``('a',)``, and
+    ``data[b]`` with ``('b',)``. A value with problems has no fields.
 
     :param value: a string, or lists and mappings with strings anywhere, in
         keys too.
-    :returns: what stands between the braces, and the keys and indices.
     """
     if any(problems(value)):
         return
@@ -141,9 +140,11 @@ def _join(pieces: list[str | Render], data: Data) -> str:
 
 
 def steps(name: str) -> Steps:
-    """Return the keys and indices of a field, ``data[disks][0]``.
+    """Return the keys and indices of a field.
 
-    :raises: :class:`.exceptions.MissingField` if it is over another name than
+    For ``data[disks][0]`` return ``('disks', 0)``.
+
+    :raises: :class:`.exceptions.MissingField` if it does not begin with
         ``data``.
     """
     match = _NAME.fullmatch(name)
