@@ -172,18 +172,18 @@ class Refusals:
         if driver is None or not self._conductors:
             return
         # Also conductors that have stopped.
-        hosts_with_driver = {
+        having = {
             conductor.hostname
             for conductor in self._conductors
             if driver in conductor.drivers
         }
-        if not hosts_with_driver:
+        if not having:
             raise ironic_exception.DriverNotFound(driver_name=driver)
         if not chosen:
             return
         database = db_api.get_instance()
         active = database.get_active_hardware_type_dict().get(driver, set())
-        if not hosts_with_driver <= active:
+        if not having <= active:
             # A conductor that has stopped may have had the interfaces.
             return
         enabled = _enabled_interfaces(driver)

@@ -266,13 +266,13 @@ def _last_reported(
     :param last: when the last inspection was made.
     """
     times = []
-    for known_part in parts:
-        reported_at = before.sources.get(known_part.source)
-        if reported_at is None:
+    for known in parts:
+        heard = before.sources.get(known.source)
+        if heard is None:
             # The source has reported in the last inspection.
             times.append(last)
         else:
-            times.append(datetime.datetime.fromisoformat(reported_at))
+            times.append(datetime.datetime.fromisoformat(heard))
     return max(times)
 
 

@@ -69,16 +69,16 @@ def confirms(change: phase_record.Record, place: RecordedPlace) -> bool:
 
 
 def is_among(
-    places: collections.abc.Iterable[collections.abc.Sequence[str]],
+    written: collections.abc.Iterable[collections.abc.Sequence[str]],
     place: RecordedPlace,
 ) -> bool:
     """Return whether a rule has set a value, or a part of it.
 
-    :param places: objects and paths that a withheld rule set, as in the record
-        of a change; nothing else is kept of the rule.
+    :param written: objects and paths that a withheld rule set, as in the
+        record of a change; nothing else is kept of the rule.
     :param place: the place of the value.
     """
-    for object_name, pointer in places:
+    for object_name, pointer in written:
         if object_name not in (place.object, place.alias):
             continue
         path: data_path.Path = ()
