@@ -88,19 +88,19 @@ def from_ironic(
 ) -> int:
     """Adopt the rules that stock Ironic would run, all or none.
 
-    Those of its own table are set aside there, so that stock Ironic runs none
-    of them. Those of the file in ``[inspection_rules]built_in_rules`` are
-    copied, unless they are here already.
+    Rules of Ironic's table are set aside there, so that stock Ironic runs none
+    of them. Rules of the file ``[inspection_rules]built_in_rules`` are copied,
+    unless they were adopted before.
 
     :param dry_run: only print what would be adopted, and what differs.
-    :param inventories: directory with inventories to try the rules on, in
-        addition to the stored ones.
+    :param inventories: a directory with further inventories to try the rules
+        on.
     :param accept_differences: adopt the rules even if some behave differently
-        here; a rule that cannot be one here is only set aside.
-    :returns: 0 if nothing differs, 2 if something does, also if the rules were
-        adopted all the same. A default scope counts as a difference.
-    :raises: :class:`.exceptions.InspectionRulesError` if it is impossible;
-        nothing has changed then.
+        here; a rule that cannot be converted is only set aside.
+    :returns: 0 if nothing differs, else 2. A default scope counts as a
+        difference.
+    :raises: :class:`.exceptions.InspectionRulesError` if the rules cannot be
+        adopted; nothing has changed then.
     """
     migration.check()
     patch_name.check(stock_engine.NAMES)
@@ -271,14 +271,13 @@ def _report_removed(
 
 
 def _convert_all(rows: list[adoption.Row]) -> list[Candidate]:
-    """Convert the rules to be adopted: those of the table, then of the file.
+    """Convert the rules of stock Ironic: of its table, then of its file.
 
     Stock Ironic runs rules of one priority in this order. Rules of the file
-    that were adopted before are left out. Priorities above the highest that is
-    allowed here are lowered, and others only where two different ones would
-    otherwise become equal.
+    that were adopted before are left out. Priorities that are too high here
+    are lowered, in the same order.
 
-    :raises: Invalid if rules would get the UUIDs of others.
+    :raises: Invalid if a UUID is taken by another rule.
     """
     # UUIDs of the rules that this package has already.
     taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}

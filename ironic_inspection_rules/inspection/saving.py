@@ -75,11 +75,11 @@ def save(
 ) -> None:
     """Save a phase's changes of the node, its ports and traits.
 
-    All objects are saved in one transaction, which is retried if it conflicts
-    with another one. A crash leaves either all of the phase or nothing of it.
+    All objects are saved in one transaction, so that a crash leaves all of the
+    phase or nothing. It is retried after a conflict.
 
     :param task: a TaskManager instance with an exclusive lock.
-    :param target: has the changes.
+    :param target: the data with the changes.
     :param more: further attributes of the node to save.
     :param together: called with the session in the same transaction, and
         again if that is retried.
@@ -106,7 +106,7 @@ def save(
                 # After the node: all transactions lock the node first, else
                 # two of them could deadlock.
                 together(session)
-    # Whatever it was, nothing is saved, and the objects are to say so.
+    # After any error nothing is saved: the objects must not have the changes.
     except Exception:
         for saved in [task.node, *task.ports]:
             saved.refresh()

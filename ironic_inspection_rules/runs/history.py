@@ -121,15 +121,15 @@ class PreparedInspection:
 def prepare(
     uuid: str, node: typing.Any, document: Document
 ) -> PreparedInspection:
-    """Store the contents of an inspection; prepare the rows that name them.
+    """Store the contents of an inspection, and prepare the rows with them.
 
-    The rows are those of the inventory and of the parts that entered or left
-    the machine. The caller has :data:`.content.FRESH` seconds to store them.
+    These are rows of the inventory, and of parts that entered or left the
+    machine. The caller has :data:`.content.FRESH` seconds to store the rows.
 
-    :param uuid: of the run, by which the inventory is known as well.
-    :param node: locked, so that no other inspection of it ends meanwhile.
+    :param uuid: the UUID of the run, which is also that of the inventory.
+    :param node: the node, which is locked: no other inspection ends meanwhile.
     """
-    # The inspection before, and by digest the documents that it names.
+    # The inspection before, and its documents by digest.
     last, loaded = db_history.read_last(node.uuid)
     parts_before = part.NOTHING
     last_heard = ''
@@ -447,17 +447,17 @@ def document(
 ) -> Document:
     """Build the document of an inspection that has ended.
 
-    :param findings: what the machine posted, what each phase found, and the
-        plugin data as the inspection left them.
+    :param findings: the posted data, the facts of every phase, and the plugin
+        data at the end.
     :param values: the columns of its run.
-    :param errors: those that the rules of phases ended with, by phase.
-    :param mask: whether secrets of what was posted are masked. Facts of the
-        node and its ports are in any case.
+    :param errors: the errors with which phases ended, by phase.
+    :param mask: whether secrets in the posted data are masked; in facts of the
+        node and its ports they always are.
     """
     posted = _PostedData(findings, mask)
     facts = {}
     for phase, encoded in findings.facts.items():
-        # Whatever the rules were shown, credentials are not kept.
+        # Credentials are never kept, even if the rules saw them.
         facts[phase] = disclosure.data(json.loads(encoded[_OTHERS]))
         for name in posted.texts:
             facts[phase][name] = posted.patch(name, encoded[name])

@@ -79,21 +79,20 @@ def send_phase(phase: str, ok: bool, seconds: float) -> None:
 def send_rules(
     rows: collections.abc.Iterable[collections.abc.Mapping[str, typing.Any]],
 ) -> None:
-    """Count matches and failures of rules.
+    """Send the numbers of matches and failures of rules as metrics.
 
-    ``InspectionRules.rule.<description>.<uuid>.matched``, ``….failed``, and
-    ``….would_fail`` in mode ``audit``. Rules that are sensitive or have no
-    description are named by their UUID only.
+    The names are ``InspectionRules.rule.<description>.<uuid>.matched``,
+    ``….failed``, and ``….would_fail`` in mode ``audit``. Sensitive rules, and
+    rules without a description, have only their UUID in the name.
 
-    :param rows: what was counted of each rule, as for
-        :class:`.statistics.RuleCounter`.
+    :param rows: counts of rules, as in :class:`.statistics.RuleCounter`.
     """
     metrics = MetricsGroup(PREFIX)
     for row in rows:
         name = _name_of_rule(row)
         numbers = {
             'matched': row['matched'],
-            # What would have failed counts among the failures of a row.
+            # The row counts it among its failures.
             'failed': row['failed'] - row['would_fail'],
             'would_fail': row['would_fail'],
         }

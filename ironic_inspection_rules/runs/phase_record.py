@@ -69,18 +69,18 @@ def of_phase(
 ) -> Record:
     """Build the record of a phase.
 
-    What is too much for it is left out, see :class:`Room`.
+    Changes beyond a limit are left out, see :class:`Room`.
 
-    :param outcome: with the conditions of the rules that matched.
+    :param outcome: the outcome, with the conditions of rules that matched.
     :param saved: whether the changes of the phase were saved, if it has any
         to keep.
     """
     room = Room()
-    # What was there already takes no room from what was changed.
+    # Confirmed values take no room from changes.
     room_to_confirm = Room()
-    # Of a sensitive rule there is only what may be shown.
+    # described() calls it only for rules that are not sensitive.
     describe = functools.partial(_describe_rule, room, room_to_confirm)
-    # In this order, as each takes room from those after it.
+    # In this order: the first records take room from the later ones.
     rules = [
         rule.described(describe) for rule in outcome.traces if rule.matched
     ]
@@ -179,9 +179,9 @@ def _describe_rule(
          'when': […],       # If an action has conditions, or did not run.
          'error': …}        # In mode audit only.
 
-    :param room: what is left for changes; those that do not fit are left
-        out, and counted by it.
-    :param room_to_confirm: the same for ``confirmed``.
+    :param room: the room that is left for changes; it counts changes that do
+        not fit.
+    :param room_to_confirm: the room that is left for ``confirmed``.
     """
     rule = rule_trace.rule
     changes, confirmed = _describe_changes(room, room_to_confirm, rule_trace)

@@ -251,16 +251,15 @@ def _differences_of_matches(
 def compare(
     past: Past, base: Ends, plans: Plans, limits: Mapping[str, budget.Limits]
 ) -> Data:
-    """Run other rules on a kept inspection, and compare.
+    """Run other rules on a kept inspection, and compare the results.
 
-    The two are compared by the end of the last phase that both of them had.
+    They are compared at the end of the last phase that both have run.
 
-    :param base: how the phases went by the rules of its time.
+    :param base: the ends of phases with the rules of its time.
     :param plans: the other rules, by phase.
-    :returns: ``result``, ``error``, ``matched``, ``changes`` (how they leave
-        the machine differently in the last phase that both had) and
-        ``differs``, whether anything does.
-    :raises: Incomparable where that depends on what is not known.
+    :returns: ``result``, ``error``, ``matched``, ``changes`` from the one
+        machine to the other, and whether anything ``differs``.
+    :raises: Incomparable if that depends on data that are not known.
     """
     ends = _run_phases(past, base, plans, limits)
     last_phase = list(ends)[-1]
@@ -313,18 +312,18 @@ def _run_phases(
 def _result(
     past: Past, phase: str, then: PhaseEnd, now: PhaseEnd, is_changed: bool
 ) -> tuple[str, str | None]:
-    """Return how an inspection would end with other rules, and its error.
+    """Return the result of an inspection with other rules, and its error.
 
-    :param phase: the last one that ran.
-    :param then: how it went by the rules of its time.
-    :param now: how it goes by the others.
-    :param is_changed: whether they leave the machine differently.
+    :param phase: the last phase that ran.
+    :param then: its end with the rules of its time.
+    :param now: its end with the other rules.
+    :param is_changed: whether the other rules make other changes.
     """
     if now.outcome.error:
         return history.FAILED, str(now.outcome.error)
     if then.outcome.error:
-        # It goes on where it ended; only after the last phase is it known
-        # how.
+        # It would go on where it ended then. What would come is not known,
+        # unless this is the last phase.
         if phase == model.MAIN:
             return history.OK, None
         return UNKNOWN, None
@@ -456,9 +455,9 @@ def _merge_traits(
 ) -> list[str]:
     """Return traits with the change from ``then`` to ``now`` made in them.
 
-    :param traits: those at the beginning of a phase, as they are kept.
-    :param then: what the phase before left by the rules of its time.
-    :param now: what the phase before leaves by the other rules.
+    :param traits: the traits at the beginning of a phase, as kept.
+    :param then: the traits after the phase before, with the rules of its time.
+    :param now: the traits after the phase before, with the other rules.
     """
     merged = []
     for name in traits:
@@ -477,11 +476,10 @@ def _merge(value: typing.Any, then: typing.Any, now: typing.Any) -> typing.Any:
     ``{'a': 3, 'b': 2}``. Only mappings are merged: a list that changed is that
     of ``now``.
 
-    :param value: a part of a machine at the beginning of a phase, as it is
-        kept.
-    :param then: the same part as the phase before left it by the rules of its
+    :param value: a part of a machine at the beginning of a phase, as kept.
+    :param then: the same part after the phase before, with the rules of its
         time.
-    :param now: the same part as the phase before leaves it by the other rules.
+    :param now: the same part after the phase before, with the other rules.
     :returns: :data:`.path.ABSENT` if it is gone.
     """
     if data_path.same(then, now):

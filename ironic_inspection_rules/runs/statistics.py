@@ -96,7 +96,7 @@ class RuleCounter:
             self._plan_to_write()
 
     def flush(self) -> None:
-        """Write what was counted, or count it again where that fails."""
+        """Write the counts to the database, or keep them if that fails."""
         with self._writing:
             with self._lock:
                 rows = self._rows
@@ -110,7 +110,7 @@ class RuleCounter:
                 return
             try:
                 self._write(list(rows.values()))
-            # What is counted is not lost, whatever it cannot be written for.
+            # No counts are lost, whatever the error is.
             except Exception as exc:
                 LOG.warning(
                     'Statistics of %(count)d inspection rules are '
@@ -121,7 +121,7 @@ class RuleCounter:
                 self._take_back(rows)
 
     def _take_back(self, rows: dict[str, Row]) -> None:
-        """Add what was counted meanwhile to rows that were not written."""
+        """Add the counts since then to rows that could not be written."""
         with self._lock:
             for uuid, later in self._rows.items():
                 row = rows.setdefault(uuid, _empty(uuid, later['since']))
