@@ -297,8 +297,8 @@ def _cut_into_frame(
     is stored once more.
 
     :param value: a dict or a list.
-    :param sections: gets the text of each section, by its digest.
-    :param order: gets the digests, in the order of their positions.
+    :param sections: the texts of sections by digest; new ones are added.
+    :param order: the digests of all sections; those of new ones are appended.
     """
     if isinstance(value, dict):
         children = list(value.items())
@@ -308,7 +308,7 @@ def _cut_into_frame(
     for name, child in children:
         if not isinstance(child, dict | list | str):
             continue
-        # Without encoding it: most texts are short.
+        # Most texts are so short: they need not be encoded.
         if isinstance(child, str) and len(child) < SMALLEST:
             continue
         text = _encode(child)
@@ -318,7 +318,7 @@ def _cut_into_frame(
             count_before = len(order)
             frame[name] = _cut_into_frame(child, sections, order)
             was_cut = len(order) > count_before
-            # A section is not searched for references when it is read.
+            # A section must not have references: nobody looks for them there.
             if was_cut or may_hold_reference:
                 continue
             # None of its parts is large enough: it becomes a whole section.
@@ -328,7 +328,7 @@ def _cut_into_frame(
             frame[name] = {_REFERENCE: len(order)}
             order.append(digest)
     if isinstance(frame, dict) and _REFERENCE in frame:
-        # A machine chose that name: a list marks it as no reference.
+        # A machine sent that name: the list says that it is no reference.
         frame = {_REFERENCE: [frame]}
     return frame
 

@@ -159,11 +159,10 @@ def destroy(node_uuids: Collection[str]) -> None:
 def expire(before: datetime.datetime) -> int:
     """Remove inspections and stays of parts that are too old.
 
-    A stay is too old when it has ended before that time, or when it began
-    before and no inspection of its node is left. What is locked stays. Much
-    of it is removed in several calls.
+    A stay is too old if it ended before that time, or if it began before and
+    no inspection of its node is left. Locked rows stay.
 
-    :returns: how many rows were removed.
+    :returns: how many rows were removed; the next call may remove more.
     """
     kept: Any = models.KeptInventoryRow
     stay: Any = models.PartStayRow
@@ -171,7 +170,7 @@ def expire(before: datetime.datetime) -> int:
     while count < _MOST_REMOVED:
         removed = _remove_some(kept, kept.created_at < before)
         count += removed
-        # Fewer than were asked for: the rest is locked, or there is none.
+        # The rest is locked, or nothing is left.
         if removed < _CHUNK:
             break
     # Nothing ends the stays in a node that is no longer inspected.

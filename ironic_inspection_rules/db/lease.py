@@ -194,7 +194,7 @@ def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return three conditions, one of which a request to be claimed meets.
+    """Return three conditions: a request may be claimed if it meets any.
 
     ``due_at`` is the end of a lease, the end of a delay after a failed
     attempt, or the time of storing. A request may be claimed if

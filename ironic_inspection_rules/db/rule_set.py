@@ -144,9 +144,8 @@ class RuleSetChange:
     def update(self, values: Mapping[str, Mapping[str, Any]]) -> None:
         """Change stored rules.
 
-        A rule whose values are the same is left alone. One that only moves to
-        another position keeps its revision and time of update. A UUID that
-        no stored rule has is passed over.
+        A rule that only moves to another position keeps its revision and its
+        time of update. Unknown UUIDs are ignored.
 
         :param values: the column values to change, by UUID of the rule.
         """
@@ -158,7 +157,7 @@ class RuleSetChange:
                 for name, value in new_values.items()
                 if not model.is_same_value(name, before[name], value)
             }
-            # The version of the code that saved the rule says nothing of it.
+            # The version of the code that saves a rule is no part of the rule.
             changed.discard('version')
             if not changed:
                 continue
@@ -171,9 +170,9 @@ class RuleSetChange:
                 self._note(UPDATED, row)
             rows.append(row)
         if rows:
-            # Removed and inserted again, all together: a statement that
-            # updates each row would take many times as long. They keep their
-            # ids, by which rules at one position are sorted.
+            # All rows are removed and inserted again: to update them one by
+            # one would take many times as long. They keep their ids, by which
+            # rules at one position are sorted.
             self._remove([row['uuid'] for row in rows])
             self.session.execute(sa.insert(_RULES), rows)
 

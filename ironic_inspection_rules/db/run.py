@@ -132,9 +132,9 @@ def get_data(node_uuid: str) -> dict[str, Any] | None:
 
 @transaction.retried_on_lock_conflict
 def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
-    """Read what machines sent in the last runs of nodes, where these failed.
+    """Read the data of machines in the last runs of nodes, if these failed.
 
-    A run whose data are not stored any more is left out.
+    Runs without stored data are left out.
 
     :returns: rows with ``node_uuid``, ``uuid`` and ``created_at`` of the run,
         ``inventory`` and ``plugin_data``.
@@ -144,7 +144,7 @@ def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
     )
     # Only runs that failed have content: Ironic stores the data of the others.
     query = query.where(are_last(node_uuids), _RUNS.c.content.is_not(None))
-    # In one transaction: what a run names may be removed with the run.
+    # In one transaction, as the data may be removed with the run.
     with transaction.reader() as session:
         rows = session.execute(query).all()
         digests = [row.content for row in rows]

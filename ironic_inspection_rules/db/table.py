@@ -368,7 +368,7 @@ def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
     :returns: None if there is no room between two positions.
     """
     filled: list[float] = []
-    # New positions since the last known one.
+    # Number of new positions since the last given one.
     pending = 0
     for position in positions:
         if position is None:

@@ -49,8 +49,8 @@ def put(
     """
     if data is None:
         return None
-    # Read first, and deleted by primary key: in MySQL, deleting by node locks
-    # the gap in the index that data of other nodes are inserted into.
+    # Deleted by primary key: to delete by node, MySQL locks a gap in the index
+    # into which data of other nodes are inserted.
     query = sa.select(models.InspectionDataRow.id).where(
         models.InspectionDataRow.node_uuid == node_uuid,
         models.InspectionDataRow.posted == data['posted'],

@@ -226,13 +226,13 @@ class PartComparison:
         """
         moved = [old for old, _new in self._moved]
         mentioned = self._groups.of_parts([*self._gone, *self._new, *moved])
-        # This adds the groups that it yields to those that are mentioned.
+        # This also adds the groups of these changes to "mentioned".
         yield from self._find_unidentified_changes(mentioned)
         reported = mentioned | self._reported_groups
         not_heard_again = self._groups.distinct(
             self._parts_outside(reported, self._list_parts_fallen_silent())
         )
-        # Without an identity a part may be one that the other side has.
+        # A part without an identity may be one that was reported both times.
         for old in self._groups.uncovered(
             not_heard_again, self._old, self._after.parts
         ):

@@ -298,7 +298,7 @@ class PartGroups:
     def _find_new_values(
         self, changed: Iterable[part_pair.Pair]
     ) -> dict[_AttributeValue, typing.Any]:
-        """Return the new values of attributes, by group and old value.
+        """Return the new values of attributes by group, name and old value.
 
         Parts without an identity are left out: nobody knows which parts of
         another source they are.

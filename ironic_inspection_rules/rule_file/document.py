@@ -243,16 +243,16 @@ def read(path: str) -> str:
 def parse(path: str, text: str) -> Document:
     """Parse the rules in the text of a file; see :func:`load`.
 
-    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read, or
-        where it is the inventory of a machine or a listing of the API.
+    :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, or is
+        the inventory of a machine or a listing of the API.
     """
     parsed = _build_document(path, text, _find_rules_and_tables)
     without_actions = []
     for entry in parsed.entries:
         if isinstance(entry, dict) and 'actions' not in entry:
             without_actions.append(entry)
-    # Files that people take for files of rules: the general message, that
-    # actions are missing, would not help them.
+    # Two kinds of files that people take for files of rules: that actions are
+    # missing would not help them.
     if any(_is_machine(entry) for entry in without_actions):
         raise exceptions.InvalidDocument(
             path, _('this is the inventory of a machine, not a file of rules')
@@ -306,7 +306,7 @@ def _find_rules_and_tables(text: str) -> _Content:
 def _build_document(
     path: str, text: str, split: typing.Callable[[str], _Content]
 ) -> Document:
-    """Build the document of a file: values, and where they stand.
+    """Build the document of a file: values, and their places.
 
     :param path: path of the file, for errors.
     :param split: finds the nodes of YAML that become entries and tables in a

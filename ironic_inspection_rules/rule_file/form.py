@@ -168,14 +168,14 @@ def _rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
 
 
 def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
-    """Return the rules of a file of variables, where they stand by name.
+    """Return the rules of a file of variables, such as a file of Ansible.
 
-    A variable is a rule or a list of rules. Beside these a file may have
-    texts, numbers and lists of them; anything else may be a rule that is
-    written wrongly, and is an error.
+    A variable is a rule or a list of rules. Other variables may be texts,
+    numbers and lists of them.
 
     :returns: an empty list if no variable is a rule.
-    :raises: MarkedYAMLError for such a variable, beside ones that are rules.
+    :raises: MarkedYAMLError for a variable of another type in a file with
+        rules, as it may be a rule that is written wrongly.
     """
     names = {key.value for key, _value in node.value}
     rules: list[yaml.Node] = []

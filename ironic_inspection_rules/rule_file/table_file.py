@@ -226,9 +226,9 @@ def load(documents: Iterable[document.Document]) -> FileTables:
 
 
 def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
-    """Yield what is wrong with tables, each with its file and line.
+    """Yield the problems of tables, with their files and lines.
 
-    The tables are built for that, and keep what was built.
+    The tables are built for that, once.
     """
     for file_table in tables.tables.values():
         try:

@@ -158,7 +158,7 @@ class _Extent:
 def parse_nodes(text: str) -> list[yaml.Node]:
     """Parse the documents of a file to nodes of YAML, which have their places.
 
-    An empty document is left out.
+    Empty documents are left out.
 
     :param text: text of the whole file.
     :raises: YAMLError where they cannot be read, or are too large.
@@ -167,8 +167,8 @@ def parse_nodes(text: str) -> list[yaml.Node]:
     try:
         _check_bounds(text)
     except (yaml.scanner.ScannerError, yaml.parser.ParserError) as exc:
-        # libyaml has a bound of its own for the depth, and other words for
-        # it; it reads ahead, so that ours may not have been reached.
+        # libyaml has a limit of its own for the depth, with another message.
+        # It reads ahead, so that it may reach its limit before ours.
         before = text[: exc.problem_mark.index + 1]
         if budget.is_deeper(before.encode(errors='replace'), DEPTH):
             exc.problem = _TOO_DEEP

@@ -178,22 +178,21 @@ class _Matcher:
         return matches
 
     def _by_name(self, rule: Fields | None) -> Match | None:
-        """Return the stored rule of the same UUID, or else description.
+        """Return the stored rule of the same UUID, else of the description.
 
-        By description only where the wanted rule has no UUID, and no other
-        rule has that description: none of the wanted rules without a UUID, and
-        none of the stored ones that no wanted rule names by UUID.
+        A description counts only if the wanted rule has no UUID, and no other
+        wanted or stored rule that is still to be matched has it.
         """
         if rule is None:
             return None
         if rule.get('uuid'):
             stored = self._by_uuid.get(rule['uuid'])
             if stored is None:
-                # It is new, whatever its description.
+                # The rule is new, whatever its description is.
                 return None
             return Match(stored, 'uuid')
         description = rule.get('description')
-        # It was posted, and may be anything.
+        # A posted value may be of any type.
         if not isinstance(description, str):
             return None
         if description not in self._wanted_by_description:
@@ -289,16 +288,14 @@ def decide(
     plan. The ``position`` of a rule is a number such as 3.0 or 1.5. Rules of
     equal phase and priority run in the order of their positions.
 
-    :param wanted: the rules that shall be, in the order in which they shall
-        run.
-    :param matched: the result of :func:`match` for them: the stored rule
-        that each of them is, None for a new one.
-    :param present: all stored rules, in order, each with its ``position``.
-    :param prune: whether stored rules that are not wanted are deleted. Where
-        they stay, all stored rules keep their positions, and new ones come
-        last.
-    :returns: a step for each of the wanted rules in their order, then for the
-        other stored ones; also for a rule that does not change.
+    :param wanted: the wanted rules, in the order in which they shall run.
+    :param matched: the result of :func:`match`: the stored rule for every
+        wanted rule, None for a new one.
+    :param present: all stored rules, in order, with their ``position``.
+    :param prune: whether stored rules that are not wanted are deleted. If not,
+        all stored rules keep their positions, and new ones come last.
+    :returns: a step for every wanted rule in their order, then for the other
+        stored rules; also for rules that do not change.
     """
     old_positions: list[float | None] = []
     for match_of_rule in matched:
@@ -431,11 +428,13 @@ def _positions_in_set(
 def _free_position(
     low: float | None, position: float, taken: typing.Collection[float]
 ) -> float | None:
-    """Return a position that no rule has: the given one, or a lower one.
+    """Return a free position: the given one, or the next lower one.
 
-    :param low: a position below which it must not come; None for no limit.
+    If 3.0 is taken, it is 2.0 without ``low``, and 2.5 with 2.0 as ``low``.
+
+    :param low: the position must be above this one; None for no limit.
     :param taken: the positions of other rules.
-    :returns: None if there is no room left above ``low``.
+    :returns: None if there is no room above ``low``.
     """
     free = position
     while free in taken:
@@ -618,14 +617,14 @@ def _yaml_lines(rule: Fields | None) -> list[str]:
 
 
 def disclosed(step: Fields, side: str) -> dict[str, typing.Any] | None:
-    """Return a rule as anybody may see it, without what is sensitive.
+    """Return a rule of a plan as anybody may see it.
 
-    The content is withheld if the rule is sensitive before or after.
+    Its content is withheld if the rule is sensitive before or after.
 
-    :param step: the rule ``before`` and ``after`` the change, None where
-        there is none, and the names of the ``fields`` that differ.
-    :param side: ``before`` or ``after``, the rule that is meant.
-    :returns: None where the step has no rule on that side.
+    :param step: the rule ``before`` and ``after`` the change, None if there
+        is none, and the names of the ``fields`` that differ.
+    :param side: ``before`` or ``after``: which of both to return.
+    :returns: None if the step has no rule on that side.
     """
     rule = step[side]
     if rule is None:
