@@ -135,7 +135,7 @@ def refuse(
 ) -> NoReturn:
     """Refuse a request for some members, and for its rules and tables.
 
-    :param problems: those of the other members.
+    :param problems: the problems of the other members.
     :raises: InvalidBody, or InvalidRuleSet if rules or tables are bad too.
     """
     of_members = list(problems)

@@ -276,16 +276,15 @@ class RoutesBelow:
 
     @pecan.expose()
     def _route(self, args: list[str], request: Any) -> Any:
-        """Return what pecan calls for a request, and the arguments.
+        """Return the function that pecan calls for a request, and arguments.
 
-        What is no call of the API is answered here: 404 where no route has
-        the path, 405 where none has the method, and OPTIONS with the methods
-        that there are.
+        Other requests are answered here: 404 for an unknown path, 405 for
+        another method, and OPTIONS with the methods of a path.
         """
         try:
             request.params  # noqa: B018
         except ValueError:
-            # A malformed form, on which pecan would fail.
+            # The body is a malformed form, on which pecan would fail.
             pecan.abort(http_client.UNSUPPORTED_MEDIA_TYPE)
         # A slash at the end, or two of them, make an empty part.
         below = [part for part in args if part]
@@ -299,7 +298,7 @@ class RoutesBelow:
                 return route.exposed, values
         is_known = any(route.is_in_version() for route, _values in matches)
         if request.method == 'GET' and not is_known:
-            # As if this version had no such path, like for its other GETs.
+            # All GETs of this path are of later versions.
             pecan.abort(http_client.NOT_FOUND)
         methods = sorted(route.method for route, _values in matches)
         allowed = ', '.join(methods)

@@ -49,16 +49,16 @@ class _RuleSet:
 def find(
     node: Any, uuid: str, runs: list[Any], rules: repository.Repository
 ) -> Answer:
-    """Return what a rule did in the newest run, also that it did not match.
+    """Return what a rule did in the newest run, or why it did not match.
 
-    Why it did not match is not kept: its conditions are checked once more, on
-    the facts that its phase had or, where these are not kept, on the data of
-    that run and on the node as it is now.
+    The reasons of a rule that did not match are not kept. So its conditions
+    are checked once more, on the kept facts of its phase or else on the data
+    of that run and the present node.
 
-    :param runs: the newest run kept of the node, whole, if there is one.
-    :returns: the answer; its ``run`` is that one. Of a sensitive rule it has
-        no run, only the UUID, whether it matched, and ``withheld``.
-    :raises: NotFound if no run is kept, or it knows no such rule.
+    :param runs: the newest kept run of the node, whole, if there is one.
+    :returns: the answer with the ``run``. For a sensitive rule it has only the
+        UUID, whether it matched, and ``withheld``.
+    :raises: NotFound if no run is kept, or the run had no such rule.
     """
     if not runs:
         raise exceptions.NotFound(
@@ -75,14 +75,14 @@ def find(
         answer.update(recorded)
         return disclosure.disclose_answer(rule, answer)
     is_of_run = rule is not None and past.revision == run.revision
-    # Where the rules of the run are not kept, those of today stand for them,
-    # but not one that is newer than the run.
+    # If the rules of the run are not kept, today's rules replace them, except
+    # for a rule that is newer than the run.
     is_later = not is_of_run and _was_made_after(context, uuid, run)
     if rule is None or is_later:
         raise _not_found(node, uuid, run, is_later)
     answer.update(_check_again(node, run, rule, rules, past))
     if run.revision is None and rule.phase != model.EARLY:
-        # It failed before them, or its inspect interface is not supported.
+        # The run failed before it, or its inspect interface has no rules.
         answer['reason'] = _(
             'That run came to no rules; these are those in force.'
         )

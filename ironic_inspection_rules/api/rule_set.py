@@ -353,15 +353,16 @@ def decide(
     restored: bool = False,
     new_uuid: NewUUID = _random_uuid,
 ) -> tuple[list[replacement.RuleStep], table_set.Decided]:
-    """Decide what becomes of the stored rules, and of the tables.
+    """Decide which rules and tables are created, changed, deleted or stay.
 
     :param rules: as they were posted, or as GET shows them.
-    :param tables: the JSON form of tables by name, None to leave all of them;
-        where ``restored``, those of the revision.
+    :param tables: the JSON form of the posted tables by name, None to leave
+        all stored ones; if ``restored``, the tables of the revision.
     :param present: the stored rules, in their order: the fields that an
         author sets, and the ``position``.
-    :param prune: whether stored rules and tables that are not among these go.
-    :param restored: whether they are those of a revision that is put back.
+    :param prune: whether stored rules and tables that were not posted are
+        deleted.
+    :param restored: whether these are the rules and tables of a revision.
     :param new_uuid: called for a rule that is not stored and has no UUID.
     :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
     """
@@ -449,15 +450,14 @@ def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
 def _complete(
     rule: dict[str, Any], before: Fields | None, restored: bool
 ) -> tuple[dict[str, Any], bool]:
-    """Return a posted rule, completed by what the stored one has.
+    """Return a posted rule with the UUID and content of the stored one.
 
-    Fields that are read only are left out.
+    Read-only fields are left out.
 
-    :param before: the stored rule that it takes the place of, None for a new
-        one.
-    :param restored: whether the rule is one of a revision that is put back.
-    :returns: the rule, and whether it has content of the database that is
-        sensitive: the client must not see that in an error.
+    :param before: the stored rule that it replaces, None for a new rule.
+    :param restored: whether it is a rule of a revision.
+    :returns: the rule, and whether it has stored content that the client must
+        not see in an error.
     :raises: InvalidRule for a built-in rule, and for a sensitive rule without
         content that replaces no sensitive rule.
     """
@@ -557,10 +557,10 @@ def _carry_out(
 def _changes(
     steps: Sequence[replacement.RuleStep], created_at: Mapping[str, Any]
 ) -> _Changes:
-    """Return what the steps of a plan store.
+    """Return the changes of stored rules that the steps of a plan make.
 
     :param created_at: when rules of a revision were created, by UUID; empty
-        where none is put back.
+        for posted rules.
     """
     changes = _Changes([], {}, [])
     for step in steps:

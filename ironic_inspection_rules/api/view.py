@@ -46,12 +46,11 @@ def page(
 ) -> dict[str, Any]:
     """Return the answer for one page of a list, with a link to the next one.
 
-    :param resource: path of the list.
-    :param items: of the page, and one more if others follow.
+    :param resource: the path of the list.
+    :param items: the items of the page, and one more if a page follows.
     :param represent: returns an item as clients see it.
-    :param marker: field of the last item that the next page begins after.
-    :param name: of the member that has the list, if it is not the end of the
-        path.
+    :param marker: the field by which the next page names the last item.
+    :param name: the member that has the list; None for the end of the path.
     """
     name = name or resource.rpartition('/')[2]
     answer: dict[str, Any] = {

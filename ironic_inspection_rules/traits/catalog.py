@@ -103,12 +103,12 @@ def count_nodes(
 def _nodes_by_trait(
     selection: Selection, project: str | None
 ) -> dict[str, int]:
-    """Return how many nodes have each of the selected traits.
+    """Return the number of nodes that have a selected trait, by trait.
 
-    A trait that no node has is not among them. Some that differ in case only
-    from the selected ones may be.
+    Traits without nodes are left out. A database that ignores case may add
+    traits that differ only in case.
 
-    :param project: whose nodes to count, as owner or lessee; None for all.
+    :param project: owner or lessee of the nodes to count; None for all.
     """
     trait = models.NodeTrait.trait
     query = sa.select(trait, sa.func.count().label('nodes'))

@@ -160,21 +160,19 @@ def _origin(
     trait: str | None,
     port: str | None,
 ) -> Answer:
-    """Return the answer of ``explain`` for a value: who last set it, and why.
+    """Return the answer of ``explain``: which rule last set a value, and why.
 
-    :param runs: the :class:`.InspectionRun` objects that are kept of the
-        node, newest first, with their ``phases``.
-    :param path: of a value in the node, in plugin data or in the port, such
-        as ``/extra/rack``, ``extra.rack`` or ``plugin_data/rack``; None if it
-        is a trait that is asked for.
-    :param trait: name of that trait.
-    :param port: MAC address or UUID of the port, None for a value that is in
-        no port.
+    :param runs: the kept :class:`.InspectionRun` objects of the node, newest
+        first, with their ``phases``.
+    :param path: the path of a value in the node, in plugin data or in a port,
+        such as ``/extra/rack`` or ``plugin_data/rack``; None for a trait.
+    :param trait: the name of a trait, None for a path.
+    :param port: MAC address or UUID of the port, None for no port.
     :returns: the change, the rule with its conditions, the run as an
         :class:`.InspectionRun`, and in ``current`` whether the value is still
         what the change made it, None if that is not known. If the rule is
         sensitive, only ``{'rule': {'uuid': UUID}, 'withheld': True}``.
-    :raises: Invalid unless it is one value that is asked for.
+    :raises: Invalid if the parameters name no value, or several.
     :raises: NotFound if no kept run has set the value.
     """
     place, value_now = _place(node, path, trait, port)
@@ -199,15 +197,14 @@ def _describe(
     """Return the answer of ``explain`` for the change that set a value.
 
     It has the change, the rule with its conditions, and whether the value is
-    still what the change made it. The present value is in it only if it is
-    known to be another one.
+    still the same. The present value is in it only if it differs.
 
-    :param attribution: the change, which is there and of no sensitive rule.
-    :param place: where the value is now.
-    :param value_now: the value that is there now, ABSENT or UNKNOWN.
+    :param attribution: the change, of a rule that is not sensitive.
+    :param place: the place of the value now.
+    :param value_now: the present value, ABSENT or UNKNOWN.
     :param rule: the record of the rule in the run that made the change.
-    :returns: the answer as clients get it, but that its ``run`` is the
-        :class:`.InspectionRun`.
+    :returns: the answer as clients get it, with the :class:`.InspectionRun` as
+        its ``run``.
     """
     setting = attribution.setting
     assert setting is not None

@@ -95,8 +95,8 @@ class CompiledAction:
         self._masked: dict[bool, masked_field.MaskedFields] | None = None
         op = ops.action(self.name.strip())
         self.reverts = reverts(operation, op)
-        # The action, and below what undoes it, as functions; each with the
-        # call that gives it its arguments.
+        # The function that carries the action out, and below the function that
+        # undoes it; both with the calls that hold their arguments.
         self._carry_out = op.for_machines(op.plugin)
         loop = engine_loop.Loop.of(operation.get('loop'))
         self._call = engine_call.Call(op, operation.get('args'), loop=loop)

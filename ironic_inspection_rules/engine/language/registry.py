@@ -91,7 +91,7 @@ class Op(typing.NamedTuple):
                 return function(*arguments, **named)
             except exceptions.InspectionRulesError:
                 raise
-            # Code of strangers may raise anything.
+            # Code of other projects may raise any error.
             except Exception as exc:
                 code = self.code
                 if method != _CALL:

@@ -103,7 +103,7 @@ class _Reader:
         problems = list(table_members.find_problems(self._name, entry))
         yield from problems
         if problems:
-            # Without the members nothing can be said of rows.
+            # The check of the rows needs the other members.
             return
         self._definition = table_members.make_definition(self._name, entry)
         rows = entry['rows']
@@ -111,7 +111,7 @@ class _Reader:
         yield from problems
         if problems:
             return
-        # Without rows or a header it is not known which columns there are.
+        # Without rows or a header nobody knows the columns.
         known = None
         if rows or self._columns:
             known = {*self._columns, *self._definition.secret}

@@ -348,7 +348,7 @@ def value_afterwards(
     value: typing.Any,
     table: typing.Mapping[str, Attribute],
 ) -> typing.Any:
-    """Return the value at a path after an action, as the action declares it.
+    """Return the value that a path has after an action.
 
     A whole attribute always has a value of its kind: a written value is
     converted, and a removed attribute gets its default. A value with fields is
@@ -357,7 +357,7 @@ def value_afterwards(
     :param path: any value, as the rule has it.
     :param value: the written value; :data:`.path.ABSENT` for a removal.
     :param table: the attributes of nodes or of ports, by name.
-    :returns: :data:`.path.ABSENT` if nothing is left.
+    :returns: :data:`.path.ABSENT` if no value is left.
     """
     if not isinstance(path, str) or interpolation.fields([path, value]):
         return value
@@ -376,7 +376,7 @@ def value_afterwards(
 
 
 def check_capabilities(path: data_path.Path, value: typing.Any) -> None:
-    """Check that writing a value leaves ``properties/capabilities`` a text.
+    """Check that ``properties/capabilities`` stays text after a write.
 
     Otherwise, every later inspection would fail, as Ironic reads it as text.
 

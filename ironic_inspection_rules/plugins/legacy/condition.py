@@ -47,9 +47,10 @@ class FieldCondition(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield what the field must be where the condition holds, if known.
+        """Yield what is true of the field if the condition holds.
 
-        Checks of rule files find contradicting conditions by such facts.
+        For ``gt`` 4096 on ``memory_mb`` the field is greater than 4096. So
+        checks of rule files find contradictions.
         """
         field = json_field.as_replacement(arguments['field'])
         relation, value = self.relation(arguments)
@@ -60,8 +61,8 @@ class FieldCondition(plugin.Condition):
         is_opposite = bool(arguments.get('invert')) is not inverted
         if is_opposite:
             relation = plugin.OPPOSITES[relation]
-            # What cannot be ordered is not less, so "not less" holds for it,
-            # which "greater or equal" alone would not say.
+            # "Not less" also holds for a value without an order, such as a
+            # text, which is not greater or equal.
             unordered = relation in ('lt', 'le', 'gt', 'ge')
         yield plugin.Fact(field, relation, value, unordered)
 

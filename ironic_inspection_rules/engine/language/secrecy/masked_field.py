@@ -349,13 +349,13 @@ def _is_made_of_masked(
     view: budget.View,
     unmasked: typing.Mapping[str, typing.Any],
 ) -> bool:
-    """Return whether a value that the rule computes is made of a secret.
+    """Return whether a value is made of a secret.
 
     :param value: a variable or the item, as the rule sees it.
     :param made_of: the places of the machine's data of which it is made.
     """
     if not made_of:
-        # The rule wrote it itself, even if it reads "******".
+        # The value is written in the rule, even if it reads "******".
         return False
     if masking.has_mask(value, view.budget):
         return True

@@ -277,9 +277,8 @@ def is_masked(
 ) -> bool:
     """Return whether a value of the data is masked, or any part of it.
 
-    :param masked: the data by root name as a rule sees them; its budget pays
-        for the search.
-    :param unmasked: the data with all secrets.
+    :param masked: the data by root name as a rule sees them, with the budget.
+    :param unmasked: the data data with all secrets.
     """
     try:
         seen = masked[root]
@@ -401,7 +400,7 @@ def _mask_match(secret: re.Match[str]) -> str:
 def find_secret_arguments(
     arguments: typing.Mapping[str, typing.Any],
 ) -> typing.Iterator[str]:
-    """Yield the names of arguments of an action that hold a secret.
+    """Yield the names of arguments in which a rule itself has a secret.
 
     A secret is a value written out at a place with a secret name, credentials
     in a URL, or a secret header. A field is no secret: it is read later.
