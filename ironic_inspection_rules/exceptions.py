@@ -174,7 +174,7 @@ class Conflict(InspectionRulesError):
 
 
 class UnsupportedIronic(InspectionRulesError):
-    """The installed Ironic lacks something that nothing works without."""
+    """The installed Ironic is too old, or lacks something that is needed."""
 
     def __init__(self, release: str, problems: typing.Sequence[str]) -> None:
         super().__init__(
@@ -185,7 +185,7 @@ class UnsupportedIronic(InspectionRulesError):
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """A problem of a rule, or of what else was written or posted.
+    """A problem of a rule, a table, a file or a request, with its place.
 
     ``pointer`` is the RFC 6901 pointer to it inside the document ('' is the
     document itself), ``detail`` one sentence without a full stop, ``hint``
@@ -257,7 +257,7 @@ class InvalidInput(Invalid):
 
 
 class InvalidBody(InvalidInput):
-    """The body of a request has problems, whose sentences name the places."""
+    """The body of a request has problems, with their places."""
 
     def __init__(self, problems: typing.Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -305,7 +305,7 @@ class InvalidRule(InvalidInput):
 
 
 class InvalidRules(InvalidInput):
-    """Rules of a list are refused, for the problems of all of them.
+    """Rules of a list are refused, with the problems of all of them.
 
     :param refused: the problems by the number of the rule in the list, with
         pointers into the rule.

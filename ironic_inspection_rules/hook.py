@@ -79,7 +79,7 @@ class InspectionRulesHook(inspection.PhaseHook):
 
 
 class NearNameHook(base.InspectionHook):
-    """The hook by a name that is not quite its own: stops the service.
+    """A hook with a misspelt name of ours, which stops the service.
 
     Ironic would otherwise end with a traceback before it loads this plugin.
     """

@@ -38,7 +38,7 @@ class TooManyValues(ValueError):
 
 
 class Parser:
-    """Parses one JSON document that comes in pieces.
+    """Parses a JSON document that comes in pieces.
 
     What is inside of the upper :data:`LEVELS` is parsed value by value, so
     that only the text of one value has to be in one block.

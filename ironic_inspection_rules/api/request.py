@@ -354,7 +354,7 @@ def _parse_pieces(sent: memoryview) -> Any:
 
 
 class _Reader:
-    """Decodes JSON, and notes what Python takes of it and the API does not.
+    """Decodes JSON, and notes values that the API refuses, unlike Python.
 
     ``unusual`` has NaN, infinity, and numbers that are too large for a float;
     ``doubled`` has objects with a member that is there twice, and its name.

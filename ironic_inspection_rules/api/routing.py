@@ -251,7 +251,7 @@ def _check_tables() -> None:
 
 
 class RoutesBelow:
-    """An entry of Ironic's map of controllers: all routes below one path.
+    """All routes below one path, an entry of Ironic's map of controllers.
 
     :param parts: of the path after ``/v1/``, up to this entry.
     """

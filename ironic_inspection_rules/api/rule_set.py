@@ -112,7 +112,7 @@ def replace(
 
 @dataclasses.dataclass(frozen=True)
 class _Replacement:
-    """A change that makes the stored rules and tables exactly these.
+    """The change of the stored rules and tables to the given ones.
 
     :param rules: as they were posted, or those of a revision.
     :param revision: the revision that this was decided on; None for

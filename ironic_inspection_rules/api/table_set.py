@@ -25,7 +25,7 @@ MEMBER: dict[str, Any] = {'tables': {'type': ['object', 'null']}}
 
 @dataclasses.dataclass(frozen=True)
 class Decided:
-    """The decision what becomes of the tables, before it is stored.
+    """The plan of a change of the tables, which is not stored yet.
 
     ``steps`` are of stored tables and of given ones, ``tables`` all that are
     in force afterwards, ``stored`` those that were stored before.

@@ -237,7 +237,7 @@ class LockLost(Exception):
 
 
 class LeasedLock:
-    """One connection to the coordinator, and a lock.
+    """A lock in the coordination service, on a connection of its own.
 
     A context manager for a single use: it connects on entry; on exit it
     releases the lock, if it holds it, and disconnects. Errors on exit are

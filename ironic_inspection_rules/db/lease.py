@@ -77,7 +77,7 @@ def read_clock() -> float:
 
 
 class Search:
-    """Finds requests of some states that are due, for one thread of workers.
+    """Finds requests that are due, for one thread of workers.
 
     Requests that other workers have to serve are passed over row by row,
     which takes seconds where a hundred thousand of them wait. So a thread

@@ -54,7 +54,7 @@ _NO_FACTS = (history.LOGS, trace.KEY)
 
 
 class Inspection:
-    """An inspection that is made once.
+    """The inspection of a node, from its first phase to its stored run.
 
     It runs the phases of rules, saves what they change and, in the end,
     stores what they did as one run. All phases run the rules that were in

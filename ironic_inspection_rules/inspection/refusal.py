@@ -26,7 +26,7 @@ NODE, PORTS = working_copy.NODE, working_copy.PORTS
 
 
 class Refusals:
-    """Checks changes against Ironic's database.
+    """Finds changes that Ironic's database would refuse.
 
     Only changed attributes are checked, and doubtful changes pass.
 

@@ -85,7 +85,7 @@ def between(before: part.Parts, after: part.Parts) -> list[PartChange]:
 
 
 class PartComparison:
-    """A comparison of what was known of a machine with a report.
+    """Compares the known parts of a machine with a new report.
 
     :ivar changes: what has happened to its parts.
     """

@@ -21,7 +21,7 @@ LOG = log.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class Name:
-    """A name, with the requirements on it and the loss without it.
+    """A private name of Ironic, and what does not work without it.
 
     :param module: such as ``'ironic.db.sqlalchemy.api'``.
     :param path: such as ``'Connection._add_nodes_filters'``. The last part may

@@ -35,7 +35,7 @@ def fills_values() -> bool:
 
 @dataclasses.dataclass
 class Task:
-    """A machine that stands for the task of an inspection.
+    """A stand-in for the task of an inspection, with one machine.
 
     ``save`` of its node and ports does nothing. ``traits`` are names.
     """

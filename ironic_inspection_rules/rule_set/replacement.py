@@ -125,7 +125,7 @@ def _rule_or_none(posted: typing.Any) -> Fields | None:
 
 
 class _Matcher:
-    """Finds stored rules for wanted ones, of which no two get the same.
+    """Finds a stored rule for every wanted rule, and none of them twice.
 
     :param wanted: the rules in order, None for what can be none.
     :param present: the stored rules in order.

@@ -68,7 +68,7 @@ _encode = json.JSONEncoder(separators=(',', ':'), default=str).encode
 
 @dataclasses.dataclass(frozen=True)
 class Findings:
-    """What an inspection found, and what it left.
+    """The data that an inspection found, and those that it left.
 
     ``inventory`` and ``plugin_data`` are what the machine posted, without the
     logs of its ramdisk, ``left`` the plugin data in the end. ``facts`` are

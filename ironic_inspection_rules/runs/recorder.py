@@ -43,7 +43,7 @@ Store = Callable[[typing.Any], None]
 
 @dataclasses.dataclass
 class RunRecorder:
-    """Notes one run, as far as it has come.
+    """Records one run while it goes on.
 
     ``event`` is :data:`INSPECTION` or :data:`REAPPLY`. With durable inspection
     ``uuid`` is that of the request, so that its attempts make one run.
@@ -216,7 +216,7 @@ def forget(node_uuids: Collection[str]) -> None:
 
 
 class Cleaner:
-    """Removes what is old from time to time, a little at a time."""
+    """Removes old data from time to time, a few at a time."""
 
     def __init__(self) -> None:
         self._due = 0.0

@@ -52,7 +52,7 @@ Ends = dict[str, PhaseEnd]
 
 
 class Past:
-    """An inspection that is kept.
+    """A kept inspection.
 
     :param find_previous: returns what had been stored before, None where
         that is not known. Called where a rule reads that and none did then.

@@ -30,7 +30,7 @@ Write = collections.abc.Callable[[list[Row]], None]
 
 
 class RuleCounter:
-    """The numbers of all rules since they were last written.
+    """Counts what rules do, until the counts are written.
 
     :param write: called with one row for each rule, as
         ``objects.rule_statistics`` describes them, with :data:`FOR_METRICS`.

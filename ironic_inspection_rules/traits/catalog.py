@@ -19,7 +19,7 @@ from ironic_inspection_rules.i18n import _
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-    """Which names a request asks for; without any parameter, all.
+    """The names of traits that a request selects; by default all.
 
     :param prefix: how the names begin.
     :param listed: the names; not used with ``prefix``.

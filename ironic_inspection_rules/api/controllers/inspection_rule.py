@@ -192,7 +192,7 @@ def _read_rules(
 
 
 class _RuleOrder:
-    """Puts rules in order by one of their fields, read for all of them.
+    """Sorts rules by one of their fields, which is read for all rules.
 
     :param built_in: the built-in rules of the list by UUID.
     :param filters: those of the list.

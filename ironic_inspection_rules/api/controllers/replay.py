@@ -105,10 +105,10 @@ def _compile(
 
 @dataclasses.dataclass(frozen=True)
 class _Replay:
-    """Replays kept inspections by the rules of their time, then by others.
+    """Replays kept inspections, first with the rules of their time.
 
-    ``plans`` are the others: the rules in force with the posted ones among
-    them; None to replay by the rules of the time only.
+    ``plans`` are other rules: the rules in force with posted ones among them;
+    None to replay with the rules of the time only.
     """
 
     plans: posted_rules.Plans | None

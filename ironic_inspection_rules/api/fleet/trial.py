@@ -71,7 +71,7 @@ class _Waiting:
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """Rules that are tried, machine by machine.
+    """A dry run of rules on many machines, one after another.
 
     ``refusals`` finds what would not be saved. ``in_force`` are the rules to
     compare with, None to compare with none.

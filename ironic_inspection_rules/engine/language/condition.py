@@ -181,7 +181,7 @@ def check_part(part: CompiledCondition, roots: budget.View) -> bool:
 
 
 class Looped(CompiledCondition):
-    """A condition that is checked for each item of a loop.
+    """A condition that is checked for the items of a loop.
 
     ``condition`` is that for one item, ``items`` the function that returns
     the items for data by root name.

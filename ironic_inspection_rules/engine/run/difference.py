@@ -17,7 +17,7 @@ State = dict[str, typing.Any]
 
 
 class StateDifference(typing.NamedTuple):
-    """How two states of a machine differ.
+    """The differences between two states of a machine.
 
     ``changes`` lead from the first to the second. ``closed``: there are more
     of them, at places whose values are withheld.

@@ -29,7 +29,7 @@ Place = tuple[str, data_path.Path]
 
 
 class Tree:
-    """Changes data, and knows which of their containers it has copied.
+    """Changes data, and copies every container before its first change.
 
     The data themselves are kept by the caller: each method that changes them
     takes them and returns them, or a copy if they were not the tree's own.

@@ -30,7 +30,7 @@ GetRequest = plugin.GetRequest
 
 
 class Effects:
-    """What actions do beyond the data; this one does nothing."""
+    """The side effects of actions, such as log lines; this class has none."""
 
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
