@@ -201,7 +201,8 @@ def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
     At most :data:`_MOST_REMOVED` rows go, the longest unused first.
 
     :param is_unnamed: the SQL condition of rows that no other row names.
-    :param grace: seconds since the last mark, after which a row may go.
+    :param grace: seconds for which a row stays after it was last marked as
+        used.
     :returns: how many rows were removed.
     """
     is_old = table.c.used_at < clock.now() - grace

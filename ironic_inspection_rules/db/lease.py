@@ -280,17 +280,16 @@ def limited(
 ) -> typing.Any:
     """Build a query for the first rows that meet one of several conditions.
 
-    It is a union of queries, each of which reads the begin of one range of
-    an index. The rows of the union are in no order.
+    It is a union of one query for every condition. Its rows are in no order.
 
     :param columns: the columns to read.
-    :param branches: the conditions, a range of the index each.
-    :param order: the columns by which the first rows of a range are found.
-    :param limit: how many rows to read of a range at most, and in all.
+    :param branches: the conditions, each a range of an index.
+    :param order: the columns that say which rows of a range are the first.
+    :param limit: maximum number of rows of a range, and in all.
     """
-    # With its own order and limit, a branch reads the begin of its range; an
-    # OR of all conditions would be read, and sorted, as a whole. SQLite takes
-    # these in a subquery only.
+    # So every query reads only the beginning of its range. For an OR of all
+    # conditions the database would read and sort all rows. SQLite accepts the
+    # order and the limit in a subquery only.
     queries = []
     for branch in branches:
         first_rows = sa.select(*columns).where(branch)
@@ -542,10 +541,9 @@ def _take(
 def list_held_requests(node_uuid: str) -> list[models.RequestRow]:
     """Read the requests of a node that a worker or the leader holds.
 
-    The node's lock must not be taken from one that holds a request. A worker
-    holds an open request until it is claimed anew or taken back, also when
-    its lease has run out. The leader holds an ended request while it settles
-    the node, until its lease ends.
+    The lock of the node must not be taken from its holder. A worker holds an
+    open request until another worker claims it, even after its lease. The
+    leader holds an ended request while it settles the node, for its lease.
     """
     row = models.RequestRow
     is_open_and_held = sa.and_(db_request.OPEN, row.worker.is_not(None))

@@ -141,10 +141,10 @@ def is_of_preview(revision: str | None) -> bool:
 
 
 def _check_origin() -> None:
-    """Check that migrations of this code have made the tables, or none has.
+    """Check that there are no tables, or tables of migrations of this code.
 
-    An upgrade of other tables would stop in the middle, and MySQL could not
-    undo what was done until then: it commits every change of a table.
+    An upgrade of other tables would fail in the middle, and MySQL could not
+    undo its first steps: it commits every change of a table.
     """
     present = version()
     if present is not None:
@@ -203,10 +203,9 @@ def _make_anew() -> str:
 
 
 def table_names() -> list[str]:
-    """Return the names of the tables of this package that are there.
+    """Return the names of the existing tables of this package.
 
-    The table of the revision is left out, as it may be there without any
-    other.
+    The table of the revision is left out, as it may exist without others.
     """
     inspector = sa.inspect(enginefacade.writer.get_engine())
     present = set(inspector.get_table_names())
@@ -216,11 +215,7 @@ def table_names() -> list[str]:
 
 
 def count_rows() -> dict[str, int]:
-    """Return how many rows there are in each table, by its name.
-
-    The tables are in the order of their removal, so that ``drop`` can say
-    what it would remove.
-    """
+    """Return the numbers of rows by table, in the order of their removal."""
     counts: dict[str, int] = {}
     with enginefacade.writer.get_engine().connect() as connection:
         for name in _names_to_drop():
@@ -230,11 +225,10 @@ def count_rows() -> dict[str, int]:
 
 
 def _names_to_drop() -> list[str]:
-    """Return the tables that are there, in the order of their removal.
+    """Return the names of existing tables, in the order of their removal.
 
-    The table of the revision goes first: tables that are left without a
-    revision, when the removal is interrupted, are not taken for whole. Tables
-    that refer to others go before these.
+    The table of the revision is the first: if the removal is interrupted,
+    tables without a revision are left, which are known to be incomplete.
     """
     names = table_names()
     inspector = sa.inspect(enginefacade.writer.get_engine())

@@ -61,13 +61,13 @@ def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
 def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
     """List nodes whose holder's name begins with a prefix.
 
-    Among them are those that dead workers have left locked.
+    So the leader finds nodes that dead workers have left locked.
 
     :returns: pairs of the UUID of a node and the name of its holder.
     """
     holder = models.Node.reservation
-    # No range from the prefix to a character behind all others: which
-    # character is behind depends on the collation of the database.
+    # Not by a range of names, as the order of characters depends on the
+    # collation of the database.
     query = sa.select(models.Node.uuid, holder)
     query = query.where(holder.startswith(prefix, autoescape=True))
     rows = transaction.read_rows(query.limit(limit))
@@ -76,10 +76,10 @@ def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
 
 @transaction.retried_on_lock_conflict
 def without_held(node_uuids: Collection[str]) -> list[str]:
-    """Return those of some nodes whose rows no other transaction holds.
+    """Return the nodes whose rows no other transaction has locked.
 
-    Nothing stays locked: the caller only leaves alone what somebody is
-    writing just now, instead of waiting for it.
+    Nothing stays locked. So the caller need not wait for a node that somebody
+    is about to change.
     """
     column = models.Node.uuid
     with transaction.writer_without_gaps() as session:

@@ -50,11 +50,11 @@ def remove_unlocked(
 def remove_by_id(
     session: orm.Session | sa.Connection, table: Any, ids: Iterable[int]
 ) -> None:
-    """Remove rows with one DELETE for each; wait for those that are locked.
+    """Remove rows one by one, and wait for locked ones.
 
     One DELETE for all could wait for other rows as well, see the module.
 
-    :param session: or the connection that a transaction runs on.
+    :param session: the session of a transaction, or its connection.
     :param table: a mapped class with the primary key ``id``.
     """
     if isinstance(session, sa.Connection):

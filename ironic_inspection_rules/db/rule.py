@@ -25,8 +25,8 @@ def create_rule(
 
     :param values: column values; ``uuid``, ``conditions`` and ``actions``
         are required.
-    :param base: the revision of the rule set that this was decided on; None
-        for whatever is there.
+    :param base: the revision of the rule set that the caller has read; None
+        for any.
     :raises: RuleSetChanged if the rule set has another revision by now.
     :raises: RuleAlreadyExists if the UUID is taken.
     :raises: Invalid if the database cannot store a value.
@@ -274,10 +274,9 @@ def closed_rules() -> set[str]:
 
 
 def open_rules() -> set[str]:
-    """Return the UUIDs of rules that are sensitive in no revision kept.
+    """Return the UUIDs of rules that are sensitive in no kept revision.
 
-    A rule of which no revision is kept is not among them: it may have been
-    sensitive, so what it did is withheld, too.
+    A rule without a kept revision is left out: it may have been sensitive.
     """
     query = sa.select(
         models.RuleVersionRow.uuid, models.RuleVersionRow.sensitive

@@ -177,9 +177,9 @@ class RuleSetChange:
             self.session.execute(sa.insert(_RULES), rows)
 
     def delete(self, uuids: Sequence[str]) -> None:
-        """Remove stored rules, and the statistics that are kept of them.
+        """Remove stored rules, and their statistics.
 
-        A UUID that no stored rule has is passed over.
+        Unknown UUIDs are ignored.
         """
         for row in _read(self.session, uuids):
             self._note(DELETED, row)
@@ -249,11 +249,11 @@ class RuleSetChange:
         self._forget_old(origin.keep_revisions)
 
     def _forget_old(self, keep_revisions: int) -> None:
-        """Remove old revisions, and what none of those that are left has.
+        """Remove old revisions, with versions of rules that no other one has.
 
-        :param keep_revisions: how many of the newest to keep.
+        :param keep_revisions: how many of the newest revisions to keep.
         """
-        # Counted, not computed: numbers may be left out, see put_back.
+        # Not a subtraction, as some numbers have no revision, see put_back().
         oldest = self.session.execute(
             sa.select(models.RevisionRow.revision)
             .order_by(models.RevisionRow.revision.desc())

@@ -26,12 +26,12 @@ _CHUNK = 2000
 
 @transaction.retried_on_lock_conflict
 def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Add the counters of one process to those stored: all of them, or none.
+    """Add the counters of one process to the stored ones, all or none.
 
-    :param rows: values of all columns; ``since`` is that of rules without
-        stored numbers.
+    :param rows: values of all columns. ``since`` is stored only for rules
+        without stored counters.
     """
-    # In one order, so that no two processes wait for each other.
+    # All processes lock rows in this order, to avoid deadlocks.
     ordered = sorted(rows, key=operator.itemgetter('rule_uuid'))
     with transaction.writer_without_session() as connection:
         for chunk in transaction.chunks(ordered, _CHUNK):

@@ -284,7 +284,7 @@ def _put_chunks(
 def _find_staying_rows(
     rows: Sequence[Any], chunks: Sequence[Stored]
 ) -> dict[int, Any]:
-    """Find the rows of the database that stay as they are.
+    """Find the rows of the stored table that stay as they are.
 
     Chunks keep their rows if their order stays the same. A chunk that has
     moved is written anew, as a row has its position.
@@ -297,7 +297,7 @@ def _find_staying_rows(
         None,
         [row.digest for row in rows],
         [digest for digest, _text in chunks],
-        # Otherwise chunks that stand in many places would not be compared.
+        # Else chunks that are there many times would not be compared.
         autojunk=False,
     )
     staying = {}

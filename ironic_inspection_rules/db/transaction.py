@@ -276,9 +276,7 @@ def upsert(
 
 
 def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
-    """Read the UUIDs of nodes of which some tables have rows, in order.
-
-    It reads one page: clean-up looks at all nodes page by page.
+    """Read one page of the UUIDs of nodes that have rows in some tables.
 
     :param tables: classes of rows with a ``node_uuid``.
     :param after: the last UUID of the page before, '' to begin.
@@ -286,8 +284,8 @@ def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
     """
     branches = []
     for table in tables:
-        # With its own order and limit, so that a branch reads no more of its
-        # index. SQLite takes these in a subquery only.
+        # With an order and a limit for every table, so that it reads no more
+        # of its index. SQLite accepts these in a subquery only.
         first_nodes = (
             sa.select(table.node_uuid)
             .where(table.node_uuid > after)

@@ -75,9 +75,8 @@ def _side_as_dict(member: part.Part | None) -> dict[str, typing.Any] | None:
 def between(before: part.Parts, after: part.Parts) -> list[PartChange]:
     """Compare the parts of a machine at two times.
 
-    :param before: all that is known of that time, see
-        :meth:`PartComparison.known`.
-    :param after: what was reported later.
+    :param before: all known parts, see :meth:`PartComparison.known`.
+    :param after: the parts of a later report.
     """
     if before == after:
         return []
@@ -390,8 +389,7 @@ class PartComparison:
 def _has_moved(old: part.Part, new: part.Part) -> bool:
     """Return whether a part is in another slot, as far as slots are known.
 
-    Where only one of the reports says which part it is, it may be another
-    part that is in the other slot.
+    If only one of both reports has its identity, it may be another part.
     """
     if bool(old.ids) != bool(new.ids or old.unidentified):
         return False

@@ -211,10 +211,10 @@ class PartGroups:
         may be any part of its kind: of five such disks, only the last is
         yielded if the other time has four disks.
 
-        :param candidates: some of ``parts``. No part of the other time has one
-            of their identities.
-        :param parts: all parts that are known of the one time.
-        :param parts_of_other_time: all parts that are known of the other one.
+        :param candidates: some of ``parts``, whose identities no part of the
+            other time has.
+        :param parts: all known parts of the one time.
+        :param parts_of_other_time: all known parts of the other time.
         """
         possible_counts = self._count_possible(parts, parts_of_other_time)
         for candidate in candidates:

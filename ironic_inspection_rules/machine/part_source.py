@@ -47,7 +47,7 @@ def _accept_any(_name: str, _item: Item) -> bool:
 
 
 def _is_bank_with_module(name: str, item: Item) -> bool:
-    """Check that an entry of extra-hardware is a bank with a module.
+    """Return whether an entry of extra-hardware is a bank with a module.
 
     Other entries are the number of banks and the size of all memory. lshw
     gives an empty bank no size, and a word in place of a serial number.
@@ -167,7 +167,7 @@ class PartSource:
         return what
 
     def slot_of(self, name: str, item: Item) -> str | None:
-        """Return where in the machine a part is, None if that is not known.
+        """Return the slot of a part, such as ``DIMM_A1``; None if unknown.
 
         :param name: name of the part in a mapping of parts, else empty.
         """

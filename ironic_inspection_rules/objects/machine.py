@@ -74,9 +74,9 @@ class InspectedMachine(base.IronicObject):
 
     @remotable.class_method
     def measure(cls, context, node_ids, node_uuids):
-        """Return how long the data of machines are, without reading them.
+        """Return the lengths of the data of machines, without the data.
 
-        So the caller can read as many at a time as fit into its memory.
+        So the caller can read as many together as fit into its memory.
 
         :returns: two lists of pairs: a node and the number of characters of
             its data as JSON. The first list is for :meth:`list_inventories`
@@ -141,7 +141,7 @@ class InspectedMachine(base.IronicObject):
     def list_failed(cls, context, node_uuids):
         """Read the data of machines whose last runs failed.
 
-        Runs whose data are not stored any more are left out.
+        Runs without stored data are left out.
 
         :returns: a list of dicts with ``node_uuid``, ``uuid`` (of the run),
             ``created_at`` (ISO 8601), ``inventory`` and ``plugin_data``.

@@ -90,7 +90,7 @@ def install_trait_checks(
 
 
 def _with_stock_reason(reason: str, stock_reason: str | None) -> str:
-    """Join the reason why a node cannot be deployed with Ironic's own.
+    """Join our reason why a node cannot be deployed with Ironic's reason.
 
     :param stock_reason: the reason of the deploy interface; None or empty if
         it accepts the node.
@@ -98,6 +98,6 @@ def _with_stock_reason(reason: str, stock_reason: str | None) -> str:
     if not stock_reason:
         return reason
     if reason in stock_reason:
-        # The traits were validated with the deploy interface already.
+        # The deploy interface has validated the traits already.
         return stock_reason
     return f'{reason}; {stock_reason}'

@@ -48,11 +48,11 @@ class RedfishInspection:
     reconciled: dict[str, Any]
 
     def reconcile_properties(self, node: Any) -> None:
-        """Make the node's properties and those of the inspection the same.
+        """Make the properties of the node and of the inspection the same.
 
-        Called before rules run, for the node to get the findings of the
-        inspection, and after their changes are saved, for the inspection to
-        get those. Where both changed a key, the inspection's value stays.
+        Before rules run, the node gets the properties that the inspection
+        found; after the rules, the inspection gets their changes. If both
+        changed a key, the value of the inspection stays.
         """
         merged = _merge(
             base=self.reconciled,
@@ -61,8 +61,8 @@ class RedfishInspection:
         )
         if merged != node.properties:
             node.properties = copy.deepcopy(merged)
-        # In place: Ironic's code holds this very mapping. Three copies, as
-        # each is changed by somebody else.
+        # In place, as Ironic's code has this mapping. Three copies, as others
+        # change each of them.
         self.properties.clear()
         self.properties.update(copy.deepcopy(merged))
         self.reconciled = copy.deepcopy(merged)

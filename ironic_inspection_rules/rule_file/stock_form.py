@@ -112,7 +112,7 @@ def load(path: str) -> list[dict[str, typing.Any]]:
 
 
 def uuid_of(name: typing.Any) -> str:
-    """Return the UUID of a rule that is taken over from stock Ironic.
+    """Return the UUID of a rule that is adopted from stock Ironic.
 
     There, a rule may have any text for a UUID: equal texts give equal UUIDs. A
     real UUID is returned as UUIDs are stored, in lower case with dashes.

@@ -298,11 +298,10 @@ class ReadFile:
 
     @functools.cached_property
     def document(self) -> document.Document:
-        """Return what is in the file, parsed once.
+        """Return the content of the file, parsed once.
 
-        :raises: :class:`.exceptions.InvalidDocument` where it cannot be read,
-            and where it holds the inventory of a machine, or rules without
-            their actions.
+        :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, or
+            is no file of rules.
         """
         if self.error is not None:
             raise self.error
