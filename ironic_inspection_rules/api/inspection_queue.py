@@ -81,14 +81,13 @@ def put_instead(
 ) -> None:
     """Put posted data into the queue, instead of handing them to a conductor.
 
-    Ironic calls it in place of ``ConductorAPI.continue_inspection``, whose
-    parameters are those from ``context`` on.
+    Ironic calls it in place of ``ConductorAPI.continue_inspection``, which has
+    the parameters from ``context`` on.
 
-    :param posted: plugin data as they came.
-    :param kept: what the run is to have of the early phase: ``record``,
-        ``places`` and ``found``, see :mod:`.inspection.early_phase`; None
-        for nothing.
-    :param token: by which the ramdisk proves which machine it is.
+    :param posted: plugin data as they were posted.
+    :param kept: the part of the early phase in the run, see
+        :mod:`.inspection.early_phase`; None if it has none.
+    :param token: the agent token, which proves that the machine is the sender.
     :param plugin_data: plugin data as the early rules left them.
     """
     from ironic_inspection_rules.queue import request as queue_request
@@ -98,8 +97,8 @@ def put_instead(
             objects.Node.get_by_uuid(context, node_id), token
         )
     )
-    # The data are stored as they came. What early rules made of them is a
-    # checkpoint, so that each attempt begins with the same.
+    # The data are stored as they were posted, and the changes of early rules
+    # as a checkpoint, so that every attempt begins with the same data.
     checkpoints = checkpoint.of_early_phase(posted, plugin_data, kept)
     requests().put(
         node_id,

@@ -70,9 +70,8 @@ class Parser:
     def parse(self) -> Any:
         """Return the document.
 
-        :raises: :class:`TooDeep`; :class:`TooManyValues`; ValueError if it is
-            no JSON. What is wrong where is only known to a parser of the whole
-            text.
+        :raises: :class:`TooDeep`; :class:`TooManyValues`; ValueError, without
+            the place of the error, if it is no JSON.
         """
         document = self._parse_value()
         if self._peek():

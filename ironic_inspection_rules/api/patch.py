@@ -105,13 +105,13 @@ def _apply_operation(
 ) -> Any:
     """Return a document as an operation changes it.
 
-    A move is a removal, then an addition, which are checked one by one.
+    A move is checked and applied as a removal and an addition.
 
-    :param document: what the operations before have made of the rule; it may
-        be changed in place.
-    :param size: that of the document. Its check has the time limit, too.
+    :param document: the rule after the operations before; it may be changed in
+        place.
+    :param size: the size of the document, with the limits.
     :raises: Invalid if the operation must not be applied, one of
-        :data:`_ERRORS_OF_LIBRARIES` if it cannot be.
+        :data:`_ERRORS_OF_LIBRARIES` if it cannot be applied.
     """
     for step in _split_move(operation, document):
         size.check(step, document)

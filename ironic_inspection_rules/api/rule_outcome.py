@@ -109,11 +109,9 @@ def _why_in_force(run: Any) -> str:
 
 
 def _blank_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
-    """Return an answer before anything is known of the rule in the run.
+    """Return the answer for a rule that did nothing, with all members.
 
-    It says that the rule did nothing, and has all members of every answer.
-
-    :param rule: the rule, None if it is known only by the record of the run.
+    :param rule: the rule, None if only the record of the run has it.
     """
     answer: Answer = {
         'rule': {'uuid': uuid, 'description': None, 'revision': None},

@@ -80,21 +80,21 @@ def replace(
     restored: bool = False,
     tables: Any = None,
 ) -> dict[str, Any]:
-    """Make the stored rules exactly these, and the tables.
+    """Replace the stored rules and tables by the given ones.
 
-    Only the changes that this takes are stored, as one revision, and only
-    for their kinds the caller needs the policies. Without a revision, a
-    change that another one overtakes is decided again.
+    All changes are stored as one revision. The caller needs the policies for
+    the kinds of these changes only. Without ``revision``, a change is decided
+    again if another one comes first.
 
     :param rules: as they were posted, or as GET shows them.
-    :param revision: the revision that this was decided on; None for
-        whatever is there.
+    :param revision: the revision of the rule set that the client has read;
+        None for any.
     :param dry_run: whether only to answer what would be done.
-    :param prune: whether stored rules that are not among these go.
-    :param restored: whether the rules are those of a revision, with their
-        operations; ``secret`` marks those that are not for readers.
-    :param tables: the JSON form of tables by name, None to leave all of them;
-        where ``restored``, those of the revision.
+    :param prune: whether stored rules that were not posted are deleted.
+    :param restored: whether these are the rules of a revision, in which
+        ``secret`` marks content that readers may not see.
+    :param tables: the JSON form of the posted tables by name, None to leave
+        all stored ones; if ``restored``, the tables of the revision.
     :returns: the answer: the revision, and the outcome for every rule and
         table.
     :raises: Conflict if the rule set is at another revision; InvalidRules;

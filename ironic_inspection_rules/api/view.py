@@ -87,10 +87,9 @@ def choose_fields(
 ) -> Sequence[str]:
     """Return the fields of a list that a request asks for.
 
-    :param brief: the fields where it asks for neither ``fields`` nor
-        ``detail``.
-    :param all_of_them: the fields where it asks for ``detail``.
-    :raises: Invalid if it asks for both.
+    :param brief: the fields without ``fields`` and ``detail``.
+    :param all_of_them: the fields with ``detail``.
+    :raises: Invalid if the request has both parameters.
     """
     if query['detail'] and query['fields'] is not None:
         raise exceptions.Invalid(_('Cannot take both "detail" and "fields"'))

@@ -227,8 +227,8 @@ def _report_given_back(
 ) -> None:
     """Print which rules go back to Ironic's own table.
 
-    :param rows: those of Ironic's table that were set aside.
-    :param descriptions: of the rules of this package, by UUID.
+    :param rows: the rules of Ironic's table that were set aside.
+    :param descriptions: descriptions of the rules of this package, by UUID.
     """
     for row in rows:
         if stock_form.uuid_of(row['uuid']) in descriptions:
@@ -339,8 +339,8 @@ def _new_rules_of_file(
 ) -> list[StockRule]:
     """Return the rules of Ironic's file of built-in rules to be adopted.
 
-    Rules that were adopted before are left out, and so are those that are in
-    Ironic's table as well: they are adopted from there.
+    Rules that were adopted before are left out, and so are rules that are
+    adopted from Ironic's table.
 
     :param rows: the rules in Ironic's table.
     :param taken: UUIDs of the rules that this package has already.

@@ -428,13 +428,10 @@ def _check_tables(rule: model.Rule) -> int | None:
 
 
 def _uuid(text: str) -> str:
-    """Return the UUID of a rule that a path has, in its usual form.
+    """Return the UUID of a rule in a path, in its usual form.
 
-    Commands of other resources take a name. Who writes a description here is
-    answered with the UUIDs of the rules that have it.
-
-    :raises: Invalid if the text is no UUID, with those UUIDs if there are
-        any.
+    :raises: Invalid if the text is no UUID. For the description of rules, the
+        message has their UUIDs.
     """
     try:
         return request.rule_uuid(text)

@@ -75,12 +75,11 @@ def reapply(node: Any) -> dict[str, Any]:
 
     :returns: the request, as ``GET /v1/inspection_requests`` shows it.
     :raises: NotFound if there are no data.
-    :raises: RequestPending if another request of the node waits or is being
-        processed; AnotherSender if that one waits with other data.
-    :raises: Conflict if the node is locked, in inspection, or otherwise in
-        a state in which its inventory must not change.
-    :raises: HTTPForbidden if there are data in the body of somebody who may
-        only have those of the ramdisk processed.
+    :raises: RequestPending if another request of the node is open;
+        AnotherSender if that request waits with other data.
+    :raises: Conflict if the node is locked, in inspection, or in another
+        state in which its inventory must not change.
+    :raises: HTTPForbidden if the caller must not send data in the body.
     :raises: RuleError if an early rule fails; nothing is queued then.
     """
     put = put_request(node, _parse)

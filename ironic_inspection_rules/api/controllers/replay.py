@@ -119,7 +119,7 @@ class _Replay:
         nodes: Sequence[fleet_page.RequestedNode],
         readable: Collection[str],
     ) -> Iterator[Entry]:
-        """Yield an entry for each run, those of a node newest first.
+        """Yield an entry for every run, the newest run of a node first.
 
         A node that the caller may not read has one entry with an error.
 
@@ -127,7 +127,7 @@ class _Replay:
         """
         for ident, uuid in nodes:
             if uuid is None or uuid not in readable:
-                # Who may not read a node does not learn that it is there.
+                # The caller must not learn whether there is such a node.
                 yield {
                     'node': ident,
                     'outcome': _ERROR,

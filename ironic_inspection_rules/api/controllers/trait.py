@@ -60,16 +60,15 @@ def get_one(name: str) -> None:
 def _counts(
     selection: catalog.Selection, associated: bool | None = None
 ) -> dict[str, int]:
-    """Count the nodes with each trait that the client may know of.
+    """Return the numbers of nodes by trait, for nodes that the client may see.
 
-    :param associated: True for the traits that at least one of these nodes
-        has, False for those that none has, None for both.
-    :returns: number of nodes by trait, in the order of their names; 0 for a
-        standard trait that none has.
-    :raises: NotFound with an API version that has no traits; Invalid with
-        ``[DEFAULT]use_rpc_for_database``, with which this process does not
-        reach the database; Ironic's HTTPForbidden if the client may list no
-        nodes.
+    :param associated: True for traits of at least one node, False for traits
+        of no node, None for all.
+    :returns: by trait, in the order of their names; 0 for a standard trait
+        that no node has.
+    :raises: NotFound with an API version without traits; Invalid if this
+        process does not reach the database; HTTPForbidden if the client may
+        not list nodes.
     """
     if not api_utils.allow_traits():
         raise exceptions.NotFound(_('The API version does not allow traits'))

@@ -146,12 +146,13 @@ def by_filters(
 ) -> Page:
     """Find the nodes of a page that ``GET /v1/nodes`` would show the caller.
 
-    Ironic's own limit of a page may be less. With a filter by conductor a
-    page may have fewer nodes, or none, and there is a next one all the same.
+    With a filter by conductor a page may have fewer nodes than the limit, or
+    none, although more pages follow.
 
-    :param filters: of the request, not checked yet; one that is None counts
-        as not given.
-    :param limit: nodes of the page; None for :data:`MOST`.
+    :param filters: the filters of the request, not checked yet; None stands
+        for a filter that is not given.
+    :param limit: number of nodes in the page, if Ironic's own limit is not
+        less; None for :data:`MOST`.
     :param marker: UUID of the last node of the page before.
     :raises: InvalidBody for bad filters; what Ironic raises itself.
     """
@@ -168,9 +169,9 @@ def by_filters(
     if has_more:
         next_marker = uuids[-1]
     if conductor is not None:
-        # The page is listed twice. Ironic drops nodes of other conductors
-        # from a page after reading it, and then takes the shorter page for the
-        # last one: so the marker is that of the page without this filter.
+        # The page is listed twice. Ironic removes nodes of other conductors
+        # only after it has read a page, and then takes the shorter page for
+        # the last one. So the marker is that of the page without this filter.
         query['conductor'] = conductor
         uuids, _has_more = node_list.list_uuids(query, limit, marker)
     # Ironic's list has left out nodes that the caller may not see, so their

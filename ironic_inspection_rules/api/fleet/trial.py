@@ -113,10 +113,10 @@ class Trial:
         yield from self._settle(waiting)
 
     def _settle(self, waiting: Iterable[_Waiting]) -> Iterator[Entry]:
-        """Yield the entries that wait, once it is known which names are taken.
+        """Look up which names are taken, and yield the entries that wait.
 
-        A machine whose rules want such a name is tried again: its names are
-        known to be taken then, and are refused.
+        A machine whose rules want a name that is taken is tried again, now
+        with an error.
         """
         wanted: set[str] = set()
         for item in waiting:
@@ -300,9 +300,10 @@ class _Nodes:
         """Read the requested nodes, their ports and port groups.
 
         There is one query for all nodes, one for all ports and one for all
-        groups. Nodes that the caller may not see are left out.
+        groups.
 
-        :param filters: that keep these out; see :class:`.page.Page`.
+        :param filters: leave out nodes that the caller may not see; see
+            :class:`.page.Page`.
         """
         uuids = {uuid for _ident, uuid in requested if uuid is not None}
         machine = machine_object.InspectedMachine
@@ -312,7 +313,7 @@ class _Nodes:
             context, {**filters, 'uuid_in': sorted(uuids)}
         )
         for row, fields in zip(rows, _fields(objects.Node, rows), strict=True):
-            # Behind all others, as in the facts of an inspection.
+            # The last field, as in the facts of an inspection.
             fields['traits'] = fields.pop('traits')
             nodes[row['uuid']] = StoredNode(
                 row['id'], row['uuid'], row['name'], fields
@@ -372,12 +373,12 @@ class _Nodes:
     ) -> RequestedMachine:
         """Return a requested node with the facts that rules are tried on.
 
-        A node that is not there, or whose stored data cannot be read, is
-        returned with the problem instead, which becomes its entry.
+        A node that does not exist, or has no readable data, is returned with
+        that problem instead.
 
         :param ident: the name or UUID that the caller gave.
         :param uuid: None for a name that no node has.
-        :param data: the next are those of the node, if it is there.
+        :param data: yields the data of the node next, if it exists.
         """
         node = self.by_uuid.get(uuid)
         if node is None:

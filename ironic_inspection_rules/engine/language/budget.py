@@ -230,7 +230,7 @@ class Budget:
         :raises: :class:`.exceptions.BudgetExceeded` as :meth:`measure`, or
             if all that the phase has written is too large.
         """
-        # Each write is recorded with its path.
+        # The path counts, too, as it is recorded with the value.
         size = self.measure(value, len(path)) + sum(map(len, path))
         if before.__class__ in _SIZED:
             # The value that is replaced gives its room back.

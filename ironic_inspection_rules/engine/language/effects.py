@@ -274,17 +274,16 @@ def declared_by(
 def writes_at_paths(
     action: OperationLike,
 ) -> typing.Iterator[tuple[plugin.Write, data_path.Path]]:
-    """Yield the writes of an action whose places are paths, with their steps.
+    """Yield the writes of an action at paths, with the steps of the paths.
 
-    Capabilities and traits have no paths. A path that is only known on a
-    machine is left out.
+    Capabilities and traits have no paths. A path with fields may be left out.
     """
     for write in writes(action):
         if write.kind in _WITH_PATHS and isinstance(write.name, str):
             try:
                 steps = data_path.parse(write.name)
             except exceptions.OperationError:
-                # Fields may make it a path.
+                # With the values of its fields it may become a path.
                 continue
             yield write, steps
 

@@ -110,7 +110,7 @@ def _find_columns_in(
 ) -> typing.Iterator[Column]:
     """Yield the columns that the fields in a part of a rule read.
 
-    :param pointer: the pointer to the part in the rule.
+    :param pointer: the pointer to the part, such as ``/actions/0``.
     :param written: the part as it is written.
     :param own_vars: the ``vars`` of the rule.
     :param loop: the loop of the operation, None if it has none.

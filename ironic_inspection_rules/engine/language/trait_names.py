@@ -102,8 +102,8 @@ def validate(names: typing.Iterable[object]) -> None:
     """
     bad_names = [name for name in names if not is_good(name)]
     if bad_names:
-        # Only the names that the message shows are described: a suggestion
-        # takes a comparison with all standard names.
+        # Only names in the message are described, as a suggestion takes a
+        # comparison with all standard names.
         raise exceptions.Invalid(
             exceptions.listed(bad_names, _describe_problem)
         )

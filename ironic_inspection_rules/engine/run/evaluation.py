@@ -71,18 +71,18 @@ def evaluate(
     limits: typing.Mapping[str, budget.Limits] = budget.BY_PHASE,
     refuse: Refuse = _refuse_nothing,
 ) -> Evaluation:
-    """Run phases one after another; nothing is saved, logged or called.
+    """Run phases one after another, as an inspection would.
 
-    Each phase runs on the data as the previous one left them. The first one
-    that ends with an error is the last one.
+    Every phase runs on the data that the phase before left; an error ends the
+    last phase. Nothing is saved, logged or called.
 
-    :param plans: the rules of each phase, in the order in which they run.
+    :param plans: the rules of every phase, in the order in which they run.
     :param facts: the data before the first phase, which are not changed.
         Their node may be empty, but not None.
     :param explain: also trace rules that do not match, with a reason for
         each condition.
-    :param refuse: called for each phase whose changes would be saved; an
-        error that it returns ends the inspection, without these changes.
+    :param refuse: called for every phase whose changes would be saved; if it
+        returns an error, these changes are dropped and the inspection ends.
     """
     traces: list[trace.RuleTrace] = []
     audited: list[trace.RuleTrace] = []

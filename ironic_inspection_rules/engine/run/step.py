@@ -67,9 +67,7 @@ def compute(plan: compiler.CompiledRule, view: budget.View) -> None:
 
 
 def _compute_var(written: typing.Any, view: budget.View) -> typing.Any:
-    """Return the value of a var, or the missing field that it has.
-
-    The budget of the view pays for it.
+    """Return the value of a var, or its missing field.
 
     :param written: the template of the value, or the value of a var without
         fields.
@@ -78,8 +76,8 @@ def _compute_var(written: typing.Any, view: budget.View) -> typing.Any:
     if not isinstance(written, rendering.Template):
         return written
     value = written.render(view)
-    # A path gives what is in the data already; all other templates make
-    # something new of it.
+    # The value at a path is in the data already. Other templates make a new
+    # value, for which the budget pays.
     is_new = not isinstance(written, rendering.Path)
     if is_new and not isinstance(value, rendering.Missing):
         view.budget.make_value(value)

@@ -89,10 +89,9 @@ class RuleTrace(typing.NamedTuple):
     ) -> 'RuleTrace':
         """Return the trace as everybody may see it.
 
-        Records, statistics, logs, answers and reports have nothing of a rule
-        that is not in it.
+        Records, logs, answers and reports are made of this trace only.
 
-        :param why: what its conditions decided, if that is known.
+        :param why: the results of its conditions, if they are known.
         """
         if not disclosure.gives_reasons(self.rule):
             return RuleTrace(

@@ -92,11 +92,10 @@ class WorkingCopy:
     ) -> None:
         """Set a value; missing parents are created.
 
-        To set a value that is there already is no change: it is only noted as
-        confirmed.
+        A value that is there already is no change, and is noted as confirmed.
 
-        :param part: the part of it that the rule has set, as a path below it:
-            a capability has a place below the text of all of them.
+        :param part: the part of the value that the rule has set, such as one
+            capability in the text of all.
         :raises: :class:`.exceptions.OperationError` if the path leads through
             a plain value.
         """

@@ -88,15 +88,14 @@ class Journal:
     def blame(
         self, name: str, attributes: typing.Collection[str], exc: Exception
     ) -> exceptions.RuleError | None:
-        """Build the error of the rule because of which an object is not saved.
+        """Build the error of the rule that keeps an object from being saved.
 
-        That is the last rule that changed one of the attributes of the object,
-        or the object if none of them was changed.
+        That is the last rule that changed one of the attributes or, if no rule
+        did, the object.
 
-        :param name: of the object: ``node``, ``port <MAC>`` or ``traits``.
-        :param attributes: names, or paths to a part of an attribute: who
-            changed another part is not to blame.
-        :returns: the error with its cause; None if no rule has changed it.
+        :param name: the object: ``node``, ``port <MAC>`` or ``traits``.
+        :param attributes: names of attributes, or paths to parts of them.
+        :returns: the error with its cause; None if no rule changed the object.
         """
         suspects = self._changes_of(name, attributes)
         if not suspects:
@@ -110,7 +109,7 @@ class Journal:
             reason = None
             cause = None
         elif any(map(_is_hidden, suspects)):
-            # The message may have a value that nobody is to see.
+            # The message may have a value that nobody may see.
             reason = _(
                 'what it sets has a secret, or a value of a sensitive rule'
             )
@@ -128,9 +127,8 @@ class Journal:
 
         If there are none, return all changes that rules made to the object.
 
-        :param name: of the object: ``node``, ``port <MAC>`` or ``traits``.
-        :param attributes: names, or paths to a part of an attribute: a change
-            of another part is not meant.
+        :param name: the object: ``node``, ``port <MAC>`` or ``traits``.
+        :param attributes: names of attributes, or paths to parts of them.
         """
         places = [data_path.parse(attribute) for attribute in attributes]
         of_object = []
@@ -166,10 +164,10 @@ class Journal:
     def confirm(
         self, root: str, path: data_path.Path, value: typing.Any
     ) -> None:
-        """Record that a value was set but already there.
+        """Record that a rule has set a value that was there already.
 
-        It is not recorded where nobody reads such values, or where there are
-        too many; of a sensitive rule it always is.
+        It is only recorded if the run is kept, up to a limit; for a sensitive
+        rule it always is.
 
         :param root: a root, or :data:`.change.TRAITS` with a name as its path.
         """
@@ -184,7 +182,7 @@ class Journal:
         change = self._change(op, root, path, value, value)
         change.earlier = len(self.changes)
         if self._withholds:
-            # All of them: each is a place whose value is withheld.
+            # Always, as the value at this place is withheld from now on.
             self.withheld.append(change)
         else:
             self.confirmed.append(change)
