@@ -121,12 +121,11 @@ class Refusals:
     def _check_name(self, name: str, uuid: str) -> None:
         """Check that no other node has a name.
 
-        Within :meth:`assuming` the name is only noted, and nothing is raised:
-        one query then checks the names of many nodes.
+        Within :meth:`assuming` the name is only noted: one query then checks
+        the names of many nodes.
 
-        :param uuid: of the node that gets the name.
-        :raises: DuplicateName if another node has it, outside of
-            :meth:`assuming`.
+        :param uuid: the UUID of the node that gets the name.
+        :raises: DuplicateName if another node has it.
         """
         if self._assumed is not None:
             self._assumed.add(name)

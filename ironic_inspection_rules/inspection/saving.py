@@ -160,9 +160,9 @@ def blaming(
     """Convert an error of Ironic to one of the rule that caused it.
 
     :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
-    :param attributes: names of attributes, or paths to a part of one, because
-        of which Ironic may refuse the object. To blame is the last rule that
-        changed one of them, or the object if none of them was changed.
+    :param attributes: names of attributes, or paths to parts of them, for
+        which Ironic may refuse the object. The last rule that changed one of
+        them is to blame or, if none did, the last that changed the object.
     :raises: :class:`.exceptions.RuleError`; the error itself if no rule has
         changed the object.
     """
@@ -257,8 +257,8 @@ def _remove_unsupported_interfaces(
 ) -> None:
     """Set interfaces to None that a driver does not support.
 
-    :param hardware_type: that of the driver.
-    :param attributes: those that rules have set, which stay.
+    :param hardware_type: the hardware type of the driver.
+    :param attributes: attributes that rules have set, which stay.
     """
     for field in INTERFACES:
         name = getattr(node, field)

@@ -140,12 +140,12 @@ def _built_in_tables(
 def _refuse_stored_duplicates(
     built_in: Sequence[model.Rule], built_in_tables: Mapping[str, table.Table]
 ) -> None:
-    """Check that the database has none of the built-in rules and tables.
+    """Check that no stored rule or table is also a built-in one.
 
-    An API that does not reach the database itself checks nothing.
+    An API that does not reach the database checks nothing.
 
-    :raises: InvalidDocument for a table whose name a stored table has, or a
-        rule whose UUID a stored rule has.
+    :raises: InvalidDocument for a table with the name of a stored table, or a
+        rule with the UUID of a stored rule.
     """
     if not storage.is_here():
         return

@@ -88,19 +88,22 @@ class DatabaseQueue:
     ) -> queue_request.Request:
         """Store a request; it is committed when this returns.
 
-        A node has at most one open request. An open one of an earlier
-        inspection ends. A posted inventory ends a request of another event
-        that waits or powers the machine on, and replaces the data of a posted
-        inventory that waits. A timeout renews a waiting timeout. For a
-        reapplication whose inventory is given, a waiting request with the same
-        data is returned. A reapplication without an inventory gets what was
-        posted last, if the node has no open request.
+        A node has at most one open request. What becomes of it:
+
+        * A request of an earlier inspection ends.
+        * A posted inventory ends a waiting request of another event, and
+          replaces the data of a waiting posted inventory.
+        * A timeout renews a waiting timeout.
+        * A reapplication of the same data returns the waiting request.
+
+        A reapplication without an inventory gets the data that were posted
+        last.
 
         :param checkpoints: outcomes of phases that have run already.
         :param sender: IP address that the data came from.
         :param trusted: whether the sender has proved to be the machine. If
-            not, different data that wait are not replaced. Who gives an
-            inventory to a reapplication never counts as the machine.
+            not, waiting data are not replaced by different data. The sender of
+            a reapplication never counts as the machine.
         :raises: RequestPending if the node has any other open request.
         :raises: AnotherSender if different data wait, and the sender is not
             the machine.
@@ -171,11 +174,11 @@ class DatabaseQueue:
             return present
         displaces = queue_request.displaces(event, present)
         if not trusted and (displaces or present.state == state.WAITING):
-            # Whoever sends the data may not replace those that wait: they are
-            # accepted only where they are the same.
+            # An unknown sender must not replace waiting data, but may send the
+            # same data again.
             waiting = unprocessed.get(row.unprocessed_id)
             if waiting is None and row.unprocessed_id is not None:
-                # They were replaced between the two reads.
+                # The data were replaced between the two reads.
                 return None
             if waiting is not None:
                 _require_same(waiting, data, present, values['sender'])
@@ -184,9 +187,9 @@ class DatabaseQueue:
                     return present
         if not displaces:
             raise exceptions.RequestPending(node_uuid)
-        # Only with the token that this decision was made on: a worker that has
-        # claimed the request since works on the data that it has read, and
-        # would never see these.
+        # Only with the token that was read above: a worker that has claimed
+        # the request since then has read the other data, and would not see
+        # these.
         renewed = db_request.renew_request(
             present.uuid,
             present.token,

@@ -203,7 +203,7 @@ def _store_parts(
     :param before: the parts that were known after that inspection.
     :param known: the parts that are known now.
     """
-    # Where the content of the last one was removed, it is stored again.
+    # If the content of the inspection before was removed, it is stored again.
     if last is not None and last.parts in loaded and known == before:
         digest: str = last.parts
     else:
