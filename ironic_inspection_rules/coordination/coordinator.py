@@ -178,10 +178,10 @@ def _check_writable(path: pathlib.Path) -> None:
     :raises: OSError.
     """
     # The directory, or the nearest folder around it that exists.
-    existing = path
-    while not os.path.lexists(existing):
-        existing = existing.parent
-    if not existing.is_dir():
+    nearest = path
+    while not os.path.lexists(nearest):
+        nearest = nearest.parent
+    if not nearest.is_dir():
         raise NotADirectoryError(
             errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(nearest)
         )
@@ -192,7 +192,7 @@ def _check_writable(path: pathlib.Path) -> None:
 
 
 def _check_host(url: urllib.parse.SplitResult) -> None:
-    """Check that a URL names a host, and no port that is not valid.
+    """Check that a URL names a host, and that its port is valid.
 
     :raises: Invalid.
     """
@@ -200,10 +200,10 @@ def _check_host(url: urllib.parse.SplitResult) -> None:
         # Python checks the port only when it is read.
         has_valid_port = url.port != 0
     except ValueError:
-        is_good = False
+        has_valid_port = False
     # Neither the message nor its cause, which a handler would add, may show
     # the port: it may be the beginning of a password with a slash in it.
-    if not is_good:
+    if not url.hostname or not has_valid_port:
         raise exceptions.Invalid(_('it names no host, or a bad port'))
 
 

@@ -212,7 +212,7 @@ def read(
             part = _make_part(source, name, item, reporter, identities)
             if part is not None:
                 parts_of_source.append(part)
-                texts.update(identifiers)
+                texts.update(identities)
         parts += parts_of_source
         if parts_of_source or source.is_reported(data):
             # None says that the source was heard in the last inspection.

@@ -200,10 +200,10 @@ def post_inspection_data(
     return post(ramdisk.ContinueInspectionController(), data, node_uuid)
 
 
-def install_narrowing() -> None:
-    """Patch the list of nodes, so that :func:`narrowed` and others work.
+def patch_node_lists() -> None:
+    """Patch Ironic's lists of nodes for the two ``with`` blocks below.
 
-    Its query then applies :func:`narrowed`, and its answer
+    Their query then applies :func:`node_conditions`, and their answer
     :func:`only_uuids`, if this Ironic has the patched functions.
     """
     if name.are_here([FILTERS]):
@@ -228,7 +228,9 @@ def only_uuids() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def narrowed(conditions: Iterable[sa.ColumnElement[bool]]) -> Iterator[None]:
+def node_conditions(
+    conditions: Iterable[sa.ColumnElement[bool]],
+) -> Iterator[None]:
     """Narrow the lists of nodes that are made inside the ``with`` block.
 
     They hold for all lists of nodes that Ironic makes inside the ``with``

@@ -250,7 +250,7 @@ def peer_key(
     for path, value in peer_values(facts, by).items():
         text = ' '.join(str(value).split())
         is_usual_board = path == BOARD and not by
-        if is_usual_board and part_identity.written(text) is None:
+        if is_usual_board and part_identity.reported_text(text) is None:
             # Firmware has a placeholder where it does not know the board.
             continue
         if text:
