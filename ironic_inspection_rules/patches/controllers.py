@@ -231,7 +231,7 @@ def only_uuids() -> Iterator[None]:
 def node_conditions(
     conditions: Iterable[sa.ColumnElement[bool]],
 ) -> Iterator[None]:
-    """Narrow the lists of nodes that are made inside the ``with`` block.
+    """Add conditions to the query by which Ironic lists nodes.
 
     They hold for all lists of nodes that Ironic makes inside the ``with``
     block, beside the filters of the request.
