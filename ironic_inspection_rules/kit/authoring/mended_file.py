@@ -427,7 +427,9 @@ def _find_wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
         return unknown[0], suggestion.find_intended(*unknown)
     if not use.from_roots:
         return None
-    step = inventory_fields.find(inventory_fields.known(), use.from_roots)
+    step = inventory_fields.find_field(
+        inventory_fields.known_fields(), use.from_roots
+    )
     if not isinstance(step, inventory_fields.UnknownStep):
         return None
     if step.steps in ((), ('plugin_data',)):

@@ -25,9 +25,9 @@ _END = '--'
 class _Option:
     """An option on a command line.
 
-    :ivar words: the option itself and those after it that are its values.
-    :ivar action: None where the command has no such option.
-    :ivar place: the number of files before it.
+    :ivar words: the option and its values, e.g. ``['--by', 'a', 'b']``.
+    :ivar action: None if the command has no such option.
+    :ivar place: the number of files before the option.
     """
 
     words: list[str]
@@ -35,14 +35,15 @@ class _Option:
     place: int
 
     def takes(self, word: str) -> bool:
-        """Check whether the next word is a value of this option.
+        """Return whether the next word is a value of this option.
 
-        An option of several values takes all words that its type accepts.
+        An option of one or several values takes any first word. An option of
+        several values takes more words as long as its type accepts them.
         """
         if self.action is None or self.action.nargs not in (None, '+'):
             return False
         if '=' in self.words[0]:
-            # It has brought its value along.
+            # The option has its value already: --format=json.
             return False
         has_value = len(self.words) > 1
         if word.startswith('-'):
@@ -59,26 +60,27 @@ class _Option:
         return True
 
 
-def arranged(
+def arrange_words(
     actions: Iterable[argparse.Action], words: Sequence[str]
 ) -> list[str]:
-    """Return the words of a command line so that argparse reads them right.
+    """Move the files of a command line before the options, for argparse.
 
-    ``--inventory A B RULES`` becomes ``RULES --inventory A B``: argparse would
-    take the file after an option of several values for one of these.
+    argparse would give an option of several values all words after it, files
+    too. Here the option gets the words that its type accepts; if then files
+    are missing, its last values become files. The parser reports unknown
+    options.
 
     :param actions: the arguments of the command, files and options.
     :param words: as a user typed them.
     """
     declared = list(actions)
     options, files = _split_words(declared, words)
-    # The files without which the command cannot be called.
-    needed = 0
+    needed_files = 0
     for action in declared:
         is_option = bool(action.option_strings)
         if not is_option and action.nargs in (None, '+'):
-            needed += 1
-    _give_values_to_files(options, files, missing=needed - len(files))
+            needed_files += 1
+    _give_values_to_files(options, files, missing=needed_files - len(files))
     option_words: list[str] = []
     for option in options:
         option_words += option.words
@@ -91,10 +93,9 @@ def arranged(
 def _split_words(
     declared: Sequence[argparse.Action], words: Sequence[str]
 ) -> tuple[list[_Option], list[str]]:
-    """Return the options with the words that they accept, and the files.
+    """Divide the words of a command line into options and files.
 
-    A word is a file where it is no option and no option before it takes it,
-    or where it stands after ``--``.
+    A file is a word that no option takes, or any word after ``--``.
     """
     options: list[_Option] = []
     files: list[str] = []
@@ -117,16 +118,15 @@ def _split_words(
 def _give_values_to_files(
     options: Sequence[_Option], files: list[str], missing: int
 ) -> None:
-    """Move values from the ends of options to the files that are missing.
+    """Move the last values of options to the files that are missing.
 
-    In ``--inventory A B RULES`` the option has taken all three words, but the
-    last is the file that the command needs. Both the options and ``files``
-    are changed.
+    For example, in ``--inventory A B RULES`` the option has taken three words,
+    the last of which is the file that the command needs. Both the options and
+    ``files`` are changed; files keep their order on the command line.
 
     :param missing: how many files are missing; 0 or less moves nothing.
     """
-    # The last option first: a file that is put in does not move the places of
-    # options before it.
+    # The last option first, so that the places of earlier options stay true.
     still_missing = missing
     for option in reversed(options):
         # An option keeps its name and one value.
@@ -139,7 +139,7 @@ def _give_values_to_files(
 
 
 def _is_option(word: str) -> bool:
-    """Check whether a word is an option; "-" stands for standard input."""
+    """Return whether a word is an option; "-" is standard input."""
     return word.startswith('-') and word != STANDARD_OUTPUT
 
 
@@ -216,7 +216,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         '-o',
         '--output',
         metavar='<file>',
-        type=new_file,
+        type=check_new_file,
         default=STANDARD_OUTPUT,
         help=_('File to write; standard output if not given'),
     )
@@ -242,21 +242,22 @@ class _Nowhere(io.StringIO):
 
 
 def choose_output(page: str | None, output: typing.TextIO) -> typing.TextIO:
-    """Return the stream for a result of which a page is written as well.
+    """Choose the stream for a result that is also written as a page.
 
-    :param page: path of the page, None without one.
-    :returns: ``output``, or nowhere if the page goes there: with a table
-        before or behind it, it would be no page.
+    :param page: path of the page; None without a page.
+    :returns: ``output``, or nowhere if the page goes to standard output, which
+        a table before or behind the page would spoil.
     """
     if page == STANDARD_OUTPUT:
         return _Nowhere()
     return output
 
 
-def new_file(path: str) -> str:
+def check_new_file(path: str) -> str:
     """Check the path of an output file before any work is done.
 
-    :raises: ArgumentTypeError if its directory does not exist, or it is one.
+    :raises: ArgumentTypeError if its directory does not exist, or the path is
+        a directory.
     """
     directory = os.path.dirname(path) or os.curdir
     if os.path.isdir(path) or not os.path.isdir(directory):
@@ -266,7 +267,7 @@ def new_file(path: str) -> str:
     return path
 
 
-def percent(text: str) -> float:
+def parse_percent(text: str) -> float:
     """Parse a number from 0 to 100."""
     if re.fullmatch(r'[0-9]*\.?[0-9]+', text) and float(text) <= 100:
         return float(text)
@@ -275,7 +276,7 @@ def percent(text: str) -> float:
     )
 
 
-def positive(text: str) -> int:
+def parse_positive(text: str) -> int:
     """Parse a whole number of at least 1."""
     if not re.fullmatch('0{0,9}[1-9][0-9]{0,8}', text):
         raise argparse.ArgumentTypeError(
@@ -284,7 +285,7 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def revision(text: str) -> int:
+def parse_revision(text: str) -> int:
     """Parse the number of a revision; 0 is the set before the first change."""
     if not re.fullmatch('[0-9]{1,9}', text):
         raise argparse.ArgumentTypeError(
@@ -299,12 +300,10 @@ def revision(text: str) -> int:
 def _find_option(
     declared: Iterable[argparse.Action], word: str
 ) -> argparse.Action | None:
-    """Return the option that a word names, or begins.
+    """Find the option that a word names, e.g. ``--inv`` for ``--inventory``.
 
-    For :func:`arranged`, which must know which words are values.
-
-    :param word: an option, perhaps with ``=`` and a value; a long one may be
-        shortened as long as only one option begins so.
+    :param word: an option, perhaps with ``=`` and a value; a long option may
+        be shortened as long as only one option begins so.
     :returns: None where no option begins so, or several do. None also for a
         short option with its value in the same word, such as ``-ofile``: it
         takes no further word.

@@ -37,7 +37,7 @@ class Lint(arguments.FileCommand):
     example = 'rules.yaml'
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the options: format, checks, inventories, target, --fix."""
+        """Add the options: format, checks, inventories, target, --fix."""
         arguments.add_files(parser)
         parser.add_argument(
             '-f',
@@ -75,7 +75,7 @@ class Lint(arguments.FileCommand):
         parser.add_argument(
             '--ironic',
             metavar='<release>',
-            type=_release,
+            type=_parse_release,
             help=_(
                 'The release of Ironic, such as 38; without it, a field '
                 'that one of them reports is good'
@@ -92,13 +92,13 @@ class Lint(arguments.FileCommand):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Mend the files if that is asked for, then print what is left.
+        """Print the findings; with ``--fix`` mend the files before.
 
         :returns: the exit status: 1 if a finding is an error or a warning.
         """
         if parsed_args.fix:
             self._mend(parsed_args.files, parsed_args.format)
-        findings = _find(parsed_args)
+        findings = _run_checks(parsed_args)
         text = _PRINTERS[parsed_args.format](findings)
         if text:
             self.app.stdout.write(f'{text}\n')
@@ -107,14 +107,14 @@ class Lint(arguments.FileCommand):
         return 0
 
     def _mend(self, paths: list[str], findings_format: str) -> None:
-        """Mend files in place, and print what was mended.
+        """Mend files in place, and print the mendings.
 
         :param paths: files and folders.
-        :param findings_format: ``table``, ``json`` or ``sarif``. What was
-            mended is printed with a table only: programs that read the other
-            formats would not expect it.
+        :param findings_format: ``table``, ``json`` or ``sarif``. Mendings are
+            printed only beside a table: programs that read the other formats
+            would not expect them.
         """
-        # What is piped in cannot be mended, and can be read only once.
+        # Standard input cannot be mended, and can be read only once.
         files = table_file.read_files(
             path for path in paths if path != document.STDIN
         )
@@ -131,8 +131,8 @@ class Lint(arguments.FileCommand):
                 )
 
 
-def _find(parsed_args: argparse.Namespace) -> list[lint.Finding]:
-    """Return the findings of all checks that are not to be left out.
+def _run_checks(parsed_args: argparse.Namespace) -> list[lint.Finding]:
+    """Run all checks but the ignored ones, and return their findings.
 
     A progress bar is shown while the rules are tried on inventories.
 
@@ -154,8 +154,8 @@ def _find(parsed_args: argparse.Namespace) -> list[lint.Finding]:
     ]
 
 
-def _release(text: str) -> str:
-    """Check that a text is a release of Ironic."""
+def _parse_release(text: str) -> str:
+    """Parse a release of Ironic, e.g. ``38`` or ``38.0.1``."""
     if not re.fullmatch(r'[0-9]+(\.[0-9]+){0,2}', text):
         raise argparse.ArgumentTypeError(
             _('"%s" is no release of Ironic') % text
@@ -164,7 +164,10 @@ def _release(text: str) -> str:
 
 
 def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
-    """Return a table of findings and a line with their numbers, if any."""
+    """Return a table of findings and a line with their numbers.
+
+    Without findings the text is empty.
+    """
     if not findings:
         return ''
     rows = []
@@ -241,7 +244,7 @@ class Convert(arguments.FileCommand):
         arguments.add_output(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Write the converted rules, and on standard error what is lost.
+        """Write the converted rules, and report losses on standard error.
 
         :returns: the exit status: 1 if anything is lost.
         """

@@ -38,13 +38,16 @@ class Collect(arguments.FileCommand):
             'file',
             metavar='<file>',
             nargs='?',
-            type=arguments.new_file,
+            type=arguments.check_new_file,
             default=arguments.STANDARD_OUTPUT,
             help=_('File to write; "-" and none are standard output'),
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Write the inventory as JSON, or say which programs are missing."""
+        """Write the inventory as JSON.
+
+        :raises: InspectionRulesError that names missing programs.
+        """
         missing = []
         for tool, package in _TOOLS.items():
             if not shutil.which(tool):
@@ -70,7 +73,7 @@ class Collect(arguments.FileCommand):
                     'firmware tells may be missing.\n'
                 )
             )
-        text = json.dumps(_collect(), indent=2, sort_keys=True) + '\n'
+        text = json.dumps(_collect_data(), indent=2, sort_keys=True) + '\n'
         arguments.write(parsed_args.file, text, self.app.stdout)
         return 0
 
@@ -79,11 +82,9 @@ def _do_nothing(_manager: typing.Any) -> None:
     """Take the place of :meth:`GenericHardwareManager.initialize`."""
 
 
-def _collect() -> dict[str, typing.Any]:
-    """Return the data of the default collector, as the ramdisk posts them.
-
-    The agent is imported here, as it is large and may be missing.
-    """
+def _collect_data() -> dict[str, typing.Any]:
+    """Run the agent's default collector, and return the data as posted."""
+    # The agent is large, and may be missing.
     from ironic_python_agent import config  # noqa: F401 registers options
     from ironic_python_agent import encoding
     from ironic_python_agent import errors
@@ -92,13 +93,13 @@ def _collect() -> dict[str, typing.Any]:
     from ironic_python_agent import utils
     from oslo_config import cfg
 
-    # It logs each thing that a virtual machine or a container lacks.
+    # The agent logs everything that a virtual machine or a container lacks.
     logging.getLogger('ironic_python_agent').setLevel(logging.ERROR)
     cfg.CONF([], project='ironic-python-agent', default_config_files=[])
-    # In a ramdisk it first assembles RAIDs, sets up multipath and loads
+    # In a ramdisk the agent first assembles RAIDs, sets up multipath and loads
     # modules, which must not happen to a machine in use.
     hardware.GenericHardwareManager.initialize = _do_nothing
-    # Any collector takes one, to note what fails in it; this one adds none.
+    # An argument of all collectors; the default one adds no failure.
     failures = utils.AccumulatedFailures(exc_class=errors.InspectionError)
     data: dict[str, typing.Any] = {}
     inspector.collect_default(data, failures)

@@ -27,12 +27,12 @@ class CommandWords:
     """The words that may follow each other in a call of a command.
 
     :ivar program: ``ironic-inspection-rules`` or ``openstack``.
-    :ivar words: the command, such as ``('lint',)``.
-    :ivar help: its first line of help.
-    :ivar options: the values that an option takes, by option; none where it
+    :ivar words: the command, e.g. ``('lint',)``.
+    :ivar help: the first line of its help.
+    :ivar options: the values of an option, by option; empty if the option
         takes any value, or no value.
-    :ivar choices: the words that it takes beside options, if they are fixed.
-    :ivar valued: the options that a value must follow.
+    :ivar choices: fixed words that the command takes beside options.
+    :ivar valued: the options that need a value.
     """
 
     program: str
@@ -43,10 +43,10 @@ class CommandWords:
     valued: frozenset[str]
 
 
-def commands() -> list[CommandWords]:
-    """Return all commands of this package that can be loaded here.
+def load_commands() -> list[CommandWords]:
+    """Load all commands of this package that can be loaded here.
 
-    Without python-openstackclient those of ``openstack`` are left out.
+    Without python-openstackclient the commands of ``openstack`` are missing.
     """
     all_commands = []
     for program, group in _GROUPS.items():
@@ -54,23 +54,25 @@ def commands() -> list[CommandWords]:
             if not point.value.startswith('ironic_inspection_rules.'):
                 continue
             with contextlib.suppress(ImportError):
-                all_commands.append(_load(program, point))
-    return sorted(all_commands, key=_order)
+                all_commands.append(_load_command(program, point))
+    return sorted(all_commands, key=_sort_key)
 
 
-def _order(command: CommandWords) -> tuple[str, tuple[str, ...]]:
-    """Return what commands are sorted by."""
+def _sort_key(command: CommandWords) -> tuple[str, tuple[str, ...]]:
+    """Return the key to sort commands by."""
     return command.program, command.words
 
 
-def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
+def _load_command(
+    program: str, point: importlib.metadata.EntryPoint
+) -> CommandWords:
     """Load a command, and read the words that complete it from its parser.
 
     :param program: the program that the command belongs to.
     :param point: the entry point of the command.
     """
     words = tuple(point.name.split('_'))
-    # What cliff has for an application, as far as a parser needs one.
+    # A parser needs only this of the application.
     application = types.SimpleNamespace(
         command_manager=None, stdout=io.StringIO(), stderr=io.StringIO()
     )
@@ -83,11 +85,12 @@ def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
         values = tuple(str(choice) for choice in action.choices or ())
         for option in action.option_strings:
             options[option] = values
-        # An option that must have a value; a flag has 0 of them.
-        if action.nargs not in (0, '?', '*'):
+        # The option of a flag takes 0 values.
+        needs_value = action.nargs not in (0, '?', '*')
+        if needs_value:
             valued += action.option_strings
-        # An argument without options is a positional one.
-        if not action.option_strings:
+        is_positional = not action.option_strings
+        if is_positional:
             choices += values
     first_line = command.get_description().partition('\n')[0]
     return CommandWords(
@@ -98,9 +101,9 @@ def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
 def _next_words(
     all_commands: Iterable[CommandWords],
 ) -> dict[tuple[str, ...], list[str]]:
-    """Return the words that may come next, by the words that come before.
+    """Return the words that may come next, by the words before them.
 
-    After ``('openstack', 'baremetal')`` it may be ``node`` or ``trait``.
+    For example, ``{('openstack', 'baremetal'): ['inspection', 'node']}``.
     """
     following: dict[tuple[str, ...], list[str]] = {}
     for command in all_commands:
@@ -112,26 +115,31 @@ def _next_words(
     return following
 
 
-def _cases(all_commands: list[CommandWords]) -> Iterator[str]:
+def _case_branches(all_commands: list[CommandWords]) -> Iterator[str]:
     """Yield the branches of the ``case`` of a script for bash or zsh.
 
-    Their patterns are for the words before the one that is completed. A shell
-    takes the first branch that fits: the most exact ones come first.
+    Patterns match the words before the completed word. A shell takes the
+    first branch that fits, so that the most exact branches come first.
     """
     for words_before, next_words in _next_words(all_commands).items():
-        yield _case(f'"{" ".join(words_before)}"', next_words)
+        yield _case_branch(f'"{" ".join(words_before)}"', next_words)
     for command in all_commands:
         before = ' '.join((command.program, *command.words))
         for option, choices in command.options.items():
-            # An option that must have a value gets a branch even without
-            # choices: it offers nothing, so that the shell completes files.
+            # A branch without choices offers nothing, so that the shell
+            # completes files.
             if choices or option in command.valued:
-                yield _case(f'"{before}"*" {option}"', choices)
-        yield _case(f'"{before}"*', (*command.choices, *command.options))
+                yield _case_branch(f'"{before}"*" {option}"', choices)
+        yield _case_branch(
+            f'"{before}"*', (*command.choices, *command.options)
+        )
 
 
-def _case(pattern: str, offered: Iterable[str]) -> str:
-    """Return a branch that offers words; the scripts name the variable."""
+def _case_branch(pattern: str, offered: Iterable[str]) -> str:
+    """Return a branch of ``case`` that offers words.
+
+    For example, ``"openstack") offered="baremetal" ;;``.
+    """
     return f'    {pattern}) offered="{" ".join(offered)}" ;;'
 
 
@@ -220,7 +228,7 @@ end
 
 
 def _programs(all_commands: Iterable[CommandWords]) -> str:
-    """Return the names of the programs, with spaces between."""
+    """Return the names of the programs, separated by spaces."""
     return ' '.join(sorted({command.program for command in all_commands}))
 
 
@@ -228,7 +236,7 @@ def bash(all_commands: list[CommandWords]) -> str:
     """Return a script that completes commands in bash."""
     return _BASH.format(
         name='ironic_inspection_rules',
-        cases='\n'.join(_cases(all_commands)),
+        cases='\n'.join(_case_branches(all_commands)),
         programs=_programs(all_commands),
     )
 
@@ -237,7 +245,7 @@ def zsh(all_commands: list[CommandWords]) -> str:
     """Return a script that completes commands in zsh."""
     return _ZSH.format(
         name='ironic_inspection_rules',
-        cases='\n'.join(_cases(all_commands)),
+        cases='\n'.join(_case_branches(all_commands)),
         programs=_programs(all_commands),
     )
 
@@ -245,8 +253,8 @@ def zsh(all_commands: list[CommandWords]) -> str:
 def fish(all_commands: list[CommandWords]) -> str:
     """Return a script that completes commands in fish.
 
-    Fish has a line ``complete`` for every word. Its condition is that the
-    words before it are those of a command, or begin with them.
+    Fish has a line ``complete`` for every word, with a condition on the words
+    before it.
     """
     name = 'ironic_inspection_rules'
     lines = [_FISH.format(name=name, client=CLIENT)]
@@ -260,7 +268,7 @@ def fish(all_commands: list[CommandWords]) -> str:
             text = helps.get((*words_before, word), '')
             lines.append(
                 f'complete -c {words_before[0]} -n "{condition}" -f '
-                f'-a {word} -d {_quoted(text)}'
+                f'-a {word} -d {_quote(text)}'
             )
     for command in all_commands:
         before = ' '.join((command.program, *command.words))
@@ -278,8 +286,8 @@ def fish(all_commands: list[CommandWords]) -> str:
 def _fish_option(command: CommandWords, option: str, condition: str) -> str:
     """Return the line of fish that completes an option of a command.
 
-    :param condition: a call of the script, which asks whether the words before
-        begin with those of the command.
+    :param condition: a call of the script that returns whether the words
+        before begin with the command.
     """
     # Fish distinguishes short options and long ones.
     kind = '-s'
@@ -291,18 +299,16 @@ def _fish_option(command: CommandWords, option: str, condition: str) -> str:
     )
     choices = command.options[option]
     if choices:
-        line += f' -x -a {_quoted(" ".join(choices))}'
+        line += f' -x -a {_quote(" ".join(choices))}'
     elif option in command.valued:
-        # It needs a value, of which nothing is known.
+        # Fish completes files for any value.
         line += ' -r'
     return line
 
 
-def _quoted(text: str) -> str:
-    """Return a text in single quotes of fish.
-
-    There only a backslash and a single quote have a meaning.
-    """
+def _quote(text: str) -> str:
+    """Return a text in single quotes of fish."""
+    # Only a backslash and a single quote have a meaning there.
     escaped = text.replace('\\', '\\\\').replace("'", "\\'")
     return f"'{escaped}'"
 
@@ -330,4 +336,4 @@ class Completion(arguments.FileCommand):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        self.app.stdout.write(SHELLS[parsed_args.shell](commands()))
+        self.app.stdout.write(SHELLS[parsed_args.shell](load_commands()))

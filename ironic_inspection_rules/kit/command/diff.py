@@ -58,7 +58,7 @@ class Diff(arguments.FileCommand):
         parser.add_argument(
             '--html',
             metavar='<file>',
-            type=arguments.new_file,
+            type=arguments.check_new_file,
             help=_('Write a page for a browser'),
         )
         parser.add_argument(
@@ -73,7 +73,7 @@ class Diff(arguments.FileCommand):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Print the differences of rules, of tables and of machines.
+        """Print the changes of rules, tables and machines.
 
         :returns: EXIT_ERROR if a machine cannot be read; EXIT_DIFFERENT if a
             rule does something else, a table changes or a machine is treated
@@ -94,14 +94,12 @@ class Diff(arguments.FileCommand):
                 paths,
                 advance,
             )
-            # An iterator: machines are tried one after the other as they are
-            # taken from it.
+            # An iterator: a machine is tried when it is taken.
             treatments = differences.note(treated)
             if parsed_args.html:
                 page = _render_page(old, new, differences, treatments)
                 arguments.write(parsed_args.html, page, self.app.stdout)
-            # The page has taken all machines; without a page they are taken
-            # here.
+            # Without a page, no machine has been taken so far.
             for _treatment in treatments:
                 pass
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
@@ -114,8 +112,10 @@ class Diff(arguments.FileCommand):
         return rule_diff.ComparedRules.load([path], self.app.stderr.write)
 
 
-def _on_page(treatment: machine_diff.Treatment) -> dict[str, typing.Any]:
-    """Return a machine as :func:`.pages.diff.render` takes it.
+def _as_page_machine(
+    treatment: machine_diff.Treatment,
+) -> dict[str, typing.Any]:
+    """Convert a machine to the form of :func:`.pages.diff.render`.
 
     If its file could not be read, the only line is the reason.
     """
@@ -136,8 +136,8 @@ class _Differences:
 
     :ivar count: how many machines were tried.
     :ivar problems: why files of machines cannot be read.
-    :ivar machines: the paths of the machines that are treated differently
-        than before, by how they are treated.
+    :ivar groups: the paths of machines that are treated differently than
+        before; machines that are treated alike are a group.
     """
 
     def __init__(
@@ -156,8 +156,7 @@ class _Differences:
     ) -> Iterator[machine_diff.Treatment]:
         """Count and group machines as they pass, and yield them again.
 
-        So a page can be written while machines are tried, and the other
-        formats afterwards.
+        A page is written while machines are tried, other formats afterwards.
         """
         for treatment in treatments:
             self.count += 1
@@ -187,7 +186,7 @@ class _Differences:
             table.print_diff(lines, output)
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return all differences as the formats JSON and YAML have them.
+        """Return all differences as plain JSON data.
 
         Machines that are treated alike are one entry.
         """
@@ -241,6 +240,6 @@ def _render_page(
             'old': old.paths,
             'new': new.paths,
             'rules': rules,
-            'machines': map(_on_page, treatments),
+            'machines': map(_as_page_machine, treatments),
         }
     )

@@ -35,13 +35,13 @@ class Outliers(arguments.FileCommand):
                 'such files, or - for what is piped in'
             ),
         )
-        peer_arguments.add(parser)
+        peer_arguments.add_options(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Print the machines that differ, and learn rules if that is wanted.
+        """Print the machines that differ; with ``--learn`` also write rules.
 
-        :returns: the exit status; also an error if a file cannot be read,
-            though the other machines are compared.
+        :returns: the exit status. It is an error if a file cannot be read,
+            although the other machines are compared.
         """
         paths = machine_test.find_inventories(parsed_args.inventories)
         problems: list[str] = []
@@ -60,19 +60,23 @@ class Outliers(arguments.FileCommand):
         # If the learned rules go to standard output, this text goes nowhere.
         output = arguments.choose_output(parsed_args.learn, self.app.stdout)
         arguments.write(parsed_args.output, text, output)
-        self.app.stderr.write(peer_arguments.warnings(result, parsed_args.by))
+        self.app.stderr.write(
+            peer_arguments.missing_path_warnings(result, parsed_args.by)
+        )
         for problem in problems:
             self.app.stderr.write(f'{problem}\n')
         if problems:
             return EXIT_ERROR
-        return peer_arguments.status(result)
+        return peer_arguments.exit_status(result)
 
     def _learn(
         self, result: peers.Result, parsed_args: argparse.Namespace
     ) -> None:
-        """Write rules for machines like those that are not odd."""
+        """Write rules that accept machines like the normal ones."""
         with progress.show_machine_bar(result.normal) as advance:
             written = peer_files.learn(result, parsed_args.by, advance)
         arguments.write(
-            parsed_args.learn, peer_arguments.rules(written), self.app.stdout
+            parsed_args.learn,
+            peer_arguments.format_rules(written),
+            self.app.stdout,
         )

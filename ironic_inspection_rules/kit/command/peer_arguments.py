@@ -24,15 +24,15 @@ EXIT_ODD = 2
 _ROOTS = ('inventory', 'plugin_data')
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options for what is compared, and for the form of the result."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the comparison and the form of its result."""
     parser.add_argument(
         '--by',
         metavar='<path>',
         nargs='+',
         action='extend',
         default=[],
-        type=_field,
+        type=_parse_field,
         help=_(
             'Paths of the values that peers have in common, such as '
             'inventory.cpu.model_name, instead of vendor, product and '
@@ -42,7 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--min-peers',
         metavar='<number>',
-        type=arguments.positive,
+        type=arguments.parse_positive,
         default=peers.MIN_PEERS,
         help=_('Machines that are enough to be compared (default: %d)')
         % peers.MIN_PEERS,
@@ -53,7 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs='+',
         action='extend',
         default=[],
-        type=_kind,
+        type=_parse_kind,
         help=_('Kinds of findings to leave out: %s')
         % ', '.join(finding.KINDS),
     )
@@ -68,7 +68,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--learn',
         metavar='<file>',
-        type=arguments.new_file,
+        type=arguments.check_new_file,
         help=_(
             'Write rules in mode audit that accept machines like those '
             'that are not odd'
@@ -88,7 +88,7 @@ def render(result: peers.Result, how: str) -> str:
     return outliers_text.render(result)
 
 
-def rules(written: Sequence[dict[str, typing.Any]]) -> str:
+def format_rules(written: Sequence[dict[str, typing.Any]]) -> str:
     """Return the text of the file that ``--learn`` writes.
 
     :param written: rules that accept machines which are not odd.
@@ -101,7 +101,7 @@ def rules(written: Sequence[dict[str, typing.Any]]) -> str:
     ) + yaml_text.dump(written, width=math.inf)
 
 
-def warnings(result: peers.Result, by: Sequence[str]) -> str:
+def missing_path_warnings(result: peers.Result, by: Sequence[str]) -> str:
     """Return warnings about the paths of ``--by`` that no machine reports.
 
     Such a path, mistyped perhaps, does not divide the machines into groups.
@@ -125,16 +125,18 @@ def warnings(result: peers.Result, by: Sequence[str]) -> str:
     return ''.join(lines)
 
 
-def status(result: peers.Result) -> int:
+def exit_status(result: peers.Result) -> int:
     """Return the exit status of a command: 2 if a machine is odd, else 0."""
     if result.findings:
         return EXIT_ODD
     return 0
 
 
-def _field(text: str) -> str:
-    """Return the path of a field that ``--by`` has, without braces.
+def _parse_field(text: str) -> str:
+    """Parse the path of a field, as ``--by`` takes it.
 
+    :param text: e.g. ``inventory.cpu.count`` or ``{inventory.cpu.count}``.
+    :returns: the path without braces.
     :raises: ArgumentTypeError for no such path, or for a file.
     """
     path = text.strip().removeprefix('{').removesuffix('}').strip()
@@ -142,8 +144,8 @@ def _field(text: str) -> str:
         tokens = data_path.parse(path)
     except exceptions.OperationError as exc:
         raise argparse.ArgumentTypeError(str(exc)) from exc
-    # arguments.arranged() leaves files to the command only if --by refuses
-    # them, and "inventory.json" also reads as the path of a field.
+    # --by must refuse files, so that the command gets them: "inventory.json"
+    # also reads as the path of a field.
     is_field = tokens[0] in _ROOTS and len(tokens) >= 2
     if not is_field or os.path.exists(text):
         raise argparse.ArgumentTypeError(
@@ -156,7 +158,7 @@ def _field(text: str) -> str:
     return path
 
 
-def _kind(text: str) -> str:
+def _parse_kind(text: str) -> str:
     """Parse the kind of a finding."""
     if text not in finding.KINDS:
         raise argparse.ArgumentTypeError(

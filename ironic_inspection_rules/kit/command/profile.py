@@ -27,7 +27,7 @@ class Profile(arguments.FileCommand):
     example = 'machines -o profile.yaml'
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the inventories, tolerances and what a mismatch leads to."""
+        """Add the inventories, tolerances and what a mismatch leads to."""
         parser.add_argument(
             'inventories',
             metavar='<inventory>',
@@ -51,7 +51,7 @@ class Profile(arguments.FileCommand):
             nargs='+',
             action='extend',
             default=[],
-            type=_tolerance,
+            type=_check_tolerance,
             help=_(
                 'How far a machine may be from the good ones: '
                 'memory=5%, disks=1% of their size, disks=1 more or '
@@ -78,7 +78,7 @@ class Profile(arguments.FileCommand):
         tolerated = component.parse_tolerance(parsed_args.tolerance)
         paths = machine_test.find_inventories(parsed_args.inventories)
         machines = [machine_file.load(path) for path in paths]
-        name = parsed_args.name or _product(machines[0])
+        name = parsed_args.name or _name_of_product(machines[0])
         about = _P(
             'Accepts machines like %(name)s. Made from %(count)d '
             'inventory by ironic-inspection-rules profile.',
@@ -97,19 +97,19 @@ class Profile(arguments.FileCommand):
         return 0
 
 
-def _product(machine: views.Facts) -> str:
-    """Return the name for machines like one: that of its product."""
+def _name_of_product(machine: views.Facts) -> str:
+    """Return a name for machines like the given one: its product."""
     product = component.find(machine, 'inventory.system_vendor.product_name')
     if isinstance(product, str) and product.strip():
         return product.strip()
     return _('good machines')
 
 
-def _tolerance(text: str) -> str:
-    """Check that a word has the form of a tolerance.
+def _check_tolerance(text: str) -> str:
+    """Check that a word has the form of a tolerance, e.g. ``memory=5%``.
 
-    Whether there is such a component is checked later, with an error for it.
-    A word of any other form is a file, see :func:`.arguments.arranged`.
+    A word of any other form is a file. The name of the component is checked
+    later, with an error of its own.
     """
     if not re.match('[a-z-]+=', text):
         raise argparse.ArgumentTypeError(

@@ -29,7 +29,7 @@ EXIT_ERROR = 1
 EXIT_YES = 2
 
 USUAL = 'dead,shadowed,conflict'
-_SECONDS = 60.0
+_DEFAULT_SECONDS = 60.0
 
 
 class Prove(arguments.FileCommand):
@@ -66,9 +66,10 @@ class Prove(arguments.FileCommand):
         parser.add_argument(
             '--time-limit',
             metavar='<seconds>',
-            type=_seconds,
-            default=_SECONDS,
-            help=_('How long to look for answers, %d if not given') % _SECONDS,
+            type=_parse_seconds,
+            default=_DEFAULT_SECONDS,
+            help=_('How long to look for answers, %d if not given')
+            % _DEFAULT_SECONDS,
         )
         parser.add_argument(
             '--witness',
@@ -87,9 +88,9 @@ class Prove(arguments.FileCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Print the answers to the questions.
 
-        :returns: EXIT_YES if an answer is yes; 0 if none is, though some may
-            be unknown; EXIT_ERROR if the solver is not installed or a
-            question is none of those that there are.
+        :returns: EXIT_YES if an answer is yes; 0 if every answer is no or
+            unknown; EXIT_ERROR if the solver is not installed or a question
+            is unknown.
         """
         if importlib.util.find_spec('z3') is None:
             self.app.stderr.write(
@@ -103,7 +104,7 @@ class Prove(arguments.FileCommand):
         from ironic_inspection_rules.kit.proof import question
 
         try:
-            questions = question.parse(_asked(parsed_args))
+            questions = question.parse(_choose_questions(parsed_args))
         except ValueError as exc:
             self.app.stderr.write(f'{exc}\n')
             return EXIT_ERROR
@@ -112,7 +113,7 @@ class Prove(arguments.FileCommand):
         rule_set = self._load(parsed_args.files)
         other = self._load(parsed_args.equivalent)
         with _without_collector():
-            # In the order in which they run.
+            # The proof takes rules in the order in which they run.
             proof = question.Proof(
                 repository.order(rule_set.rules),
                 parsed_args.time_limit,
@@ -134,7 +135,7 @@ class Prove(arguments.FileCommand):
         A witness is a machine for which the answer holds.
         """
         rows = [
-            _row(number, answer, parsed_args.witness)
+            _build_row(number, answer, parsed_args.witness)
             for number, answer in enumerate(answers, 1)
         ]
         if parsed_args.format == 'json':
@@ -155,7 +156,7 @@ class Prove(arguments.FileCommand):
         return machine_test.load_rule_set(paths, self.app.stderr.write)
 
     def _print_table(self, rows: list[dict[str, typing.Any]]) -> None:
-        """Print the answers other than "no", and the numbers of all."""
+        """Print a table of the answers but "no", and how many there are."""
         cells = []
         for row in rows:
             if row['verdict'] != 'no':
@@ -189,10 +190,10 @@ class Prove(arguments.FileCommand):
         )
 
 
-def _asked(parsed_args: argparse.Namespace) -> str:
-    """Return the questions of ``--ask``, or else the usual ones.
+def _choose_questions(parsed_args: argparse.Namespace) -> str:
+    """Return the questions of ``--ask``, or else the usual questions.
 
-    Beside ``--equivalent`` none are usual.
+    Beside ``--equivalent`` there are no usual questions.
     """
     if parsed_args.ask is not None:
         asked: str = parsed_args.ask
@@ -204,11 +205,11 @@ def _asked(parsed_args: argparse.Namespace) -> str:
 
 @contextlib.contextmanager
 def _without_collector() -> Iterator[None]:
-    """Keep Python's garbage collector from running meanwhile.
+    """Turn off Python's garbage collector, so that answers are reproducible.
 
-    The collector frees formulas at any time. The solver gives the number of a
-    freed formula to the next one, and sorts by number: without the collector
-    the same files have the same answers.
+    It frees formulas at moments that depend on everything else in the process.
+    The solver gives the number of a freed formula to the next formula and
+    sorts by number: it would take other steps, and might reach its limit.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -219,13 +220,13 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _row(
+def _build_row(
     number: int, answer: 'question.Answer', directory: pathlib.Path | None
 ) -> dict[str, typing.Any]:
     """Return an answer as plain JSON data, and write its witness.
 
-    :param number: of the answer, which the names of files begin with.
-    :param directory: where to write the witness, None for nowhere.
+    :param number: of the answer: the names of files begin with it.
+    :param directory: where to write the witness; None for nowhere.
     """
     machine_path, node_path = None, None
     if directory is not None and answer.witness is not None:
@@ -243,7 +244,7 @@ def _row(
     }
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     """Parse a number of seconds."""
     with contextlib.suppress(ValueError):
         seconds = engine_arguments.read_number(text, float)

@@ -27,13 +27,17 @@ class _Commands(commandmanager.CommandManager):
     """The installed commands, each loaded when it is called."""
 
     def load_commands(self, namespace: str) -> None:
-        """Note the entry points of the commands, and load none of them."""
+        """Register the commands without importing them.
+
+        cliff's own method, which this overrides, imports all of them.
+        """
         self.group_list.append(namespace)
-        # names=[] loads none: loading all commands takes a second.
-        listed: stevedore.NamedExtensionManager[typing.Any] = (
-            stevedore.NamedExtensionManager(namespace, names=[])
+        # stevedore lists all entry points, and imports only these.
+        no_imports: list[str] = []
+        manager: stevedore.NamedExtensionManager[typing.Any] = (
+            stevedore.NamedExtensionManager(namespace, names=no_imports)
         )
-        for entry_point in listed.list_entry_points():
+        for entry_point in manager.list_entry_points():
             self.commands[entry_point.name] = entry_point
 
 
@@ -63,11 +67,10 @@ class Shell(app.App):
     def run_subcommand(self, argv: list[str]) -> int:
         """Run a command, with its files before its options.
 
-        argparse would take files behind an option of several values for such
-        values.
+        argparse would take a file behind an option of several values for a
+        value of the option.
         """
-        # The order of words is arranged before argparse sees them, for which
-        # the parser of the command has to be known.
+        # The parser of the command must be known to arrange the words.
         try:
             command, name, words = self.command_manager.find_command(argv)
         except ValueError:
@@ -76,7 +79,7 @@ class Shell(app.App):
         parser = command(self, self.options).get_parser(name)
         name_words = argv[: len(argv) - len(words)]
         # argparse has no other list of the arguments of a parser.
-        arranged = arguments.arranged(parser._actions, words)
+        arranged = arguments.arrange_words(parser._actions, words)
         return super().run_subcommand([*name_words, *arranged])
 
 

@@ -82,7 +82,7 @@ class TableCommand(arguments.FileCommand):
         parser.add_argument(
             '--html',
             metavar='<file>',
-            type=arguments.new_file,
+            type=arguments.check_new_file,
             help=_('Write a page for a browser'),
         )
         arguments.add_output(parser)
@@ -95,7 +95,7 @@ class TableCommand(arguments.FileCommand):
         """
         files = file_set.load_all(parsed_args.files)
         tables = table_file.build(files.tables)
-        expected = _choose(tables, parsed_args.table)
+        expected = _choose_table(tables, parsed_args.table)
         by = parsed_args.by or expected_machines.rack_column(expected)
         if by is not None and by not in expected.columns:
             raise exceptions.Invalid(
@@ -135,10 +135,11 @@ class TableCommand(arguments.FileCommand):
         return 0
 
 
-def _choose(tables: table.Tables, name: str | None) -> table.Table:
-    """Return the named table, or else the only one to compare machines with.
+def _choose_table(tables: table.Tables, name: str | None) -> table.Table:
+    """Choose the named table, or the only table that identifies machines.
 
-    :raises: :class:`.exceptions.Invalid` if it is not clear which.
+    :raises: :class:`.exceptions.Invalid` if there is no such table, or there
+        are several.
     """
     if name is not None:
         if name not in tables:
@@ -176,7 +177,7 @@ def _render(
     expected: table.Table,
     form: str,
 ) -> str:
-    """Return machines as text in the format of ``-f``."""
+    """Return findings as text, in the format of ``-f``."""
     if form == 'json':
         return table_machines.as_json(findings)
     if form == 'csv':

@@ -72,7 +72,7 @@ class Test(arguments.FileCommand):
         parser.add_argument(
             '--threshold',
             metavar='<percent>',
-            type=arguments.percent,
+            type=arguments.parse_percent,
             help=_(
                 'The share of the rules that must be reached, 0 to 100; '
                 'means --coverage'
@@ -81,7 +81,7 @@ class Test(arguments.FileCommand):
         parser.add_argument(
             '--html',
             metavar='<file>',
-            type=arguments.new_file,
+            type=arguments.check_new_file,
             help=_(
                 'Write a page for a browser: rules and machines as a '
                 'matrix, or with --coverage the rules as text with what '
@@ -103,21 +103,26 @@ class Test(arguments.FileCommand):
         self._parser = parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Try the rules, or measure their coverage; return the exit code."""
-        covers = parsed_args.coverage or parsed_args.threshold is not None
-        # Refuse options that would be ignored, as the test could then pass.
-        if parsed_args.expect and covers:
+        """Try the rules, or measure their coverage.
+
+        :returns: the exit code, as the class has it.
+        """
+        wants_coverage = (
+            parsed_args.coverage or parsed_args.threshold is not None
+        )
+        # With an ignored option the test might pass.
+        if parsed_args.expect and wants_coverage:
             self._parser.error(_('--expect and --coverage: one at a time'))
         if parsed_args.update and not parsed_args.expect:
             self._parser.error(_('--update needs --expect'))
-        if parsed_args.format == 'junit' and covers:
+        if parsed_args.format == 'junit' and wants_coverage:
             self._parser.error(_('-f junit has no form for --coverage'))
         rules = machine_test.load_rule_set(
             parsed_args.files, self.app.stderr.write
         )
         paths = machine_test.find_inventories(parsed_args.inventory)
         nodes = machine_test.Nodes(parsed_args.node)
-        if covers:
+        if wants_coverage:
             return self._measure_coverage(rules, nodes, paths, parsed_args)
         return self._try_rules(rules, nodes, paths, parsed_args)
 
@@ -152,8 +157,8 @@ class Test(arguments.FileCommand):
         for problem in measured.problems:
             self.app.stderr.write(f'{problem}\n')
         if measured.broken:
-            # A rule may fail an inspection on purpose. An error of a rule is
-            # a mistake, and reaching it covers nothing.
+            # A rule may be there to refuse a machine, but an error covers
+            # nothing.
             warning = _P(
                 '%d inspection ends in an error of a rule; the test without '
                 '--coverage shows it\n',
@@ -183,12 +188,14 @@ class Test(arguments.FileCommand):
         :returns: the exit code.
         """
         in_detail = parsed_args.details or len(paths) == 1
-        # Reasons take time, and a table of many machines has none.
+        # Reasons take time, and the table of many machines has no reasons.
         explain = bool(
             in_detail or parsed_args.html or parsed_args.format != 'table'
         )
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
-        listing = _listing(parsed_args.format, output, len(paths), in_detail)
+        listing = _choose_listing(
+            parsed_args.format, output, len(paths), in_detail
+        )
         matrix = test_page.Matrix(rule_set.rules, rule_set.paths)
         # The result of a machine is large: the process that tries the machine
         # returns only what is printed of it.
@@ -198,10 +205,12 @@ class Test(arguments.FileCommand):
         extract_entry = listing.extract
         if parsed_args.expect:
             extract_entry = expectation.actual
-        extract = functools.partial(_extract, extract_column, extract_entry)
+        # A test is large: the process that runs it extracts the printed part.
+        extract = functools.partial(
+            _extract_printed, extract_column, extract_entry
+        )
         results: collections.Counter[str] = collections.Counter()
-        # Machines are printed while the bar is drawn: on one terminal both
-        # would mix.
+        # On a terminal the bar would mix with the printed machines.
         with progress.show_machine_bar(
             len(paths), hidden=self.app.stdout.isatty()
         ) as advance:
@@ -214,8 +223,7 @@ class Test(arguments.FileCommand):
                 explain,
                 rule_set.tables,
             )
-            # An iterator: machines are tried as their entries are taken.
-            entries = _count_results(tried, results, matrix)
+            entries = _count_and_yield(tried, results, matrix)
             if parsed_args.expect:
                 code = self._compare(parsed_args, entries, results)
             else:
@@ -235,11 +243,13 @@ class Test(arguments.FileCommand):
     ) -> int:
         """Compare machines with the file of ``--expect``, or write that file.
 
-        :param actual: machines and what happens to them. They are tried one
-            by one as they are taken.
+        The differences are printed.
+
+        :param actual: machines and what happens to them. A machine is tried
+            when it is taken.
         :param results: the number of machines by result; complete when all
             machines are taken.
-        :returns: the exit code: 0 where the file is written.
+        :returns: the exit code; 0 where the file is written.
         """
         path = parsed_args.expect
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
@@ -252,7 +262,7 @@ class Test(arguments.FileCommand):
             comparison for comparison in compared if comparison.difference
         ]
         if parsed_args.format == 'junit':
-            output.write(junit.render(_cases(compared)))
+            output.write(junit.render(_junit_cases(compared)))
         else:
             for comparison in different:
                 output.write(f'{comparison.difference}\n')
@@ -271,12 +281,12 @@ class Test(arguments.FileCommand):
         return 0
 
 
-def _listing(
+def _choose_listing(
     form: str, output: typing.TextIO, count: int, in_detail: bool
 ) -> trial_text.Listing:
-    """Return the listing that prints machines in a format.
+    """Choose the listing that prints machines in a format.
 
-    :param count: of machines; a single one is indented in JSON.
+    :param count: the number of machines; a single one is indented in JSON.
     :param in_detail: whether a table has a part for every machine.
     """
     if form == 'json':
@@ -291,10 +301,10 @@ def _listing(
 
 
 class _Tried(typing.NamedTuple):
-    """What is kept of a test.
+    """The part of a test that is printed.
 
-    :ivar column: what the page shows of it, None without a page.
-    :ivar entry: what is printed of it.
+    :ivar column: for the page; None without a page.
+    :ivar entry: for the listing or the comparison.
     """
 
     result: str
@@ -302,12 +312,12 @@ class _Tried(typing.NamedTuple):
     entry: typing.Any
 
 
-def _extract(
+def _extract_printed(
     extract_column: machine_test.Extract | None,
     extract_entry: machine_test.Extract,
     test: machine_test.MachineTest,
 ) -> _Tried:
-    """Return what is printed of a test, in the process that has run it.
+    """Extract the printed part of a test, in the process that has run it.
 
     :param extract_column: None without a page.
     """
@@ -317,14 +327,14 @@ def _extract(
     return _Tried(test.result, column, extract_entry(test))
 
 
-def _count_results(
+def _count_and_yield(
     tried: typing.Iterable[_Tried],
     results: collections.Counter[str],
     matrix: test_page.Matrix,
 ) -> typing.Iterator[typing.Any]:
-    """Count the results and fill the page; yield the entries to print.
+    """Count results, fill the page, and yield the entries to print.
 
-    Nothing is counted before the entries are taken.
+    A machine is counted when its entry is taken.
     """
     for machine in tried:
         results[machine.result] += 1
@@ -334,7 +344,7 @@ def _count_results(
 
 
 def _exit_code(results: collections.Counter[str]) -> int:
-    """Return the exit code: that of the worst result of any machine."""
+    """Return the exit code of a test, by the number of machines by result."""
     if results['error']:
         return EXIT_ERROR
     if results['failed']:
@@ -342,10 +352,10 @@ def _exit_code(results: collections.Counter[str]) -> int:
     return 0
 
 
-def _cases(
+def _junit_cases(
     compared: typing.Iterable[expectation.Comparison],
 ) -> list[junit.JunitCase]:
-    """Return a test case for each machine, failed where it differs."""
+    """Return a test case for each machine; a difference is a failure."""
     cases = []
     for comparison in compared:
         result = 'ok'

@@ -12,8 +12,8 @@ import typing
 
 from ironic_inspection_rules.rule_file import document
 
-_CHUNK = 25  # Files that a process gets at a time.
-_WAITING = 3  # Chunks that wait for each process, so that none is idle.
+_FILES_PER_CHUNK = 25  # Files that a process gets at a time.
+_CHUNKS_PER_PROCESS = 3  # So many wait for a process, which is never idle.
 
 Result = typing.TypeVar('Result')
 Work = Callable[[Sequence[str]], Result]
@@ -37,18 +37,15 @@ def in_chunks(
 ) -> Iterator[Result]:
     """Do the work on chunks of files, and yield their results in order.
 
-    Only a few results wait to be yielded, however many chunks there are. A
-    caller that stops early cancels the chunks that have not begun.
-
-    :param prepare: makes the work, once in every process. It has to be
-        pickled, as have the results, if there is more than one process.
-    :param advance: called with the number of files of a chunk when the caller
-        is done with its result and asks for the next one.
-    :param jobs: most processes, as many as processors if None. There are no
-        more than chunks; a single one is this process itself.
+    :param advance: called with the number of files of every chunk that is
+        done.
+    :param prepare: makes the work, once in every process. It must be
+        picklable, and so must the results.
+    :param jobs: number of processes; None for as many as processors.
     """
     chunks = [
-        paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)
+        paths[start : start + _FILES_PER_CHUNK]
+        for start in range(0, len(paths), _FILES_PER_CHUNK)
     ]
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(chunks))
     if jobs <= 1:
@@ -60,24 +57,25 @@ def in_chunks(
     chunks_left = iter(chunks)
     waiting: deque[tuple[int, futures.Future[Result]]] = deque()
     with futures.ProcessPoolExecutor(
-        jobs, initializer=_prepare, initargs=(prepare,)
+        jobs, initializer=_prepare_process, initargs=(prepare,)
     ) as pool:
         try:
             while True:
-                # Not all chunks at once: the results that wait to be yielded
-                # would be as many as the machines.
-                room = jobs * _WAITING + 1 - len(waiting)
-                for chunk in itertools.islice(chunks_left, room):
-                    waiting.append((len(chunk), pool.submit(_do, chunk)))
+                # With all chunks at once, the results of all machines would
+                # wait to be yielded.
+                free = jobs * _CHUNKS_PER_PROCESS + 1 - len(waiting)
+                for chunk in itertools.islice(chunks_left, free):
+                    future = pool.submit(_do_chunk, chunk)
+                    waiting.append((len(chunk), future))
                 if not waiting:
                     return
-                # The oldest, so that results come in the order of the files.
+                # Results come in the order of the files.
                 count, future = waiting.popleft()
                 yield future.result()
                 advance(count)
         finally:
-            # The caller needs no more, or there was an error. Without this the
-            # pool would do the waiting chunks before it ends.
+            # The caller needs no more, or there was an error: the pool would
+            # do the waiting chunks before it ends.
             for _count, future in waiting:
                 future.cancel()
 
@@ -87,19 +85,19 @@ def with_standard_input(
     prepare: Callable[[], Work[Result]],
     advance: Advance,
 ) -> Iterator[Result]:
-    """Do the work as :func:`in_chunks` does, and then on standard input.
+    """Do the work on files in chunks, and then on standard input.
 
-    Standard input is among the paths if somebody has named it.
+    :param paths: standard input may be among them, as ``-``.
     """
     files = [path for path in paths if path != document.STDIN]
     yield from in_chunks(files, prepare, advance)
-    if len(files) < len(paths):
-        # Other processes have no standard input: this one reads it.
+    if document.STDIN in paths:
+        # Other processes have no standard input: this process reads it.
         work = prepare()
         yield work([document.STDIN])
 
 
-def _prepare(prepare: Callable[[], Work[typing.Any]]) -> None:
+def _prepare_process(prepare: Callable[[], Work[typing.Any]]) -> None:
     """Make the work of this process, when the pool has started it."""
     global _work
     # A terminal interrupts all processes; the first one ends the others.
@@ -107,6 +105,6 @@ def _prepare(prepare: Callable[[], Work[typing.Any]]) -> None:
     _work = prepare()
 
 
-def _do(chunk: Sequence[str]) -> typing.Any:
+def _do_chunk(chunk: Sequence[str]) -> typing.Any:
     """Do the work of this process on a chunk."""
     return _work(chunk)

@@ -51,9 +51,9 @@ class Provider:
 
     :ivar kind: ``collector`` of the ramdisk, ``hook`` of Ironic, inspect
         ``interface`` or ``service``.
-    :ivar since: the first release of Ironic that has it, None where the oldest
-        supported one does.
-    :ivar until: the last one, None where the newest one does.
+    :ivar since: the first release of Ironic that has it; None if the oldest
+        supported release has it.
+    :ivar until: the last release that has it; None if the newest one has it.
     """
 
     kind: str
@@ -80,19 +80,18 @@ class InspectionTarget:
     release: str | None = None
 
     def has(self, source: Provider) -> bool:
-        """Return whether a source takes part in such an inspection.
-
-        It has to be one of the interface, and there in the release.
-        """
-        # Hooks run with both interfaces. What inspection by Redfish itself
-        # reports has the kind interface; all else is of the ramdisk.
+        """Return whether a source takes part in such an inspection."""
+        # Hooks run with both interfaces. Inspection by Redfish itself has the
+        # kind "interface"; all other sources are of the ramdisk.
         if self.interface and source.kind != 'hook':
-            is_of_redfish = source.kind == 'interface'
-            if is_of_redfish is (self.interface == AGENT):
+            interface = AGENT
+            if source.kind == 'interface':
+                interface = REDFISH
+            if interface != self.interface:
                 return False
-        return self.release is None or releases.is_between(
-            self.release, source.since, source.until
-        )
+        if self.release is None:
+            return True
+        return releases.is_between(self.release, source.since, source.until)
 
 
 ANY = InspectionTarget()
@@ -116,16 +115,20 @@ class InventoryField:
     )
 
     def step(self, name: str) -> 'InventoryField | None':
-        """Return the field below, None where there is none of that name."""
+        """Return the field of a name below this one; None without it.
+
+        :param name: of a member, or the index of an item.
+        """
         if name in self.below:
             return self.below[name]
-        if ITEM in self.below and (name == MEMBER or _INDEX.fullmatch(name)):
+        is_item = name == MEMBER or _INDEX.fullmatch(name) is not None
+        if ITEM in self.below and is_item:
             return self.below[ITEM]
         return self.below.get(MEMBER)
 
     @property
     def is_open(self) -> bool:
-        """Whether the fields in it are not known."""
+        """Whether the fields below are unknown."""
         return not self.below or OPEN in self.below
 
     @property
@@ -139,8 +142,8 @@ class InventoryField:
 class UnknownStep(typing.NamedTuple):
     """A step to a field that no machine has.
 
-    :ivar above: the last field on the way that is known.
-    :ivar steps: those that lead to it.
+    :ivar above: the last known field on the way.
+    :ivar steps: that lead to ``above``.
     """
 
     name: str
@@ -148,15 +151,15 @@ class UnknownStep(typing.NamedTuple):
     steps: Steps
 
 
-def find(
+def find_field(
     root: InventoryField, steps: typing.Iterable[str]
 ) -> InventoryField | UnknownStep:
-    """Return the known field that steps lead to, or the first wrong step.
+    """Find the field to which steps lead, or the first unknown step.
 
-    Below a field whose members are not known nothing can be wrong: such a
-    field is returned in place of all that is in it.
+    Nothing can be wrong below a field whose members are not known: that field
+    is returned in place of a field below.
 
-    :param root: the field that the steps begin in.
+    :param root: the field in which the steps begin.
     """
     field = root
     known_steps: list[str] = []
@@ -171,16 +174,16 @@ def find(
     return field
 
 
-def needs(steps: typing.Iterable[str]) -> list[str]:
-    """Return what an inspection needs to report a field that is known.
+def describe_needs(steps: typing.Iterable[str]) -> list[str]:
+    """Return what an inspection needs to report a known field.
 
-    :returns: phrases; none where each inspection by the ramdisk reports it,
-        and where nothing is known of what provides it.
+    :returns: phrases, e.g. "needs the hook raid-device"; none if every
+        inspection by the ramdisk reports it, or its sources are unknown.
     """
-    providers = sources(steps)
+    providers = find_sources(steps)
     if not providers or any(source.is_usual for source in providers):
         return []
-    phrases = _provided_by(providers)
+    phrases = _describe_providers(providers)
     since = [source.since for source in providers if source.since]
     if len(since) == len(providers):
         phrases.append(_('from %s on') % min(map(releases.major, since)))
@@ -190,12 +193,12 @@ def needs(steps: typing.Iterable[str]) -> list[str]:
     return phrases
 
 
-def _provided_by(providers: tuple[Provider, ...]) -> list[str]:
-    """Return which hook, collector or interface has to provide a field.
+def _describe_providers(providers: tuple[Provider, ...]) -> list[str]:
+    """Return which hook, collector or interface must provide a field.
 
-    :returns: at most one phrase, such as "needs the hook raid-device or
-        needs the ramdisk's collector pci-devices"; none for a service, which
-        is always there.
+    :returns: at most one phrase, e.g. "needs the hook raid-device or needs
+        the ramdisk's collector pci-devices"; none for a service, which always
+        runs.
     """
     names_by_kind: dict[str, set[str]] = {}
     for source in providers:
@@ -215,15 +218,14 @@ def _provided_by(providers: tuple[Provider, ...]) -> list[str]:
     return phrases
 
 
-def sources(steps: typing.Iterable[str]) -> tuple[Provider, ...]:
+def find_sources(steps: typing.Iterable[str]) -> tuple[Provider, ...]:
     """Return what provides a field.
 
-    Where that is not known of the field itself, or it is no known field, it
-    is what provides the nearest field around it.
+    If that is not known, it is what provides the nearest field around it.
 
     :param steps: the path of the field.
     """
-    field = known()
+    field = known_fields()
     providers = field.sources
     for name in steps:
         if field.is_open:
@@ -238,23 +240,21 @@ def sources(steps: typing.Iterable[str]) -> tuple[Provider, ...]:
 
 
 @functools.cache
-def known() -> InventoryField:
-    """Return the root of all known fields."""
+def known_fields() -> InventoryField:
+    """Read the known fields, and return their root."""
     packaged = yaml_text.packaged('kit/machine/inventory_fields.yaml')
     root = InventoryField()
     for path, providers in packaged['fields'].items():
         field = root
         for token in _TOKEN.findall(path):
             field = field.below.setdefault(token, InventoryField())
-        field.sources = tuple(map(_source, providers))
+        field.sources = tuple(map(_parse_provider, providers))
         field.type = packaged['types'].get(path)
     return root
 
 
-def _source(entry: typing.Mapping[str, typing.Any]) -> Provider:
-    """Read what provides a field: ``{hook: NAME, since: RELEASE}``.
-
-    The kind with the name is always the first key.
-    """
+def _parse_provider(entry: typing.Mapping[str, typing.Any]) -> Provider:
+    """Read what provides a field, e.g. ``{hook: NAME, since: RELEASE}``."""
+    # The first key is the kind.
     kind, name = next(iter(entry.items()))
     return Provider(kind, name, entry.get('since'), entry.get('until'))

@@ -11,21 +11,25 @@ from ironic_inspection_rules.rule_file import document
 def load(path: str) -> views.Facts:
     """Read a YAML or JSON file with an inventory.
 
-    It has ``inventory`` and ``plugin_data``, as Ironic's API gives them;
-    ``inventory`` and other keys, as the ramdisk posts them; or the inventory
-    alone. ``previous`` may have both of the inspection before.
+    The file has one of three forms: ``inventory`` and ``plugin_data`` as
+    Ironic's API gives them; ``inventory`` and other keys as the ramdisk posts
+    them and ironic-inspector kept them; or the inventory alone. Beside the
+    inventory there may be ``previous``: the ``inventory`` and the
+    ``plugin_data`` of the inspection before.
 
-    :raises: :class:`.exceptions.InvalidDocument` where it has none of them.
+    :raises: :class:`.exceptions.InvalidDocument` for any other form.
     """
     data = dict(document.load_mapping(path))
     inventory = data.pop('inventory', None)
-    if inventory is None and 'interfaces' in data:
+    is_inventory_alone = inventory is None and 'interfaces' in data
+    if is_inventory_alone:
         return views.Facts(data, {})
     previous = data.pop('previous', None)
     if previous is not None and not isinstance(previous, dict):
         raise exceptions.InvalidDocument(
             path, _('"previous" must be a mapping')
         )
+    # Beside further keys, a ramdisk has posted "plugin_data" as any other key.
     plugin_data = data
     if set(data) == {'plugin_data'}:
         plugin_data = data['plugin_data'] or {}

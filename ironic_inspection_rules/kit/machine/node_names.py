@@ -8,10 +8,10 @@ from ironic_inspection_rules.rule_file import yaml_text
 
 
 @functools.cache
-def _read() -> dict[str, frozenset[str]]:
-    """Return the names by field, from the file of a tool.
+def _read_names() -> dict[str, frozenset[str]]:
+    """Read the names by field, from a file of this package.
 
-    ``tools/collect_node_fields.py`` writes it.
+    ``tools/collect_node_fields.py`` writes the file.
     """
     read = yaml_text.packaged('kit/machine/node_fields.yaml')
     return {
@@ -20,9 +20,10 @@ def _read() -> dict[str, frozenset[str]]:
     }
 
 
-def below(field: str) -> frozenset[str]:
-    """Return the names that Ironic knows in a mapping; often there are none.
+def names_below(field: str) -> frozenset[str]:
+    """Return the names that Ironic knows in a mapping of a node.
 
-    :param field: the name of an attribute of nodes.
+    :param field: the name of the mapping, e.g. ``driver_info``.
+    :returns: empty for most attributes of nodes.
     """
-    return _read().get(field, frozenset())
+    return _read_names().get(field, frozenset())

@@ -46,7 +46,7 @@ def add_limit(parser: Any) -> None:
     parser.add_argument(
         '--max-capacity-loss',
         metavar='<percent>',
-        type=arguments.percent,
+        type=arguments.parse_percent,
         help=_(
             'With --flavors, change nothing if a flavor would lose more '
             'than this percentage of the nodes, free and in use, that '

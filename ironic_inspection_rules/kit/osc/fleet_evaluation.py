@@ -77,7 +77,7 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         '--report',
         metavar='<file>',
-        type=arguments.new_file,
+        type=arguments.check_new_file,
         help=_('With --nodes, write a page with the whole result'),
     )
     capacity_options.add_argument(parser)

@@ -230,7 +230,7 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         parser.add_argument(
             '--limit',
             metavar='<number>',
-            type=arguments.positive,
+            type=arguments.parse_positive,
             help=_('Reapply for this many nodes at most'),
         )
         parser.add_argument(

@@ -224,7 +224,7 @@ class ExportInspectionRules(command.BaremetalCommand):
         parser.add_argument(
             '--revision',
             metavar='<revision>',
-            type=arguments.revision,
+            type=arguments.parse_revision,
             help=_('Write the rules of this revision of the rule set'),
         )
         parser.add_argument(

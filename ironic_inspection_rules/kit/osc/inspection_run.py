@@ -63,7 +63,7 @@ class ListInspectionRuns(command.Lister):
         parser.add_argument(
             '--limit',
             metavar='<limit>',
-            type=arguments.positive,
+            type=arguments.parse_positive,
             help=_('Number of runs to list; all if not given'),
         )
 

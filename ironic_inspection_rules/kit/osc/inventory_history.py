@@ -42,7 +42,7 @@ class ListInventories(command.Lister):
         parser.add_argument(
             '--limit',
             metavar='<limit>',
-            type=arguments.positive,
+            type=arguments.parse_positive,
             help=_('Number of inventories to list; all if not given'),
         )
         add_since(parser)

@@ -52,7 +52,7 @@ class ShowOutliers(command.BaremetalCommand):
 
     def add_arguments(self, parser):
         node_selection.add_argument(parser, 'filters')
-        peer_arguments.add(parser)
+        peer_arguments.add_options(parser)
         parser.add_argument(
             '--since',
             metavar='<time>',
@@ -92,7 +92,7 @@ class ShowOutliers(command.BaremetalCommand):
                 )
                 arguments.write(
                     parsed_args.learn,
-                    peer_arguments.rules(rules),
+                    peer_arguments.format_rules(rules),
                     self.app.stdout,
                 )
         # Nowhere, if the learned rules go to standard output.
@@ -102,7 +102,9 @@ class ShowOutliers(command.BaremetalCommand):
             peer_arguments.render(result, parsed_args.format),
             output,
         )
-        self.app.stderr.write(peer_arguments.warnings(result, parsed_args.by))
+        self.app.stderr.write(
+            peer_arguments.missing_path_warnings(result, parsed_args.by)
+        )
         if missing:
             self.app.stderr.write(
                 _P(
@@ -112,7 +114,7 @@ class ShowOutliers(command.BaremetalCommand):
                 )
                 % missing
             )
-        return peer_arguments.status(result)
+        return peer_arguments.exit_status(result)
 
 
 def _add_machines(

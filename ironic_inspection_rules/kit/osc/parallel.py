@@ -141,7 +141,7 @@ def add_jobs(parser: Any) -> None:
 
 def _parse_jobs(text: str) -> int:
     """Parse a number of threads, 64 at most."""
-    return min(arguments.positive(text), _MAX_JOBS)
+    return min(arguments.parse_positive(text), _MAX_JOBS)
 
 
 @contextlib.contextmanager

@@ -78,7 +78,7 @@ class ReplayInspectionRules(command.BaremetalCommand):
         parser.add_argument(
             '--report',
             metavar='<file>',
-            type=arguments.new_file,
+            type=arguments.check_new_file,
             help=_('Write a page that shows what ends differently'),
         )
         parallel.add_jobs(parser)

@@ -297,7 +297,7 @@ class ListRevisions(command.Lister):
             '--limit',
             metavar='<limit>',
             default=20,
-            type=arguments.positive,
+            type=arguments.parse_positive,
             help=_('Number of revisions to show (default: 20)'),
         )
 
@@ -337,7 +337,7 @@ class RestoreRevision(command.BaremetalCommand):
         parser.add_argument(
             'revision',
             metavar='<revision>',
-            type=arguments.revision,
+            type=arguments.parse_revision,
             help=_(
                 'Number of the revision, see "history"; 0 '
                 'is the set before the first change'

@@ -97,7 +97,7 @@ class SymbolicMachine:
 
     def root(self, name: str) -> Value:
         """Return the value of a root, such as the node."""
-        return self.cell((name,), inventory_fields.known()).value
+        return self.cell((name,), inventory_fields.known_fields()).value
 
     def cell(
         self,

@@ -93,7 +93,7 @@ def type_at(steps: Steps) -> str | None:
         steps = steps[1:]
     if steps in _OF_NODE:
         return _OF_NODE[steps]
-    field = inventory_fields.known()
+    field = inventory_fields.known_fields()
     for name in steps:
         if field.is_open:
             # Machines may have any data below it.

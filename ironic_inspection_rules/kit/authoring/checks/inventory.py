@@ -107,7 +107,7 @@ def check(
             ) % {'field': text, 'now': place}
             yield FieldRemark(pointer, message, is_note=True)
         # Such as a hook, or a collector of the ramdisk.
-        needs = ', '.join(inventory_fields.needs(steps))
+        needs = ', '.join(inventory_fields.describe_needs(steps))
         if needs and needs not in noted and not problem:
             noted.add(needs)
             message = f'{{{text}}}: {needs}'
@@ -120,7 +120,9 @@ def _why_never_reported(text: str, steps: Steps) -> str | None:
     :param text: the field as the author wrote it.
     :returns: None if an inspection may report the field.
     """
-    unknown = inventory_fields.find(inventory_fields.known(), steps)
+    unknown = inventory_fields.find_field(
+        inventory_fields.known_fields(), steps
+    )
     if not isinstance(unknown, inventory_fields.UnknownStep):
         return None
     above = '.'.join(unknown.steps)
@@ -169,7 +171,7 @@ def _hint_at_name(unknown: inventory_fields.UnknownStep) -> str | None:
         return _MOVED[unknown.name]
     hint = suggestion.hint(unknown.name, names)
     if near:
-        needs = inventory_fields.needs((*unknown.steps, near))
+        needs = inventory_fields.describe_needs((*unknown.steps, near))
         if needs:
             hint += f' ({", ".join(needs)})'
     return hint
@@ -183,10 +185,10 @@ def _why_reported_elsewhere(
     :param target: the inspections that count, such as those by Redfish.
     :returns: None if one of these may report the field.
     """
-    sources = inventory_fields.sources(steps)
+    sources = inventory_fields.find_sources(steps)
     if not sources or any(map(target.has, sources)):
         return None
-    needs = inventory_fields.needs(steps)
+    needs = inventory_fields.describe_needs(steps)
     of_collector = any(source.kind == 'collector' for source in sources)
     is_redfish = target.interface == inventory_fields.REDFISH
     if not needs or is_redfish and of_collector:
@@ -379,7 +381,7 @@ def check_order(
     for place, rule in enumerate(ordered):
         for name in effects.names_of_plugin_data(rule.actions):
             first_writers.setdefault(name, place)
-    reported = inventory_fields.known().below['plugin_data'].below
+    reported = inventory_fields.known_fields().below['plugin_data'].below
     for place, rule in enumerate(ordered):
         for use in reach.uses(rule):
             steps = use.from_roots or ()

@@ -379,7 +379,7 @@ def _check_spelling(
     if len(steps) < 2:
         return
     field, name = steps[:2]
-    known = node_names.below(field)
+    known = node_names.names_below(field)
     if not known or name in known or len(name) < _SHORTEST_NAME:
         return
     near = suggestion.find_intended(name, known)

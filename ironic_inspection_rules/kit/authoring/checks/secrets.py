@@ -221,10 +221,12 @@ def _may_be_read(kind: str, steps: data_path.Path) -> bool:
         if steps[1].endswith(_OF_ANY_DRIVER):
             return False
         # Ironic's own members are meant to be read, unless they are secrets.
-        is_of_ironic = steps[1] in node_names.below(steps[0])
+        is_of_ironic = steps[1] in node_names.names_below(steps[0])
         return not is_of_ironic or masking.is_secret(steps[1])
     if steps[0] == 'properties':
-        return len(steps) > 1 and steps[1] not in node_names.below(steps[0])
+        return len(steps) > 1 and steps[1] not in node_names.names_below(
+            steps[0]
+        )
     return steps[0] in _FREE_ATTRIBUTES
 
 

@@ -237,7 +237,7 @@ def _may_exist(pointer: str) -> bool:
         return False
     if steps[0] not in ('inventory', 'plugin_data'):
         return True
-    field = inventory_fields.find(inventory_fields.known(), steps)
+    field = inventory_fields.find_field(inventory_fields.known_fields(), steps)
     return isinstance(field, inventory_fields.InventoryField)
 
 

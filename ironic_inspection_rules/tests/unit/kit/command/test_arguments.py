@@ -49,7 +49,7 @@ class ArrangedTestCase(base.TestCase):
     def parsed(self, line):
         return vars(
             self.parser.parse_args(
-                arguments.arranged(self.parser._actions, line.split())
+                arguments.arrange_words(self.parser._actions, line.split())
             )
         )
 
@@ -261,11 +261,11 @@ class CommandTestCase(test_shell.CallTestCase):
 class RevisionTestCase(base.TestCase):
     def test_the_set_before_the_first_change_has_a_number(self):
         self.assertEqual(
-            [0, 12], [arguments.revision(text) for text in ('0', '12')]
+            [0, 12], [arguments.parse_revision(text) for text in ('0', '12')]
         )
 
     def test_anything_else_is_no_revision(self):
         for text in ('', '-1', '1.5', 'last', '1' * 10):
             self.assertRaises(
-                argparse.ArgumentTypeError, arguments.revision, text
+                argparse.ArgumentTypeError, arguments.parse_revision, text
             )

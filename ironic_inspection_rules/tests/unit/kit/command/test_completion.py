@@ -39,7 +39,7 @@ class CompletionTestCase(base.TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.calls = completion.commands()
+        cls.calls = completion.load_commands()
 
     def offers(self, shell, *words):
         """Return what a shell offers for the last of some words."""

@@ -121,4 +121,4 @@ class CheatSheetTestCase(test_shell.CallTestCase):
         app = fakes.App()
         app.command_manager = types.SimpleNamespace()
         parser = command(app, None).get_parser(' '.join(name))
-        parser.parse_args(arguments.arranged(parser._actions, words))
+        parser.parse_args(arguments.arrange_words(parser._actions, words))

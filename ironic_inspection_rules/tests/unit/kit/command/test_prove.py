@@ -36,7 +36,7 @@ class ProveTestCase(test_shell.CallTestCase):
         self.useFixture(leisure.Leisure())
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.kit.command.prove._SECONDS',
+                'ironic_inspection_rules.kit.command.prove._DEFAULT_SECONDS',
                 leisure.SECONDS,
             )
         )

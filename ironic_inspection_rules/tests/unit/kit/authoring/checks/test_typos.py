@@ -85,7 +85,9 @@ class TyposTestCase(files.FilesTestCase):
         """The names that may be at a place."""
         if index == 0:
             return ['inventory', 'plugin_data', 'node', 'ports', 'item']
-        above = inventory_fields.find(inventory_fields.known(), steps[:index])
+        above = inventory_fields.find_field(
+            inventory_fields.known_fields(), steps[:index]
+        )
         return [*above.names, *(document.IN_IRONIC if index == 1 else ())]
 
     def test_each_is_found_with_the_name_that_was_meant(self):
