@@ -8,7 +8,7 @@ from typing import Any
 from ironic_inspection_rules.kit.client import http
 
 PAGE = 200
-"""Nodes of a page where nothing else is asked for: a second or less."""
+"""The usual number of nodes of a page, which takes a second or less."""
 
 Nodes = Mapping[str, Any] | Sequence[str]
 """Filters of ``GET /v1/nodes`` with their values, or names and UUIDs."""
@@ -27,26 +27,27 @@ def evaluate_page(
 ) -> dict[str, Any]:
     """Try rules on one page of nodes.
 
-    :param nodes: which nodes: filters, ``{}`` for all that may be seen, or a
-        list of up to 1000 names and UUIDs.
-    :param rules: the rules to try, as if they were applied to those in force;
-        None to try those in force alone.
-    :param phase: the only phase to try, None for all.
-    :param compare: ask only for what differs from the rules in force.
+    :param nodes: filters, ``{}`` for all visible nodes, or a list of up to
+        1000 names and UUIDs.
+    :param rules: the rules to try among the rules in force, as if they were
+        applied; None for the rules in force alone. A new rule without
+        ``uuid`` gets one from the server, the same on every page.
+    :param phase: the only phase to try; None for all phases.
+    :param compare: whether to return only differences from the rules in force.
     :param limit: nodes of the page, at most 1000.
     :param marker: ``next`` of the page before.
     :param prune: leave out stored rules that are not among ``rules``.
-    :param tables: the JSON form of tables to try with them; None for none.
+    :param tables: the JSON form of tables to try as well; None for no tables.
     :returns: ``nodes``, a list with the answer for each node, as the API
-        reference has it, and ``next``, the marker of the next page, None
-        after the last one.
+        reference has it, and ``next``, the marker of the next page; None
+        after the last page.
     """
     if isinstance(nodes, Mapping):
         selected: dict[str, Any] | list[str] = dict(nodes)
     else:
         selected = list(nodes)
-    # Defaults are left out, false ones too: an API of a release without one of
-    # these refuses the member, whatever its value.
+    # Defaults are left out, also those that are false: an API of an older
+    # release refuses an unknown member, whatever its value.
     request = http.without_none(
         nodes=selected,
         rules=rules,

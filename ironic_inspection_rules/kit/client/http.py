@@ -24,10 +24,10 @@ LOG = logging.getLogger(__name__)
 
 MICROVERSION = '1.96'
 
-_LONGEST_QUOTE = 300
+_MAX_QUOTE_LENGTH = 300
 """Most characters of an answer in an error."""
 
-_MOST_MEMBERS = 5
+_MAX_MEMBERS = 5
 """Most members of an answer that an error names."""
 
 _DEPTH_OF_ROWS = 4
@@ -45,7 +45,7 @@ def call(
     microversion: str = MICROVERSION,
     **kwargs: Any,
 ) -> dict[str, Any]:
-    """Send a request and return what the answer holds.
+    """Send a request and return the members of the answer.
 
     :param path: below ``/v1``.
     :param needed: a member that the answer must have.
@@ -67,7 +67,7 @@ def delete(baremetal, path: str) -> None:
     """Send a request to delete something, which Ironic answers without a body.
 
     :raises: an exception of openstacksdk for any error; Invalid for an answer
-        of something else than Ironic.
+        that is not Ironic's.
     """
     response = _send(baremetal, 'DELETE', path)
     if response.status_code != http_client.NO_CONTENT:
@@ -92,8 +92,8 @@ def _send(
 
     :raises: an exception of openstacksdk for any error.
     """
-    # The SDK would also send a request again after 409, by which Ironic says
-    # that a node is locked. Our calls say by it that rules have changed or a
+    # The SDK would also send a request again after 409, which stock Ironic
+    # answers for a locked node. Here 409 says that rules have changed or a
     # name is taken: the same request would be refused again.
     response = baremetal.request(
         path,
@@ -112,15 +112,15 @@ def _send(
     try:
         sdk_exceptions.raise_from_response(response)
     except sdk_exceptions.HttpException as exc:
-        exc.details = _description(response) or exc.details
+        exc.details = _read_description(response) or exc.details
         if not _is_object(response):
-            # That of a proxy, or of a server that broke off.
+            # The answer of a proxy, or of a server that broke off.
             exc.details = _(
                 'The answer from %(url)s with the status %(status)d %(came)s'
             ) % {
                 'url': response.url,
                 'status': response.status_code,
-                'came': _what_came(response),
+                'came': _describe_answer(response),
             }
         raise
     return response
@@ -132,43 +132,44 @@ def content(
     is_list: bool = False,
     needed_of_items: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what an answer holds.
+    """Read the members of an answer.
 
-    :param needed: a member that it must have.
+    :param needed: a member that the answer must have.
     :param is_list: whether that member is a list of objects.
     :param needed_of_items: members that each of these objects must have.
-    :raises: Invalid if it is no JSON, or lacks what is needed: it may be the
-        answer of another service, or of a proxy.
+    :raises: Invalid for an answer that is no JSON, or lacks a needed member:
+        it may be of another service, or of a proxy.
     """
     answer: Any = None
     try:
         answer = response.json()
     except ValueError:
-        # What came instead is part of the error below.
+        # The error below describes the answer.
         pass
-    if not _has(answer, needed, is_list):
-        came = _what_came(response)
+    if not _has_member(answer, needed, is_list):
+        came = _describe_answer(response)
         if isinstance(answer, dict) and needed in answer:
-            # To name it as what came instead would say nothing.
             came = _('has no list of objects')
-        raise _unexpected(response, needed, came)
+        raise _unexpected_answer(response, needed, came)
     members: dict[str, Any] = answer
     for name in needed_of_items:
         for item in members[needed]:
             if name not in item:
                 came = _('has an item of "%(list)s" that %(came)s') % {
                     'list': needed,
-                    'came': _described(item),
+                    'came': _describe(item),
                 }
-                raise _unexpected(response, name, came)
+                raise _unexpected_answer(response, name, came)
     return members
 
 
-def _unexpected(response: Any, name: str, came: str) -> exceptions.Invalid:
-    """Return the error for an answer that has not what is needed.
+def _unexpected_answer(
+    response: Any, name: str, came: str
+) -> exceptions.Invalid:
+    """Build the error for an answer that lacks a needed member.
 
-    :param name: of the member that is needed.
-    :param came: what is there instead: "is empty".
+    :param name: of the needed member.
+    :param came: what the answer is instead, e.g. "is empty".
     """
     return exceptions.Invalid(
         _(
@@ -187,37 +188,42 @@ def _is_object(response: Any) -> bool:
         return False
 
 
-def _what_came(response: Any) -> str:
-    """Return what an answer is, in words and shortened: "is empty"."""
+def _describe_answer(response: Any) -> str:
+    """Describe an answer in words, shortened, e.g. "is empty"."""
     if not response.content:
         return _('is empty')
     try:
-        return _described(response.json())
+        return _describe(response.json())
     except ValueError:
-        return _('is no JSON (%s)') % _quoted(_without_tags(response.text))
+        return _('is no JSON (%s)') % _quote(_without_tags(response.text))
 
 
-def _described(value: Any) -> str:
-    """Return what a JSON value is: its names, or the beginning of it."""
+def _describe(value: Any) -> str:
+    """Describe a JSON value by its names, or by its beginning."""
     if isinstance(value, dict) and value:
-        names = list(value)[:_MOST_MEMBERS]
-        return _('has the members %s') % ', '.join(map(_quoted, names))
-    return _('is %s') % json.dumps(value, ensure_ascii=False)[:_LONGEST_QUOTE]
+        names = list(value)[:_MAX_MEMBERS]
+        return _('has the members %s') % ', '.join(map(_quote, names))
+    return (
+        _('is %s') % json.dumps(value, ensure_ascii=False)[:_MAX_QUOTE_LENGTH]
+    )
 
 
 def _without_tags(page: str) -> str:
-    """Return the words of a page in HTML; the page itself if it has none."""
+    """Return the words of a page in HTML; a page without words as it is."""
     words = re.sub(r'<[^>]*>', ' ', page).split()
     return ' '.join(words) or page
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a text in quotes, shortened."""
-    return json.dumps(text[:_LONGEST_QUOTE], ensure_ascii=False)
+    return json.dumps(text[:_MAX_QUOTE_LENGTH], ensure_ascii=False)
 
 
-def _has(answer: Any, name: str, is_list: bool) -> bool:
-    """Check whether an answer has a member, of the kind that it has to be."""
+def _has_member(answer: Any, name: str, is_list: bool) -> bool:
+    """Return whether an answer has a member.
+
+    :param is_list: whether the member must be a list of objects.
+    """
     if not isinstance(answer, dict) or name not in answer:
         return False
     if not is_list:
@@ -231,20 +237,19 @@ def _has(answer: Any, name: str, is_list: bool) -> bool:
 def call_with_large_body(
     baremetal, method: str, path: str, body: Any, **kwargs: Any
 ) -> Any:
-    """Send a request that may be large, such as one with tables.
+    """Send a request that may be large, such as a request with tables.
 
     :param body: plain data, which are sent as JSON.
     :param kwargs: further arguments of :func:`call`, such as ``needed``.
-    :raises: an exception of openstacksdk for any error; Invalid for an answer
-        that is no JSON, or lacks what is needed; Invalid that names the option
-        to raise if the body is larger than the API takes.
+    :raises: as :func:`call`; also Invalid if the body is larger than the API
+        takes, which names the option to raise.
     """
-    encoded = _encoded(body)
+    encoded = _encode_json(body)
     LOG.debug('%s %s with a body of %d bytes', method, path, len(encoded))
     try:
         # keystoneauth would log the body, which may have secret columns of
-        # tables. It prepares that log line, with three more copies of the
-        # body, even if nobody reads it.
+        # tables. It makes three copies of the body for that line, even if
+        # nothing is logged.
         return call(
             baremetal,
             method,
@@ -266,64 +271,69 @@ def call_with_large_body(
         ) from exc
 
 
-def _encoded(body: Any) -> bytes:
+def _encode_json(body: Any) -> bytes:
     """Return a body as the bytes of its JSON.
 
-    keystoneauth would first make one text of all of it: a large table would
-    be in memory twice.
+    keystoneauth would make one text of all the data, and requests would make
+    bytes of it: a large table would be in memory twice. Here only the text of
+    one row is in memory beside the bytes.
     """
     encoded = io.BytesIO()
-    for part in _parts(body, _DEPTH_OF_ROWS):
+    for part in _json_pieces(body, _DEPTH_OF_ROWS):
         encoded.write(part.encode())
     return encoded.getvalue()
 
 
-def _parts(value: Any, depth: int) -> Iterator[str]:
+def _json_pieces(value: Any, depth: int) -> Iterator[str]:
     """Yield the JSON of a value piece by piece.
 
-    Of ``[[1, 2], [3]]``, for example, with depth 1: ``[``, ``[1, 2]``, ``,``,
-    ``[3]`` and ``]``.
+    For example, ``{"a": [1]}`` is ``{"a":``, ``[``, ``1``, ``]`` and ``}`` at
+    depth 2.
 
-    :param depth: how many levels of mappings and lists are divided.
+    :param depth: how many levels of mappings and lists are divided; deeper
+        values are one piece.
     """
-    is_divided = depth > 0 and isinstance(value, dict | list)
-    if not is_divided or not value:
+    may_be_divided = depth > 0 and isinstance(value, dict | list)
+    is_empty = not value
+    if is_empty or not may_be_divided:
         yield json.dumps(value)
     elif isinstance(value, dict):
         separator = '{'
         for name, member in value.items():
             yield f'{separator}{json.dumps(name)}:'
-            yield from _parts(member, depth - 1)
+            yield from _json_pieces(member, depth - 1)
             separator = ','
         yield '}'
     else:
         separator = '['
         for item in value:
             yield separator
-            yield from _parts(item, depth - 1)
+            yield from _json_pieces(item, depth - 1)
             separator = ','
         yield ']'
 
 
-def problems(exc: sdk_exceptions.HttpException) -> list[exceptions.Problem]:
-    """Return the problems that the API found in the body of a request.
+def problems(
+    exc: sdk_exceptions.HttpException,
+) -> list[exceptions.Problem]:
+    """Read the problems that the API found in the body of a request.
 
-    :returns: none where the error is another one.
+    :returns: no problems for any other error.
     """
     if exc.response is None:
         return []
     try:
         error = json.loads(exc.response.json()['error_message'])
-        return [_problem(data) for data in error['problems']]
+        return [_read_problem(data) for data in error['problems']]
     except (ValueError, KeyError, TypeError):
         # Another error of Ironic, or the answer of a proxy before it.
         return []
 
 
-def _problem(data: dict[str, Any]) -> exceptions.Problem:
+def _read_problem(data: dict[str, Any]) -> exceptions.Problem:
     """Read a problem from an answer.
 
-    :raises: KeyError or TypeError if it is something else.
+    :raises: KeyError or TypeError if the data are no problem.
     """
     pointer = str(data['pointer'])
     detail = str(data['detail'])
@@ -334,14 +344,14 @@ def _problem(data: dict[str, Any]) -> exceptions.Problem:
 
 
 def without_none(**values: Any) -> dict[str, Any]:
-    """Return the values that are not None, by their names."""
+    """Leave out the values that are None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _description(response: Any) -> str | None:
-    """Return the description in the answer of an error, None without one.
+def _read_description(response: Any) -> str | None:
+    """Read the description of an error; None without a description.
 
-    Errors of Ironic's web framework have one, and the SDK does not read it.
+    Errors of Ironic's web framework have it, and the SDK does not read it.
     """
     try:
         error = json.loads(response.json()['error_message'])
@@ -377,8 +387,8 @@ def items(
         yield from page[name]
         if 'next' not in page:
             return
-        # The link to the next page has the marker. In Ironic's list of nodes
-        # it lacks most filters: those of the first page are sent again.
+        # The link to the next page has the marker. Ironic's list of nodes
+        # leaves out most filters there, so that they are sent again.
         following = urlparse.urlsplit(page['next'])
         parameters = urlparse.parse_qsl(
             following.query, keep_blank_values=True

@@ -46,8 +46,7 @@ def get_inspection_rule(
     needed = 'uuid'
     query = {}
     if fields:
-        # The answer has no other fields than these, perhaps no UUID. Any of
-        # them shows that it is the answer of the API.
+        # The answer has only these fields, perhaps no UUID.
         needed = fields[0]
         query['fields'] = ','.join(fields)
     return http.call(
@@ -56,14 +55,13 @@ def get_inspection_rule(
 
 
 def find_inspection_rule(baremetal, name: str) -> str:
-    """Return the UUID of the rule that a user names.
+    """Find the UUID of the rule that a user names.
 
-    A UUID is returned as it is: the call that it is for finds the rule, or
-    does not.
+    A UUID is returned as it is, whether there is such a rule or not.
 
-    :param name: its UUID, or its description where no other rule has it.
-    :raises: :class:`.exceptions.NotFound` where there is none, and
-        :class:`.exceptions.Conflict` where there are several.
+    :param name: the UUID, or the description where no other rule has it.
+    :raises: :class:`.exceptions.NotFound` if no rule has the description;
+        :class:`.exceptions.Conflict` if several rules have it.
     """
     if uuidutils.is_uuid_like(name):
         return name
@@ -85,8 +83,8 @@ def find_inspection_rule(baremetal, name: str) -> str:
 
 
 def warnings(baremetal) -> list[str]:
-    """Return warnings about options of Ironic that rules need."""
-    # They come with any page, so one rule is enough.
+    """Read warnings about options of Ironic that rules need."""
+    # Any page has the warnings, so that one rule is enough.
     answer = http.call(
         baremetal,
         'GET',
@@ -98,8 +96,8 @@ def warnings(baremetal) -> list[str]:
 
 
 def is_served(baremetal) -> bool:
-    """Check whether Ironic's API has this plugin, not only its own rules."""
-    # Ironic's own API has rules at the same path, but no list of traits. The
+    """Return whether Ironic's API has this plugin, not only its own rules."""
+    # Stock Ironic has rules at the same path, but no list of traits. The
     # filter keeps the answer small.
     try:
         http.call(
@@ -115,7 +113,7 @@ def is_served(baremetal) -> bool:
 
 
 def is_ironic(baremetal) -> bool:
-    """Check whether it is Ironic that answers: every Ironic has nodes."""
+    """Return whether Ironic answers at all: every Ironic has nodes."""
     try:
         http.call(
             baremetal,
@@ -127,7 +125,7 @@ def is_ironic(baremetal) -> bool:
     except (sdk_exceptions.NotFoundException, exceptions.Invalid):
         return False
     except sdk_exceptions.HttpException:
-        # Who may not list them sees at least that they exist.
+        # Even users who may not list nodes see that the list exists.
         return True
     return True
 
@@ -135,14 +133,14 @@ def is_ironic(baremetal) -> bool:
 def create_inspection_rule(
     baremetal, rule: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Make a rule and return it."""
+    """Create a rule, and return it."""
     return http.call(baremetal, 'POST', _RULES, needed='uuid', json=rule)
 
 
 def update_inspection_rule(
     baremetal, uuid: str, fields: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Change some fields of a rule and return it."""
+    """Replace some fields of a rule, and return the rule."""
     patch = []
     for name, value in fields.items():
         patch.append({'op': 'replace', 'path': f'/{name}', 'value': value})

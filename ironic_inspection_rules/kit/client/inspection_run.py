@@ -19,20 +19,20 @@ def inspection_runs(
     """
     if details:
         query['detail'] = 'true'
-    return http.items(baremetal, _runs(node), 'inspection_runs', query)
+    return http.items(baremetal, _path_of_runs(node), 'inspection_runs', query)
 
 
 def get_inspection_run(baremetal, node: str, uuid: str) -> dict[str, Any]:
-    """Show a run, whole."""
+    """Show a run with all its fields."""
     return http.call(
-        baremetal, 'GET', f'{_runs(node)}/{uuid}', needed='phases'
+        baremetal, 'GET', f'{_path_of_runs(node)}/{uuid}', needed='phases'
     )
 
 
 def failed_data(baremetal, node: str) -> dict[str, Any] | None:
-    """Return what a machine sent in the node's newest run, if it failed.
+    """Return the data of a machine from the newest run, if that failed.
 
-    :returns: ``inventory`` and ``plugin_data``, None if nothing is kept.
+    :returns: ``inventory`` and ``plugin_data``; None if no data are kept.
     """
     runs = inspection_runs(baremetal, node, limit=1, fields='uuid,result')
     newest = next(runs, None)
@@ -42,12 +42,12 @@ def failed_data(baremetal, node: str) -> dict[str, Any] | None:
     data = http.call(
         baremetal,
         'GET',
-        f'{_runs(node)}/{newest["uuid"]}',
+        f'{_path_of_runs(node)}/{newest["uuid"]}',
         needed='inventory',
         params={'fields': 'inventory,plugin_data'},
     )
     if data['inventory'] is None:
-        # The run is kept, but not what the machine sent.
+        # The run is kept without its data.
         return None
     return data
 
@@ -64,7 +64,7 @@ def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
     return http.call(
         baremetal,
         'GET',
-        f'{_runs(node)}/explain',
+        f'{_path_of_runs(node)}/explain',
         needed=needed,
         params=http.without_none(**query),
     )
@@ -87,5 +87,5 @@ def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
     return answer['statistics']
 
 
-def _runs(node: str) -> str:
+def _path_of_runs(node: str) -> str:
     return f'/nodes/{node}/inspection_runs'

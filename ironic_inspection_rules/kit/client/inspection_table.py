@@ -30,7 +30,7 @@ def get_inspection_table(baremetal, name: str, **query: Any) -> dict[str, Any]:
     return http.call(
         baremetal,
         'GET',
-        _path(name),
+        _path_of_table(name),
         needed='rows',
         is_list=True,
         params=http.without_none(**query),
@@ -38,8 +38,8 @@ def get_inspection_table(baremetal, name: str, **query: Any) -> dict[str, Any]:
 
 
 def inspection_table_rows(baremetal, name: str) -> Iterator[dict[str, Any]]:
-    """List the rows of a table, each with its ``key``, page by page."""
-    return http.items(baremetal, _path(name), 'rows', {})
+    """List the rows of a table with their ``key``, page by page."""
+    return http.items(baremetal, _path_of_table(name), 'rows', {})
 
 
 def inspection_table_machines(
@@ -52,7 +52,7 @@ def inspection_table_machines(
     answer = http.call(
         baremetal,
         'GET',
-        f'{_path(name)}/machines',
+        f'{_path_of_table(name)}/machines',
         needed='machines',
         is_list=True,
         params=http.without_none(state=state),
@@ -61,16 +61,16 @@ def inspection_table_machines(
 
 
 def exported(baremetal) -> dict[str, Any]:
-    """Return the stored tables as a rule file has them.
+    """Read the stored tables, in the form of a rule file.
 
-    Secret columns are left out. Applying the file keeps what is stored.
+    Secret columns are left out: applying the file keeps their stored values.
     """
     tables = {}
     for described in inspection_tables(baremetal):
         if described['built_in']:
             continue
         name = described['name']
-        # A row comes with its key, which a file has in the row itself.
+        # In a file the key is part of the row itself.
         rows = [
             keyed_row['row']
             for keyed_row in inspection_table_rows(baremetal, name)
@@ -82,10 +82,10 @@ def exported(baremetal) -> dict[str, Any]:
 def as_written(
     described: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return a table as a rule file has it.
+    """Convert a table of the API to the form of a rule file.
 
-    :param described: its definition, as the API shows it.
-    :param rows: those of its columns that are not secret.
+    :param described: the definition of the table.
+    :param rows: the rows without secret columns.
     """
     table: dict[str, Any] = {}
     for name in _DEFINITION:
@@ -95,5 +95,5 @@ def as_written(
     return table
 
 
-def _path(name: str) -> str:
+def _path_of_table(name: str) -> str:
     return f'{_TABLES}/{urlparse.quote(name, safe="")}'

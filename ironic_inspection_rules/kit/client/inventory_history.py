@@ -11,18 +11,21 @@ from ironic_inspection_rules.kit.client import http
 def inventories(
     baremetal, node: str, **query: Any
 ) -> Iterator[dict[str, Any]]:
-    """List what is kept of a node, newest first, page by page.
+    """List the kept inventories of a node, newest first, page by page.
 
     :param node: name or UUID of the node.
     :param query: ``limit``, ``marker``, ``since``; None counts as not given.
     """
-    return http.items(baremetal, _history(node), 'inventories', query)
+    return http.items(baremetal, _path_of_history(node), 'inventories', query)
 
 
 def inventory(baremetal, node: str, uuid: str) -> dict[str, Any]:
     """Show what one inspection found: ``inventory`` and ``plugin_data``."""
     return http.call(
-        baremetal, 'GET', f'{_history(node)}/{uuid}', needed='inventory'
+        baremetal,
+        'GET',
+        f'{_path_of_history(node)}/{uuid}',
+        needed='inventory',
     )
 
 
@@ -31,15 +34,17 @@ def diff(
 ) -> dict[str, Any]:
     """Return in which parts two inspections of a machine differ.
 
+    Without UUIDs the last two inventories that differ are compared.
+
     :param from_: UUID of the earlier inventory.
-    :param to: UUID of the later one. Without both, the last two that differ.
+    :param to: UUID of the later inventory.
     """
-    # "from" is a word of Python, so that it cannot be named in a call.
+    # "from" is a keyword of Python, which no argument can be called.
     query = http.without_none(**{'from': from_, 'to': to})
     return http.call(
         baremetal,
         'GET',
-        f'{_history(node)}/diff',
+        f'{_path_of_history(node)}/diff',
         needed='parts',
         is_list=True,
         params=query,
@@ -49,7 +54,7 @@ def diff(
 def parts(baremetal, identity: str) -> list[dict[str, Any]]:
     """Find the nodes that a part has been in, the newest first.
 
-    :param identity: its serial number, WWN or MAC address.
+    :param identity: the part's serial number, WWN or MAC address.
     """
     answer = http.call(
         baremetal,
@@ -75,14 +80,15 @@ def replay_page(
     """Evaluate rules on the kept inspections of a page of nodes.
 
     :param nodes: filters, or a list of names and UUIDs.
-    :param rules: the rules to evaluate among those in force, as applying
-        them would put them there; None for the rules of their time.
+    :param rules: the rules to evaluate among the rules in force, as if they
+        were applied; None for the rules of the time of an inspection.
     :param since: only inspections since this time.
     :param prune: whether stored rules that are not among ``rules`` are left
         out.
-    :param tables: the JSON form of tables to decide with; None for none.
-    :returns: ``runs``, and ``next``, the marker of the next page, None after
-        the last one.
+    :param tables: the JSON form of tables to evaluate with; None for no
+        tables.
+    :returns: ``runs``, and ``next``, the marker of the next page; None after
+        the last page.
     """
     request = http.without_none(
         nodes=nodes,
@@ -103,5 +109,5 @@ def replay_page(
     )
 
 
-def _history(node: str) -> str:
+def _path_of_history(node: str) -> str:
     return f'/nodes/{node}/inventory/history'

@@ -13,8 +13,9 @@ def nodes(
 ) -> Iterator[dict[str, Any]]:
     """List nodes, page by page.
 
-    :param filters: those of ``GET /v1/nodes``, with the ones by trait.
-    :param fields: names of the fields to show of each.
+    :param filters: of ``GET /v1/nodes``, also filters by trait.
+    :param fields: names of the fields to show; the first must be in every
+        answer.
     """
     return http.items(
         baremetal,
@@ -28,7 +29,7 @@ def nodes(
 def node(baremetal, name: str, fields: Sequence[str]) -> dict[str, Any]:
     """Show one node.
 
-    :param name: its name or UUID.
+    :param name: name or UUID of the node.
     :param fields: names of the fields to show.
     """
     return http.call(
@@ -45,7 +46,7 @@ def inventory(baremetal, name: str) -> dict[str, Any]:
 
     :param name: name or UUID of the node.
     :returns: ``inventory`` and ``plugin_data``.
-    :raises: NotFoundException of openstacksdk if there is nothing.
+    :raises: NotFoundException of openstacksdk if no inventory is stored.
     """
     return http.call(
         baremetal, 'GET', f'/nodes/{name}/inventory', needed='inventory'

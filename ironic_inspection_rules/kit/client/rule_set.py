@@ -14,7 +14,7 @@ from ironic_inspection_rules.kit.client import http
 from ironic_inspection_rules.kit.client import inspection_rule
 
 KNOWN_LATER = _('(known after apply)')
-"""In the place of a UUID that does not exist yet."""
+"""Stands for a UUID that does not exist yet."""
 
 _RULES = '/inspection_rules'
 _REVISIONS = f'{_RULES}/revisions'
@@ -26,12 +26,12 @@ Rule = Mapping[str, Any]
 class Plan:
     """The steps that applying some rules would take.
 
-    :ivar revision: the revision that this was decided on.
-    :ivar steps: the answer to a dry run, in the order in which the rules
-        would be; each with ``before`` and ``after``, the rule as it is and as
-        it would be, None where there is none.
-    :ivar in_force: all rules that are in force, built-in ones too.
-    :ivar tables: what would become of the tables, as the answer has it.
+    :ivar revision: the revision of the rule set that the plan is for.
+    :ivar steps: of the answer to a dry run, in the new order of the rules; a
+        step also has ``before`` and ``after``, the rule as it is and as it
+        would be, or None.
+    :ivar in_force: all rules in force, also the built-in ones.
+    :ivar tables: steps of the answer for tables.
     """
 
     revision: int
@@ -41,7 +41,7 @@ class Plan:
 
     @property
     def changes(self) -> list[dict[str, Any]]:
-        """The steps that do something."""
+        """The steps that change something."""
         return [
             step
             for step in (*self.steps, *self.tables)
@@ -58,16 +58,15 @@ def replace_inspection_rules(
     prune: bool = True,
     tables: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Make the stored rules exactly these, or find out what that would do.
+    """Replace the stored rules, or return what replacing them would change.
 
-    All other rules are removed, unless ``prune`` is false.
-
-    :param revision: the revision of the rule set that this was decided on.
+    :param revision: the revision that the user has seen.
     :param message: is kept with the new revision.
-    :param dry_run: change nothing, only return what would change.
-    :param prune: remove the stored rules that are not among these, and the
-        stored tables that are not among ``tables``, unless that is None.
-    :param tables: the JSON form of tables by name; None leaves all of them.
+    :param dry_run: whether to change nothing.
+    :param prune: whether to remove stored rules that are not among ``rules``,
+        and stored tables that are not among ``tables``.
+    :param tables: the JSON form of tables by name; None leaves stored tables
+        as they are.
     :raises: Invalid if the body is larger than the API takes;
         ``ConflictException`` of openstacksdk if the rule set is at another
         revision; another exception of openstacksdk for other errors.
@@ -102,7 +101,7 @@ def inspection_rule_revisions(
 
 
 def get_inspection_rule_revision(baremetal, revision: int) -> dict[str, Any]:
-    """Show the rule set as it was."""
+    """Show the rule set of a revision."""
     return http.call(
         baremetal,
         'GET',
@@ -132,17 +131,17 @@ def plan(
     prune: bool,
     tables: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """Find out what applying rules would do.
+    """Make the plan of applying rules, without changing anything.
 
     :param rules: as their author wrote them.
-    :param prune: whether to remove all rules that are not among these, and
-        tables where some are given.
-    :param tables: the JSON form of tables by name; None leaves the stored
-        ones.
-    :returns: the plan. The UUID of a rule that would be made is
-        :data:`KNOWN_LATER`, unless its author has given it one.
-    :raises: an exception of openstacksdk for bad rules, with the place of one
-        among them as ``/rules/<number>``.
+    :param prune: whether to remove stored rules that are not among ``rules``,
+        and, with ``tables``, stored tables that are not among them.
+    :param tables: the JSON form of tables by name; None leaves stored tables
+        as they are.
+    :returns: the plan. A new rule without a UUID has :data:`KNOWN_LATER` as
+        its UUID.
+    :raises: an exception of openstacksdk for bad rules, which names the place
+        of a rule as ``/rules/<number>``.
     """
     answer = replace_inspection_rules(
         baremetal, rules, dry_run=True, prune=prune, tables=tables
@@ -155,29 +154,32 @@ def plan(
     }
     given_uuids = {str(rule.get('uuid')).lower() for rule in rules}
     steps = []
-    # The answer has the rules of the request in their order, and then the
-    # stored ones that are not in it: deleted with prune, else unchanged.
+    # The answer has the rules of the request in order, and then stored rules
+    # that are not in the request: deleted with prune, else unchanged.
     for step, rule in itertools.zip_longest(answer['rules'], rules):
         before = stored.get(step['uuid'])
-        if step['outcome'] == 'created' and step['uuid'] not in given_uuids:
-            # The UUID of a dry run is made up: applying makes another one.
+        has_given_uuid = step['uuid'] in given_uuids
+        if step['outcome'] == 'created' and not has_given_uuid:
+            # The UUID of a dry run is made up: applying makes another UUID.
             step['uuid'] = KNOWN_LATER
         if step['outcome'] == 'deleted':
             after = None
         elif rule is None:
             after = before
         else:
-            after = _after(step, before, stored_rule.with_defaults(rule))
+            after = _rule_after_step(
+                step, before, stored_rule.with_defaults(rule)
+            )
         steps.append({**step, 'before': before, 'after': after})
     if not prune:
-        steps = _in_stored_order(steps, stored)
+        steps = _sort_as_stored(steps, stored)
     return Plan(answer['revision'], steps, in_force, answer.get('tables', ()))
 
 
-def _in_stored_order(
+def _sort_as_stored(
     steps: Iterable[dict[str, Any]], stored: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """Return steps in the order of the stored rules, those of new ones last.
+    """Sort steps in the order of the stored rules, steps of new rules last.
 
     :param stored: the UUIDs of the stored rules, in order.
     """
@@ -189,20 +191,20 @@ def _in_stored_order(
     return sorted(steps, key=place_of)
 
 
-def _after(
+def _rule_after_step(
     step: Mapping[str, Any], before: Rule | None, wanted: Rule
 ) -> dict[str, Any]:
     """Return a rule as it would be after a step.
 
-    :param before: as it is, None where there is none.
-    :param wanted: as its author wrote it, with defaults.
-    :returns: the fields that an author may set, the UUID among them.
+    :param before: the stored rule; None for a new rule.
+    :param wanted: the rule as its author wrote it, with defaults.
+    :returns: the fields that an author may set, with the UUID.
     """
     if before is None:
         return {**wanted, 'uuid': step['uuid']}
     after = {name: before[name] for name in model.WRITABLE}
-    # What the author wrote may differ from the stored rule where Ironic takes
-    # both for the same: only the fields that the answer names change.
+    # Ironic may take two different forms of a field for the same: only the
+    # fields that the answer names change.
     for name in step['fields']:
         if name in after:
             after[name] = wanted[name]

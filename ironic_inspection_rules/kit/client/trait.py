@@ -24,13 +24,12 @@ def nodes(
 ) -> Iterator[node.Node]:
     """List nodes as ``baremetal.nodes`` does, filtered by their traits.
 
-    openstacksdk does not send these filters: by itself it would list all
-    nodes.
+    openstacksdk does not send these filters, and would list all nodes.
 
-    :param traits: nodes must have all of these.
-    :param traits_any: nodes must have at least one of these.
-    :param not_traits: nodes must not have all of these.
-    :param not_traits_any: nodes must have none of these.
+    :param traits: nodes must have all of these traits.
+    :param traits_any: nodes must have at least one of these traits.
+    :param not_traits: nodes must not have all of these traits.
+    :param not_traits_any: nodes must have none of these traits.
     :param query: any other parameter of ``baremetal.nodes``.
     """
     filters = {
@@ -47,8 +46,7 @@ def nodes(
     path = node.Node.base_path
     if details:
         path += '/detail'
-    # The SDK fills in parts of a path by the operator "%": a percent sign of
-    # the URL is doubled.
+    # The SDK formats the path by the operator "%".
     path = f'{path}?{parameters}'.replace('%', '%%')
     return node.Node.list(baremetal, base_path=path, **query)
 
@@ -56,11 +54,11 @@ def nodes(
 def traits(
     baremetal, name: str | None = None, associated: bool | None = None
 ) -> list[dict[str, Any]]:
-    """List traits, each with its ``name`` and its number of ``nodes``.
+    """List traits as mappings with ``name`` and the number of ``nodes``.
 
     :param name: ``startswith:PREFIX`` or ``in:NAME,NAME``.
-    :param associated: True for traits that some node has, False for those
-        that none has, None for both.
+    :param associated: True for traits that some node has, False for traits
+        that no node has, None for both.
     """
     answer = http.call(
         baremetal,

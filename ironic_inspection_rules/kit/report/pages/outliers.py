@@ -252,7 +252,7 @@ def _build_kinds_grid(group: peers.PeerGroup) -> page.Grid:
 
 
 def _part_name(odd: finding.Outlier) -> str:
-    """Return the name of an odd part, e.g. ``memory DIMM_A1``.
+    """Return the name of an odd part, e.g. ``disk 1``.
 
     Without a known slot it is the kind of the part.
     """
