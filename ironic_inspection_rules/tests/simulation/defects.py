@@ -49,7 +49,7 @@ def _unlock_by_worker(context: Any, requests: Any, request: Any) -> bool:
         if set(session.execute(query).scalars()) - {request.uuid}:
             return False
     if node.reservation is not None:
-        if not worker.is_holder(node.reservation):
+        if not node.reservation.startswith('inspection-worker:'):
             return False
         objects.Node.release(context, node.reservation, node.uuid)
     return True
