@@ -54,7 +54,7 @@ def prepare_conductor() -> None:
     inspection_patch.after_removal(_forget)
     # A Redfish inspection would overwrite what rules have set.
     redfish.install(inspection.note_redfish)
-    deploy_patch.install_trait_checks(deploy.node_problem)
+    deploy_patch.install_trait_checks(deploy.find_problem_of_node)
     if CONF.inspection_queue.enabled:
         # Not loaded if it is switched off.
         from ironic_inspection_rules.queue import power_on

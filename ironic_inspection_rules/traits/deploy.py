@@ -14,22 +14,24 @@ from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.i18n import _
 
 
-def node_problem(node: typing.Any) -> str | None:
+def find_problem_of_node(node: typing.Any) -> str | None:
     """Return why a node cannot be deployed with its instance's traits.
 
     :param node: Ironic's object.
     :returns: the reasons in one text, None when it can be deployed.
     """
-    return problem(
+    return find_problem(
         node.instance_info.get('traits'), node.traits.get_trait_names()
     )
 
 
-def problem(wanted: object, present: Collection[str]) -> str | None:
-    """Return why a node cannot be deployed with the traits of its instance.
+def find_problem(wanted: object, present: Collection[str]) -> str | None:
+    """Return why a node cannot be deployed with the wanted traits.
 
-    :param wanted: ``instance_info['traits']``, of any type; None if the
-        instance needs no traits.
+    Checked before a deployment, and for nodes on which rules are tried.
+
+    :param wanted: ``instance_info['traits']``, of any type; None when the
+        instance asks for none.
     :param present: names of the node's traits.
     :returns: the reasons in one text, None if the node can be deployed.
     """
@@ -39,7 +41,7 @@ def problem(wanted: object, present: Collection[str]) -> str | None:
         return _('instance_info/traits must be a list of traits, not %r') % (
             wanted,
         )
-    # A list, as a value in "wanted" may not be hashable.
+    # A list, as wanted names need not be hashable.
     present_names = list(present)
     problems = []
     missing_names = set()

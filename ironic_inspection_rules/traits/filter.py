@@ -31,7 +31,7 @@ Databases plan such lookups well, and badly when there are dozens. So the
 traits beyond are counted in one lookup.
 """
 
-_FEW = 1000
+_MOST_NODES_OF_RARE = 1000
 """Most nodes that have a trait that is called rare."""
 
 
@@ -45,15 +45,15 @@ class Term(typing.NamedTuple):
 def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
     """Read the filters of a request.
 
-    ``{'traits': 'CUSTOM_A,CUSTOM_B', 'not-traits': 'CUSTOM_C'}`` has two: the
-    node has both A and B, and the node does not have C.
+    ``{'traits': 'CUSTOM_A,CUSTOM_B', 'not-traits': 'CUSTOM_C'}`` has two
+    filters: the node has both A and B, and the node does not have C.
 
-    :param parameters: by the names in PARAMETERS: a string of names
-        separated by commas, or a list of such strings when the parameter was
-        given several times. Every string is a filter of its own.
+    :param parameters: values by the names in PARAMETERS. A value is a string
+        of names separated by commas, or a list of strings when the parameter
+        was given several times. Every string is a filter of its own.
     :returns: the filters, which all must hold.
-    :raises: Invalid when a string has no name, or one that is no trait, and
-        when there are too many names in all.
+    :raises: Invalid when a string has no name, a name is no trait, or there
+        are too many names in all.
     """
     filters = []
     for parameter, value in parameters.items():
@@ -67,7 +67,7 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
     trait_names.validate_count_in_request(count)
     terms = []
     for parameter, text in filters:
-        wanted = _split(text)
+        wanted = _split_names(text)
         if not wanted:
             raise exceptions.Invalid(
                 _('%s needs at least one trait') % parameter
@@ -77,7 +77,7 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
     return tuple(terms)
 
 
-def _split(text: str) -> tuple[str, ...]:
+def _split_names(text: str) -> tuple[str, ...]:
     """Return the names between the commas of a text, without duplicates."""
     words = [word.strip() for word in text.split(',')]
     unique_words = dict.fromkeys(words)
@@ -87,8 +87,8 @@ def _split(text: str) -> tuple[str, ...]:
 def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
     """Build the conditions on nodes, for the database in use.
 
-    SQLite has no statistics to plan the query with. So a query before tells
-    which of the traits are rare.
+    SQLite has no statistics to plan the query, so the rare traits are looked
+    up beforehand. Other databases know them.
     """
     query = select_rare(terms)
     if query is None:
@@ -113,7 +113,10 @@ def conditions(
 def select_rare(
     terms: tuple[Term, ...],
 ) -> sa.CompoundSelect[tuple[str]] | None:
-    """Build the query for the required traits that few nodes have.
+    """Build the query for the names of required traits that few nodes have.
+
+    SQLite does not know these names, see :func:`on_nodes`. Only traits that
+    are looked up one by one are counted.
 
     :returns: a query whose cost does not grow with the fleet, or None when no
         trait is required.
@@ -129,12 +132,14 @@ def select_rare(
         sample = (
             sa.select(_TRAIT.trait)
             .where(_TRAIT.trait == name)
-            .limit(_FEW + 1)
+            .limit(_MOST_NODES_OF_RARE + 1)
             .subquery()
         )
         count = sa.select(sa.func.count()).select_from(sample)
         queries.append(
-            sa.select(sa.literal(name)).where(count.scalar_subquery() <= _FEW)
+            sa.select(sa.literal(name)).where(
+                count.scalar_subquery() <= _MOST_NODES_OF_RARE
+            )
         )
     if not queries:
         return None

@@ -477,7 +477,7 @@ def _validates(facts: working_copy.Facts) -> bool | None:
     if required is None or required is data_path.ABSENT:
         return None
     present = node.get(working_copy.TRAITS) or ()
-    return deploy.problem(required, present) is None
+    return deploy.find_problem(required, present) is None
 
 
 def _still_validates(facts: working_copy.Facts) -> bool:

@@ -15,26 +15,28 @@ class ProblemTestCase(base.TestCase):
             ['CUSTOM_B', 'CUSTOM_A'],
             ['CUSTOM_A', 'CUSTOM_A'],
         ):
-            self.assertIsNone(deploy.problem(wanted, PRESENT), wanted)
+            self.assertIsNone(deploy.find_problem(wanted, PRESENT), wanted)
 
     def test_missing_ones_are_named(self):
-        found = deploy.problem(
+        found = deploy.find_problem(
             ['CUSTOM_Z', 'CUSTOM_A', 'HW_CPU_X86_VMX', 'CUSTOM_Z'], PRESENT
         )
         self.assertTrue(found.endswith(': CUSTOM_Z, HW_CPU_X86_VMX'), found)
 
     def test_what_is_no_list_is_refused(self):
         for wanted in ('CUSTOM_A', '', {}, {'CUSTOM_A': True}, 0, False, 7):
-            found = deploy.problem(wanted, PRESENT)
+            found = deploy.find_problem(wanted, PRESENT)
             self.assertIn('must be a list', found)
             self.assertIn(repr(wanted), found)
 
     def test_badly_formed_names_are_told_from_missing_ones(self):
-        found = deploy.problem(['custom_a', None, ['x'], 'CUSTOM_Z'], PRESENT)
+        found = deploy.find_problem(
+            ['custom_a', None, ['x'], 'CUSTOM_Z'], PRESENT
+        )
         self.assertIn("'custom_a' is not the name of a trait", found)
         self.assertIn('must be a string, not None', found)
         self.assertIn("must be a string, not ['x']", found)
         self.assertTrue(found.endswith(': CUSTOM_Z'), found)
 
     def test_a_name_that_the_node_has_is_never_badly_formed(self):
-        self.assertIsNone(deploy.problem(['HW_NEW'], ['HW_NEW']))
+        self.assertIsNone(deploy.find_problem(['HW_NEW'], ['HW_NEW']))

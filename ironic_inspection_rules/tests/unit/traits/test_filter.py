@@ -156,7 +156,7 @@ class ConditionsTestCase(base.TestCase):
     def test_rare_is_what_few_nodes_have(self):
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.traits.filter._FEW', 1
+                'ironic_inspection_rules.traits.filter._MOST_NODES_OF_RARE', 1
             )
         )
         self.enroll([{'CUSTOM_A', 'CUSTOM_B'}, {'CUSTOM_A', 'CUSTOM_D'}])
