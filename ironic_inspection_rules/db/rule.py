@@ -32,10 +32,10 @@ def create_rule(
     :raises: Invalid if the database cannot store a value.
     """
     with rule_set.change(origin) as change:
-        _require_base(change, base)
+        _check_base(change, base)
         if not change.put_back(values):
             change.create([values])
-        return _get(change.session, values['uuid'])
+        return _get_rule(change.session, values['uuid'])
 
 
 @transaction.retried_on_lock_conflict
@@ -48,17 +48,16 @@ def update_rule(
 ) -> models.RuleRow:
     """Change a rule, unless somebody else has changed it meanwhile.
 
-    :param revision: the revision of the rule that the caller has read.
-    :param base: the revision of the rule set that the caller has read; None
-        for any.
+    :param revision: the revision that the row must have.
+    :param base: the revision that the rule set must have; None for any.
     :raises: RuleSetChanged if the rule set has another revision by now.
     :raises: RuleNotFound if there is no such rule.
     :raises: Conflict if the row has another revision by now.
     :raises: Invalid if the database cannot store a value.
     """
     with rule_set.change(origin) as change:
-        _require_base(change, base)
-        rule = _get(change.session, uuid)
+        _check_base(change, base)
+        rule = _get_rule(change.session, uuid)
         if rule.revision != revision:
             raise exceptions.Conflict(
                 _('Inspection rule %s was changed meanwhile.') % uuid
@@ -78,7 +77,7 @@ def destroy_rule(
     :raises: RuleNotFound if there is no such rule.
     """
     with rule_set.change(origin) as change:
-        _get(change.session, uuid)
+        _get_rule(change.session, uuid)
         change.delete([uuid])
 
 
@@ -104,7 +103,7 @@ def change_rules(
 ) -> int:
     """Change many rules and tables in one transaction.
 
-    :param base: the revision of the rule set that the caller has read.
+    :param base: the revision that the rule set must have.
     :param created: column values of the new rules.
     :param updated: column values to change, by UUID of the rule.
     :param deleted: the UUIDs of rules to remove.
@@ -120,7 +119,7 @@ def change_rules(
     :raises: Invalid if the database cannot store a value.
     """
     with rule_set.change(origin) as change:
-        _require_base(change, base)
+        _check_base(change, base)
         change.delete(deleted)
         change.update(updated)
         change.create(created)
@@ -140,8 +139,8 @@ def change_rules(
     return base
 
 
-def _require_base(change: rule_set.RuleSetChange, base: int | None) -> None:
-    """Check that a change is made to the revision it was decided on.
+def _check_base(change: rule_set.RuleSetChange, base: int | None) -> None:
+    """Check that a change applies to the revision that it was decided for.
 
     Nobody else can change the rule set from here on: this transaction has
     already written the next revision.
@@ -157,7 +156,7 @@ def get_rule_by_uuid(uuid: str) -> models.RuleRow:
     :raises: RuleNotFound if there is no such rule.
     """
     with transaction.reader() as session:
-        return _get(session, uuid)
+        return _get_rule(session, uuid)
 
 
 def list_rules(
@@ -165,10 +164,10 @@ def list_rules(
 ) -> list[models.RuleRow]:
     """Read rules in their order.
 
-    :param filters: column to the value it must have, or to a list of values
-        of which it must have one.
+    :param filters: values by column, such as ``{'phase': 'main'}``; a list
+        stands for any of its values. None for all rules.
     """
-    return transaction.read(_filtered(sa.select(models.RuleRow), filters))
+    return transaction.read(_add_filters(sa.select(models.RuleRow), filters))
 
 
 def list_values(
@@ -176,16 +175,15 @@ def list_values(
 ) -> list[tuple[str, Any]]:
     """Read one column of many rules, in their order.
 
-    Sorting and paging need it of the rules that are not on the page.
+    Sorting and paging need the column of rules that are not on the page.
 
-    :param filters: column to the value it must have, or to a list of values
-        of which it must have one; None for all rules.
+    :param filters: values by column, see :func:`list_rules`.
     :returns: pairs of UUID and value.
     """
-    # Under a name of its own: the column asked for may be the UUID.
+    # Under a name of its own, as the column may be the UUID itself.
     value = getattr(models.RuleRow, column).label('value')
     query = sa.select(models.RuleRow.uuid, value)
-    rows = transaction.read_rows(_filtered(query, filters))
+    rows = transaction.read_rows(_add_filters(query, filters))
     return [(row['uuid'], row['value']) for row in rows]
 
 
@@ -193,8 +191,8 @@ def list_values(
 def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
     """Read all rules in their order.
 
-    :returns: the revision and the rows. The rows may be newer; then a change
-        that is based on this revision is refused.
+    :returns: the revision and the rows. If the rows are newer, a change based
+        on this revision is refused.
     """
     query = rule_set.in_order(sa.select(models.RuleRow.__table__))
     with transaction.reader() as session:
@@ -210,7 +208,7 @@ def list_revisions(
 ) -> list[models.RevisionRow]:
     """Read revisions, the newest first.
 
-    :param before: the number of a revision; only older ones are read.
+    :param before: the number of a revision; only older revisions are read.
     """
     newest_first = models.RevisionRow.revision.desc()
     query = sa.select(models.RevisionRow).order_by(newest_first).limit(limit)
@@ -229,7 +227,7 @@ def get_rules_of_revision(
         force then, in the order in which they ran. A number without a row of
         its own, of a rule that was removed and put back, stands for the
         revision before it.
-    :raises: NotFound if there is none, or it is not kept any more.
+    :raises: NotFound if there is no such revision, or it is not kept any more.
     """
     version = models.RuleVersionRow
     columns = version.__table__.c
@@ -250,7 +248,8 @@ def get_rules_of_revision(
     in_force = in_force.order_by(version.position, version.id)
     with transaction.reader() as session:
         row: Any = session.execute(last_change.limit(1)).scalar_one_or_none()
-        # Either so old a revision is not kept, or it does not exist yet.
+        # Without a row, older changes are not kept. A larger number is yet to
+        # come.
         if row is None or revision > rule_set.read_revision(session):
             raise exceptions.NotFound(
                 _(
@@ -263,10 +262,10 @@ def get_rules_of_revision(
 
 
 def closed_rules() -> set[str]:
-    """Return the UUIDs of rules that are sensitive in any revision kept.
+    """Return the UUIDs of rules that are sensitive in any kept revision.
 
-    What they hold is withheld in all revisions: they may have held the same
-    when they were not sensitive.
+    Their content is withheld in all revisions: it may have been the same
+    before they became sensitive.
     """
     query = sa.select(models.RuleVersionRow.uuid).distinct()
     query = query.where(models.RuleVersionRow.sensitive.is_(True))
@@ -276,7 +275,8 @@ def closed_rules() -> set[str]:
 def open_rules() -> set[str]:
     """Return the UUIDs of rules that are sensitive in no kept revision.
 
-    A rule without a kept revision is left out: it may have been sensitive.
+    A rule without any kept revision is left out: it may have been sensitive,
+    so its record is withheld, too.
     """
     query = sa.select(
         models.RuleVersionRow.uuid, models.RuleVersionRow.sensitive
@@ -303,7 +303,7 @@ def describe_revision(row: models.RevisionRow) -> dict[str, Any]:
     }
 
 
-def _get(session: orm.Session, uuid: str) -> models.RuleRow:
+def _get_rule(session: orm.Session, uuid: str) -> models.RuleRow:
     """Read the row of a rule.
 
     :raises: RuleNotFound if there is no such rule.
@@ -315,12 +315,12 @@ def _get(session: orm.Session, uuid: str) -> models.RuleRow:
     return rule
 
 
-def _filtered(
+def _add_filters(
     query: sa.Select, filters: Mapping[str, Any] | None
 ) -> sa.Select:
-    """Return a query of rules with filters, in the order of the rules.
+    """Add filters to a query of rules, and sort it as the rules run.
 
-    :param filters: by column, a value or a list of accepted values.
+    :param filters: a value, or a list of accepted values, by column.
     """
     for name, value in (filters or {}).items():
         column = getattr(models.RuleRow, name)

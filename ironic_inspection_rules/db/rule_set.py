@@ -70,7 +70,7 @@ class RuleSetChange:
         self._rows_of_new_versions: list[Mapping[str, Any]] = []
 
     def create(self, values: Sequence[Mapping[str, Any]]) -> None:
-        """Store new rules.
+        """Store new rules; a rule without a position comes last.
 
         A rule without a position comes after all other rules.
 
@@ -90,7 +90,7 @@ class RuleSetChange:
         for number, rule in enumerate(values, start=1):
             rows.append(
                 {
-                    **_defaults(),
+                    **_column_defaults(),
                     # The position of the rule itself replaces it.
                     'position': last_position + number,
                     **rule,
@@ -98,26 +98,26 @@ class RuleSetChange:
                 }
             )
         uuids = [row['uuid'] for row in rows]
-        taken = {row['uuid'] for row in _read(self.session, uuids)}
+        taken = {row['uuid'] for row in _read_rows(self.session, uuids)}
         for uuid in uuids:
             if uuid in taken:
                 raise exceptions.RuleAlreadyExists(uuid)
-            # Two new rules may have the same UUID.
+            # A later new rule must not have the same UUID.
             taken.add(uuid)
         self.session.execute(sa.insert(_RULES), rows)
         for row in rows:
-            self._note(CREATED, row)
+            self._note_rule(CREATED, row)
 
     def put_back(self, values: Mapping[str, Any]) -> bool:
         """Store a rule as it was, if the change before has removed it.
 
-        Neither change leaves a revision: there are tools that remove and make
-        again all of their rules, whenever they run. The number of the rule
-        set still grows, as processes may have read the one in between.
+        Neither change leaves a revision, for tools that remove and create all
+        of their rules whenever they run. The number of the rule set still
+        grows, as processes may have read the number in between.
 
         :param values: column values of the rule to create.
         :returns: whether the rule was put back: the change before has removed
-            it and nothing else, and the rule to create has its fields.
+            this rule and nothing else, and its fields are the same.
         """
         removal: Any = self.session.get(models.RevisionRow, self.revision - 1)
         if removal is None or not _has_removed_only(removal, values['uuid']):
@@ -128,8 +128,8 @@ class RuleSetChange:
                 models.RuleVersionRow.end_revision == removal.revision,
             )
         ).scalar_one_or_none()
-        row = {**_defaults(), **values}
-        if version is None or not _is_of_version(row, version):
+        row = {**_column_defaults(), **values}
+        if version is None or not _is_same_as_version(row, version):
             return False
         row['revision'] = version.rule_revision
         row['position'] = version.position
@@ -144,13 +144,14 @@ class RuleSetChange:
     def update(self, values: Mapping[str, Mapping[str, Any]]) -> None:
         """Change stored rules.
 
-        A rule that only moves to another position keeps its revision and its
-        time of update. Unknown UUIDs are ignored.
+        A rule with the same values stays as it is. A rule that only moves to
+        another position keeps its revision and time of update. Unknown UUIDs
+        are ignored.
 
         :param values: the column values to change, by UUID of the rule.
         """
         rows = []
-        for before in _read(self.session, list(values)):
+        for before in _read_rows(self.session, list(values)):
             new_values = values[before['uuid']]
             changed = {
                 name
@@ -163,26 +164,23 @@ class RuleSetChange:
                 continue
             row = {**before, **new_values}
             if changed == {'position'}:
-                self._note(MOVED, row)
+                self._note_rule(MOVED, row)
             else:
                 row['revision'] = self.revision
                 row['updated_at'] = timeutils.utcnow()
-                self._note(UPDATED, row)
+                self._note_rule(UPDATED, row)
             rows.append(row)
         if rows:
-            # All rows are removed and inserted again: to update them one by
-            # one would take many times as long. They keep their ids, by which
-            # rules at one position are sorted.
+            # Removed and inserted again, all together: a statement for each
+            # row would take many times as long. The rows keep their ids, which
+            # sort rules at the same position.
             self._remove([row['uuid'] for row in rows])
             self.session.execute(sa.insert(_RULES), rows)
 
     def delete(self, uuids: Sequence[str]) -> None:
-        """Remove stored rules, and their statistics.
-
-        Unknown UUIDs are ignored.
-        """
-        for row in _read(self.session, uuids):
-            self._note(DELETED, row)
+        """Remove stored rules and their statistics; ignore unknown UUIDs."""
+        for row in _read_rows(self.session, uuids):
+            self._note_rule(DELETED, row)
         self._remove(uuids)
         rule_statistics.forget(self.session, uuids)
 
@@ -194,12 +192,12 @@ class RuleSetChange:
         chunks: Sequence[table.Stored],
         rows: Mapping[str, int],
     ) -> None:
-        """Store a table; where it changes, the revision says so.
+        """Store a table; if it changes, the revision says so.
 
-        :param definition: all of it but its rows.
+        :param definition: the table without its rows.
         :param size: the number of its rows.
         :param chunks: all of its chunks, in order.
-        :param rows: how many are ``new``, ``changed`` and ``gone``, for
+        :param rows: the numbers of ``new``, ``changed`` and ``gone`` rows, for
             readers of the revision.
         """
         outcome = table.put(
@@ -221,10 +219,13 @@ class RuleSetChange:
         )
 
     def record(self, origin: ChangeOrigin) -> None:
-        """Store the revision with its changes, and remove old revisions.
+        """Store the revision, or take it back if nothing has changed.
 
-        Nothing is stored if nothing has changed, or if :meth:`put_back` has
-        undone the change before.
+        Nothing is stored if :meth:`put_back` has undone the removal before;
+        the number stays, as processes may have read it.
+
+        Revisions beyond the number to keep are removed, with the versions of
+        rules that no other revision has.
         """
         if self._has_put_back:
             # The number of the rule set still grows, see put_back().
@@ -249,9 +250,9 @@ class RuleSetChange:
         self._forget_old(origin.keep_revisions)
 
     def _forget_old(self, keep_revisions: int) -> None:
-        """Remove old revisions, with versions of rules that no other one has.
+        """Remove old revisions, and versions that no kept revision has.
 
-        :param keep_revisions: how many of the newest revisions to keep.
+        :param keep_revisions: the number of newest revisions to keep.
         """
         # Not a subtraction, as some numbers have no revision, see put_back().
         oldest = self.session.execute(
@@ -274,15 +275,14 @@ class RuleSetChange:
         )
         table.forget(self.session, oldest)
 
-    def _note(self, outcome: str, row: Mapping[str, Any]) -> None:
-        """Note what happens to a rule, for :meth:`record` to store.
+    def _note_rule(self, outcome: str, row: Mapping[str, Any]) -> None:
+        """Note the outcome for a rule, for :meth:`record` to store.
 
-        That is an entry of the revision, and which versions of the rule end
-        and begin with it.
+        It becomes an entry of the revision, which also ends or begins versions
+        of the rule.
 
         :param outcome: CREATED, UPDATED, MOVED or DELETED.
-        :param row: all columns of the rule: of a removed one as it was, of
-            others as they are from now on.
+        :param row: all columns of the rule; for DELETED, as they were.
         """
         self.outcomes.append(
             {
@@ -304,9 +304,9 @@ class RuleSetChange:
 
 
 def _has_removed_only(removal: Any, uuid: str) -> bool:
-    """Return whether a revision has removed one rule and changed nothing else.
+    """Return whether a revision has only removed a single rule.
 
-    Only such a revision may vanish when the rule is put back at once, see
+    The revision may vanish when the rule is put back at once, see
     :meth:`RuleSetChange.put_back`.
 
     :param removal: a :class:`.models.RevisionRow`.
@@ -319,10 +319,9 @@ def _has_removed_only(removal: Any, uuid: str) -> bool:
     )
 
 
-def _is_of_version(row: Mapping[str, Any], version: Any) -> bool:
-    """Return whether a rule has the fields of a version of it."""
-    # As JSON and back: versioned objects have lists of their own kind, which
-    # differ from those that were read.
+def _is_same_as_version(row: Mapping[str, Any], version: Any) -> bool:
+    """Return whether a rule has the same fields as a version of it."""
+    # As JSON and back: the lists of versioned objects differ from plain lists.
     fields = json.loads(
         json.dumps({name: row[name] for name in model.WRITABLE})
     )
@@ -332,11 +331,11 @@ def _is_of_version(row: Mapping[str, Any], version: Any) -> bool:
     )
 
 
-def _defaults() -> dict[str, Any]:
+def _column_defaults() -> dict[str, Any]:
     """Return the defaults of all columns of a rule but ``id``.
 
-    Many rows are inserted with one statement, for which all of them need the
-    same columns.
+    Many rows are inserted with a single statement, which needs the same
+    columns in all rows.
     """
     defaults: dict[str, Any] = {}
     for column in _RULES.c:
@@ -357,11 +356,10 @@ def _defaults() -> dict[str, Any]:
 def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
     """Open a transaction that changes the rule set and makes one revision.
 
-    Its first statement counts up the one row of the revision, which stays
-    locked until the commit. So writers wait for one another there, before
-    they have locked anything else: they cannot deadlock. After the body of
-    ``with`` the new revision is recorded, in the same transaction. There is
-    none if nothing has changed or a rule was put back, see
+    Its first statement counts up the number of the revision, whose row stays
+    locked until the commit. So writers wait for each other before they lock
+    anything else: they cannot deadlock. After the body of ``with``, the new
+    revision is recorded in the same transaction, see
     :meth:`RuleSetChange.record`.
 
     :param origin: who made the change and why, for the record.
@@ -399,15 +397,15 @@ def in_order(query: sa.Select) -> sa.Select:
     return query.order_by(models.RuleRow.position, models.RuleRow.id)
 
 
-def _read(
+def _read_rows(
     session: orm.Session, uuids: Sequence[str]
 ) -> Iterator[Mapping[str, Any]]:
     for part in transaction.chunks(uuids, _CHUNK):
         rows = session.execute(
             sa.select(_RULES).where(_RULES.c.uuid.in_(part))
         ).mappings()
-        # All of a part at once: the caller executes other statements while
-        # it goes through the rows.
+        # All rows of a part at once: the caller executes other statements
+        # while it reads the rows.
         yield from [dict(row) for row in rows]
 
 
@@ -424,11 +422,11 @@ def _write_revision(
     A version is a rule as it was from one revision to another.
 
     :param origin: who made the change and why.
-    :param uuids_of_ended_versions: of rules that are removed, changed or
+    :param uuids_of_ended_versions: UUIDs of rules that are removed, changed or
         moved.
-    :param rows_of_new_versions: of rules that are created, changed or moved,
-        with all columns.
-    :param changes: what happened to which rule, as the revision shows it.
+    :param rows_of_new_versions: all columns of rules that are created, changed
+        or moved.
+    :param changes: the outcome for every rule, as the revision shows it.
     """
     # First: once the new versions are inserted, this would end them as well.
     for part in transaction.chunks(uuids_of_ended_versions, _CHUNK):
