@@ -66,7 +66,7 @@ def find(
         )
     run = runs[0]
     context = api.request.context
-    past = _rules_of(context, run.revision, rules)
+    past = _read_rules(context, run.revision, rules)
     rules_by_uuid = {rule.uuid: rule for rule in past.rules}
     rule = rules_by_uuid.get(uuid)
     answer = _blank_answer(rule, uuid, run)
@@ -75,14 +75,15 @@ def find(
         answer.update(recorded)
         return disclosure.disclose_answer(rule, answer)
     is_of_run = rule is not None and past.revision == run.revision
-    # If the rules of the run are not kept, today's rules replace them, except
-    # for a rule that is newer than the run.
-    is_later = not is_of_run and _was_made_after(context, uuid, run)
+    # If the rules of the run are not kept, today's rules stand for them,
+    # except a rule that is newer than the run.
+    is_later = not is_of_run and _was_created_after(context, uuid, run)
     if rule is None or is_later:
-        raise _not_found(node, uuid, run, is_later)
+        raise _not_found_error(node, uuid, run, is_later)
     answer.update(_check_again(node, run, rule, rules, past))
     if run.revision is None and rule.phase != model.EARLY:
-        # The run failed before it, or its inspect interface has no rules.
+        # The run failed before the rules, or its inspect interface is not
+        # supported.
         answer['reason'] = _(
             'That run came to no rules; these are those in force.'
         )
@@ -92,7 +93,7 @@ def find(
 
 
 def _why_in_force(run: Any) -> str:
-    """Return why the rules in force stand for those of a run."""
+    """Return why the rules in force stand for the rules of a run."""
     if run.revision is None:
         # Early rules run before the node is known, and note no revision.
         return _(
@@ -109,9 +110,11 @@ def _why_in_force(run: Any) -> str:
 
 
 def _blank_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
-    """Return the answer for a rule that did nothing, with all members.
+    """Return the answer for a rule that did nothing in a run.
 
-    :param rule: the rule, None if only the record of the run has it.
+    It has all members of every answer; the caller updates them.
+
+    :param rule: the rule, None if only the record of the run knows it.
     """
     answer: Answer = {
         'rule': {'uuid': uuid, 'description': None, 'revision': None},
@@ -135,10 +138,11 @@ def _blank_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
     return answer
 
 
-def _was_made_after(context: Any, uuid: str, run: Any) -> bool:
+def _was_created_after(context: Any, uuid: str, run: Any) -> bool:
     """Return whether a stored rule was created after a run began.
 
-    It is False if one of the two times is not known.
+    A rule that was only changed since is older. If a time is not known, the
+    rule counts as older.
     """
     try:
         stored = rule_object.StoredRule.get_by_uuid(context, uuid)
@@ -154,7 +158,7 @@ def _was_made_after(context: Any, uuid: str, run: Any) -> bool:
     return bool(created_at > timeutils.normalize_time(began))
 
 
-def _not_found(
+def _not_found_error(
     node: Any, uuid: str, run: Any, is_later: bool
 ) -> exceptions.NotFound:
     """Build the error for a rule that a run did not know.
@@ -190,8 +194,11 @@ def _find_record(
 ) -> Answer | None:
     """Return what the record of a run says of a rule.
 
-    :returns: members of the answer; None for a rule that did nothing or was
-        not in the run.
+    The record has rules that matched, rules that did not match and undid
+    earlier actions, and audited rules.
+
+    :returns: members of the answer; None for a rule that did nothing, or that
+        the run did not have.
     """
     for phase, kept in phases.items():
         for kind in ('rules', 'audit', 'reverted'):
@@ -202,18 +209,20 @@ def _find_record(
                     'phase': phase,
                     'matched': phase_record.was_matched(kind, rule),
                 }
-                answer.update(recorded_rule.read(rule).described(_describe))
+                answer.update(
+                    recorded_rule.read(rule).described(_describe_record)
+                )
                 if not kept['saved']:
                     answer['reason'] = _('Nothing of this was saved.')
                 return answer
     return None
 
 
-def _describe(rule: phase_record.Record) -> Answer:
-    """Return the members of the answer that the record of a run has.
+def _describe_record(rule: phase_record.Record) -> Answer:
+    """Return the members of the answer that the record of a rule has.
 
-    Values that were there already, and that the rule would have set, count
-    among its changes.
+    Values that the rule would have set, but that were already there, count as
+    changes, too.
     """
     answer = {
         name: rule.get(name) for name in ('conditions', 'actions', 'error')
@@ -224,13 +233,13 @@ def _describe(rule: phase_record.Record) -> Answer:
     return answer
 
 
-def _rules_of(
+def _read_rules(
     context: Any, revision: int | None, rules: repository.Repository
 ) -> _RuleSet:
-    """Return the rules and tables of a revision.
+    """Read the rules and tables of a revision.
 
-    :returns: the rules and tables in force, with their revision, where the
-        wanted revision is not known or not kept any more.
+    :returns: the rules and tables in force, with their revision, if the wanted
+        revision is not known or not kept any more.
     """
     current = rules.refresh(context)
     if revision is not None:
@@ -258,10 +267,10 @@ def _check_again(
 ) -> Answer:
     """Find out why a rule did not match, by checking its conditions again.
 
-    They are checked on the facts that the phase had; where these are not
-    kept, on the data of the run and on the node as it is now.
+    They are checked on the facts of the phase; if these are not kept, on the
+    data of the run and on the node of today.
 
-    :param past: the rules of the run, or those that stand for them.
+    :param past: the rules of the run, or today's rules in place of them.
     :returns: the conditions with their results, or a reason in words, as
         members of the answer.
     """
@@ -282,10 +291,10 @@ def _check_again(
             ]
             answer = {'conditions': conditions, 'decided_again': True}
             if rule_trace.matched:
-                # The record says that it did not: something has changed.
-                answer['reason'] = _would_match(rule, run)
+                # Unlike in the record: something has changed.
+                answer['reason'] = _why_it_matches_now(rule, run)
             return answer
-    # The rules did not come to it.
+    # The rule was not reached.
     if outcome.error:
         reason = _(
             'It was not its turn: an earlier rule ended the inspection.'
@@ -295,7 +304,7 @@ def _check_again(
     return {'decided_again': True, 'reason': reason}
 
 
-def _would_match(rule: model.Rule, run: Any) -> str:
+def _why_it_matches_now(rule: model.Rule, run: Any) -> str:
     """Return why a rule matches now that did not match in a run."""
     is_compared = rule.revision and run.revision is not None
     if is_compared and rule.revision > run.revision:
@@ -317,8 +326,8 @@ def _facts_of_phase(
 ) -> working_copy.Facts | None:
     """Return the facts that a phase of a run had, None if they are not kept.
 
-    :param plans: the rules of the run, which say whether the data of the
-        inspection before are among the facts.
+    :param plans: the rules of the run. If they read data of the inspection
+        before, these data are among the facts.
     """
     try:
         row = db_history.get_inventory(node.uuid, run.uuid)
@@ -340,7 +349,7 @@ def _evaluate_again(
     rules: repository.Repository,
     past: _RuleSet,
 ) -> evaluation.Evaluation | None:
-    """Run a phase once more, with the rules and the data of a past run.
+    """Run a phase once more, on its facts or on the data that are still known.
 
     :param past: the rules to run.
     :returns: None if no data of the run are left.
@@ -352,23 +361,23 @@ def _evaluate_again(
             plans, facts_of_phase, [phase], limits=rules.limits
         )
     context = api.request.context
-    inventory, plugin_data = _data(context, node, run)
+    inventory, plugin_data = _find_data(context, node, run)
     if not inventory and not plugin_data:
         return None
     facts_of_node = facts.read(context, node, inventory, plugin_data)
-    # All phases, as the earlier ones change the data of this one.
+    # All phases, as earlier phases change the data that the rule reads.
     return evaluation.evaluate(plans, facts_of_node, limits=rules.limits)
 
 
-def _data(
+def _find_data(
     context: Any, node: Any, run: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the inventory and the plugin data that a run had.
 
-    They are in the history, with the last failed run, or stored by Ironic
-    until the next inspection.
+    They are in the history, in the last failed run, or stored by Ironic until
+    the next inspection.
 
-    :returns: both empty where none of these has them any more.
+    :returns: both empty if none of these has them any more.
     """
     try:
         document = history.read(db_history.get_inventory(node.uuid, run.uuid))
@@ -389,9 +398,9 @@ def _data(
 
 
 def _are_of_run(stored: inspection_data.MachineData, run: Any) -> bool:
-    """Return whether data stored by Ironic are those of a run.
+    """Return whether data stored by Ironic come from a run.
 
-    They are not where a later inspection has replaced them.
+    A later inspection may have replaced them.
     """
     if stored.stored_at is None or run.created_at is None:
         return False

@@ -90,10 +90,11 @@ def get_all(node: Any, query: Query) -> Answer:
 def get_one(node: Any, run_uuid: str, query: Query) -> Answer:
     """Show a run, by default with its phases but without machine data.
 
-    Machine data are shown if ``fields`` names them. They are kept only for
-    the newest run, if it failed; for other runs they are null.
+    The inventory and plugin data that the machine sent are shown if
+    ``fields`` names them. They are kept only for the newest run, and only if
+    it failed; for any other run they are null.
 
-    :raises: what Ironic raises if the caller may not read inventories.
+    :raises: Ironic's error if the caller may not read inventories.
     """
     fields = query['fields']
     if fields is None:
@@ -106,13 +107,13 @@ def get_one(node: Any, run_uuid: str, query: Query) -> Answer:
     answer = _represent(run, run_fields)
     data_fields = [name for name in fields if name in DATA_FIELDS]
     if data_fields:
-        # A client may see a run, but not the data of the machine.
+        # Some callers may see a run, but not the data of the machine.
         api_utils.check_node_policy_and_retrieve(
             'baremetal:node:inventory:get', node.uuid
         )
         data = run_object.InspectionRun.get_data(context, node.uuid)
         if not data or data['uuid'] != run.uuid:
-            # No data are kept, or those of a newer run.
+            # No data are kept, or the data of a newer run.
             data = {}
         answer.update({name: data.get(name) for name in data_fields})
     return answer
@@ -122,11 +123,11 @@ def explain(node: Any, query: Query) -> Answer:
     """Explain a value of the node, or a rule.
 
     With ``path`` or ``trait``, the answer is the rule that last set the value
-    in a kept run, and why. With ``rule``, a UUID, it is what that rule did in
-    the newest run, also that it did not match.
+    in a kept run, and why. With ``rule``, a UUID, the answer is what the rule
+    did in the newest run, or that it did not match.
 
-    :raises: Invalid if both are asked for, or neither.
-    :raises: NotFound if no kept run tells.
+    :raises: Invalid if the query has both, or neither.
+    :raises: NotFound if no kept run has the answer.
     """
     rule_uuid = query.pop('rule')
     if rule_uuid is not None and any(query.values()):
@@ -134,7 +135,7 @@ def explain(node: Any, query: Query) -> Answer:
     context = api.request.context
     if rule_uuid is None:
         runs = run_object.InspectionRun.list(context, node.uuid, whole=True)
-        answer = _origin(
+        answer = _explain_value(
             node, runs, query['path'], query['trait'], query['port']
         )
     else:
@@ -149,11 +150,11 @@ def explain(node: Any, query: Query) -> Answer:
     return answer
 
 
-_OF_CHANGE = ('object', 'path', 'op', 'before', 'after', 'action')
+_MEMBERS_OF_CHANGE = ('object', 'path', 'op', 'before', 'after', 'action')
 """What an answer takes from the record of a change."""
 
 
-def _origin(
+def _explain_value(
     node: Any,
     runs: list[Any],
     path: str | None,
@@ -162,33 +163,36 @@ def _origin(
 ) -> Answer:
     """Return the answer of ``explain``: which rule last set a value, and why.
 
-    :param runs: the kept :class:`.InspectionRun` objects of the node, newest
-        first, with their ``phases``.
-    :param path: the path of a value in the node, in plugin data or in a port,
-        such as ``/extra/rack`` or ``plugin_data/rack``; None for a trait.
-    :param trait: the name of a trait, None for a path.
-    :param port: MAC address or UUID of the port, None for no port.
+    :param runs: the :class:`.InspectionRun` objects that are kept of the
+        node, newest first, with their ``phases``.
+    :param path: path of a value in the node, in plugin data or in the port,
+        such as ``/extra/rack``, ``extra.rack`` or ``plugin_data/rack``; None
+        for a trait.
+    :param trait: name of the trait, None for a path.
+    :param port: MAC address or UUID of the port, None without a port.
     :returns: the change, the rule with its conditions, the run as an
-        :class:`.InspectionRun`, and in ``current`` whether the value is still
-        what the change made it, None if that is not known. If the rule is
-        sensitive, only ``{'rule': {'uuid': UUID}, 'withheld': True}``.
-    :raises: Invalid if the parameters name no value, or several.
+        :class:`.InspectionRun`, and in ``current`` whether the node still has
+        the value, None if unknown. If the rule is sensitive, only
+        ``{'rule': {'uuid': UUID}, 'withheld': True}``.
+    :raises: Invalid unless the caller asks for a single value.
     :raises: NotFound if no kept run has set the value.
     """
-    place, value_now = _place(node, path, trait, port)
+    place, value_now = _find_place(node, path, trait, port)
     records_of_runs = [(run, run.phases, run.places) for run in runs]
     attribution = run_explain.find(records_of_runs, place)
     if attribution.setting is None:
         asked_for = trait or path
-        raise _not_found(
+        raise _not_found_error(
             node, len(runs), asked_for, port, attribution.possible_setters
         )
     # described() calls it only if the rule may be shown.
-    describe = functools.partial(_describe, attribution, place, value_now)
+    describe = functools.partial(
+        _describe_change, attribution, place, value_now
+    )
     return attribution.setting.described(describe)
 
 
-def _describe(
+def _describe_change(
     attribution: run_explain.Attribution,
     place: recorded_change.RecordedPlace,
     value_now: Any,
@@ -196,15 +200,15 @@ def _describe(
 ) -> Answer:
     """Return the answer of ``explain`` for the change that set a value.
 
-    It has the change, the rule with its conditions, and whether the value is
-    still the same. The present value is in it only if it differs.
+    It has the change, the rule with its conditions, and whether the node still
+    has the value. It has the present value only if that is known to differ.
 
-    :param attribution: the change, of a rule that is not sensitive.
+    :param attribution: the change, which exists, and is of no sensitive rule.
     :param place: the place of the value now.
-    :param value_now: the present value, ABSENT or UNKNOWN.
+    :param value_now: the value at the place now, ABSENT or UNKNOWN.
     :param rule: the record of the rule in the run that made the change.
-    :returns: the answer as clients get it, with the :class:`.InspectionRun` as
-        its ``run``.
+    :returns: the answer for clients, except that its ``run`` is the
+        :class:`.InspectionRun`.
     """
     setting = attribution.setting
     assert setting is not None
@@ -214,7 +218,7 @@ def _describe(
     current_value = None
     if current is False and value_now is not data_path.ABSENT:
         current_value = disclosure.value_at(place.path, value_now)
-    answer = {name: change[name] for name in _OF_CHANGE}
+    answer = {name: change[name] for name in _MEMBERS_OF_CHANGE}
     answer.update(
         {
             'rule': {
@@ -240,7 +244,7 @@ def _describe(
     return answer
 
 
-def _not_found(
+def _not_found_error(
     node: Any,
     count: int,
     asked_for: str | None,
@@ -249,13 +253,13 @@ def _not_found(
 ) -> exceptions.NotFound:
     """Build the error of ``explain`` for a value that no kept run has set.
 
-    :param count: how many runs are kept.
-    :param asked_for: the path or the trait that was asked for.
-    :param port: the MAC address or UUID that was asked for, None for a value
-        that is in no port.
-    :param possible_setters: UUIDs of sensitive rules, which may have set it.
+    :param count: the number of kept runs.
+    :param asked_for: the path or the trait of the query.
+    :param port: the MAC address or UUID of the query, None without a port.
+    :param possible_setters: UUIDs of sensitive rules, which may have set the
+        value.
     """
-    known_port = _port(node, port)
+    known_port = _find_port(node, port)
     what = asked_for
     if port is not None:
         port_name = port
@@ -296,10 +300,10 @@ def _not_found(
     return exceptions.NotFound(' '.join(sentences))
 
 
-def _place(
+def _find_place(
     node: Any, path_text: str | None, trait: str | None, port_ident: str | None
 ) -> tuple[recorded_change.RecordedPlace, Any]:
-    """Return the place that a client asks about, and its present value.
+    """Return the place of the value in the query, and the value now.
 
     The place is a trait, a path in the node, or a path in one of its ports.
 
@@ -330,7 +334,7 @@ def _place(
     if path[0] == working_copy.PLUGIN_DATA and len(path) > 1:
         return _place_in_plugin_data(node, path[1:])
     place = recorded_change.RecordedPlace(working_copy.NODE, path)
-    return place, _value_of(node, path)
+    return place, _read_value(node, path)
 
 
 def _place_of_trait(
@@ -349,17 +353,17 @@ def _place_in_port(
 ) -> tuple[recorded_change.RecordedPlace, Any]:
     """Return the place of a value in a port, and the value there now.
 
-    Runs name a port by its MAC address, or else by its UUID.
+    Runs name a port by its MAC address, or by its UUID.
     """
-    port = _port(node, ident)
+    port = _find_port(node, ident)
     if port is None:
-        # The port may be gone, but runs know it by its address.
+        # The port may be gone, but runs still have its address.
         place = recorded_change.RecordedPlace(f'port {ident.lower()}', path)
         return place, data_path.ABSENT
     place = recorded_change.RecordedPlace(
         f'port {port.address}', path, f'port {port.uuid}'
     )
-    return place, _value_of(port, path)
+    return place, _read_value(port, path)
 
 
 def _place_in_plugin_data(
@@ -373,27 +377,27 @@ def _place_in_plugin_data(
         data = inspect_utils.get_inspection_data(node, api.request.context)
         present = data_path.get(data['plugin_data'] or {}, path)
     except ironic_exception.IronicException:
-        # Nothing is stored, or the storage does not answer: the change that
-        # set the value can be named all the same.
+        # Nothing is stored, or the storage does not answer. The answer names
+        # the change anyway.
         present = recorded_change.UNKNOWN
     place = recorded_change.RecordedPlace(working_copy.PLUGIN_DATA, path)
     return place, present
 
 
-def _value_of(owner: Any, path: data_path.Path) -> Any:
-    """Return what a node or a port has at a path now.
+def _read_value(owner: Any, path: data_path.Path) -> Any:
+    """Return the value that a node or a port has at a path now.
 
     :param owner: the object of the node or the port.
     :returns: :data:`.recorded_change.UNKNOWN` for the UUID of another object,
-        as Ironic's object only has its ``id``.
+        such as a chassis: Ironic's object has only the ``id``.
     """
     if path[0] in _REFERENCES:
         return recorded_change.UNKNOWN
     return recorded_change.look_up(facts.as_dict(owner), (), path)
 
 
-def _port(node: Any, ident: str | None) -> Any:
-    """Return the port of a node with a MAC address or UUID, None without."""
+def _find_port(node: Any, ident: str | None) -> Any:
+    """Find the port of a node by its MAC address or UUID."""
     if ident is None:
         return None
     for port in objects.Port.list_by_node_id(api.request.context, node.id):
