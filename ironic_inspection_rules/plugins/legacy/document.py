@@ -103,7 +103,7 @@ class InspectorData(dict[str, typing.Any]):
         return parsed
 
     def interfaces(self, interfaces: Container) -> interface.Interfaces:
-        """Return interfaces that also have ironic-inspector's names."""
+        """Return interfaces that also have the names of ironic-inspector."""
         self.budget.spend(len(interfaces) >> 4)
         return interface.Interfaces(interfaces, self.lldp)
 
@@ -117,9 +117,9 @@ class InspectorData(dict[str, typing.Any]):
         return node
 
     def __missing__(self, name: str) -> typing.Any:
-        """Return a value that ironic-inspector had, and these data have not.
+        """Return a value that ironic-inspector had in another place.
 
-        It is made as its hooks did, or is in another place of the data.
+        It is made as its hooks did, or read from the place in Ironic's data.
 
         :raises: KeyError if there is no such value.
         """
@@ -129,7 +129,7 @@ class InspectorData(dict[str, typing.Any]):
             # All these roots are "inventory", which is always there: looking
             # it up does not come back here.
             value = data_path.get(self[root], tuple(steps))
-            # An empty address is none, and the next place may have one.
+            # An empty address counts as missing.
             if value and value is not data_path.ABSENT:
                 return value
         raise KeyError(name)
@@ -137,12 +137,12 @@ class InspectorData(dict[str, typing.Any]):
 
 def _memory_mb(document: InspectorData) -> int:
     """Return the size of the memory in MiB."""
-    return _number(document, ('memory', 'physical_mb'))
+    return _read_number(document, ('memory', 'physical_mb'))
 
 
 def _cpus(document: InspectorData) -> int:
     """Return the number of processors."""
-    return _number(document, ('cpu', 'count'))
+    return _read_number(document, ('cpu', 'count'))
 
 
 def _cpu_arch(document: InspectorData) -> str:
@@ -156,11 +156,11 @@ def _cpu_arch(document: InspectorData) -> str:
     return str(architecture)
 
 
-def _number(document: InspectorData, steps: data_path.Path) -> int:
+def _read_number(document: InspectorData, steps: data_path.Path) -> int:
     """Return a whole number of the inventory.
 
-    :raises: KeyError if there is none: ironic-inspector only logged that, and
-        did not add the value.
+    :raises: KeyError if there is no number: ironic-inspector only logged that,
+        and did not add the value.
     """
     value = data_path.get(document.inventory, steps)
     try:
@@ -171,18 +171,18 @@ def _number(document: InspectorData, steps: data_path.Path) -> int:
 
 def _ipmi_address(document: InspectorData) -> typing.Any:
     """Return the IPv4 address of the BMC, None if it has none."""
-    return _of_bmc(document, 'ipmi_address')
+    return _read_address_of_bmc(document, 'ipmi_address')
 
 
 def _ipmi_v6address(document: InspectorData) -> typing.Any:
     """Return the IPv6 address of the BMC, None if it has none."""
-    return _of_bmc(document, 'ipmi_v6address')
+    return _read_address_of_bmc(document, 'ipmi_v6address')
 
 
-def _of_bmc(document: InspectorData, name: str) -> typing.Any:
-    """Return an address of the BMC, which is null if it has none.
+def _read_address_of_bmc(document: InspectorData, name: str) -> typing.Any:
+    """Return an address of the BMC, None for a BMC without an address.
 
-    The ramdisk writes 0.0.0.0 or ::/0 then.
+    For such a BMC, the ramdisk writes 0.0.0.0 or ::/0.
 
     :param name: ``ipmi_address`` or ``ipmi_v6address``.
     """
@@ -200,7 +200,7 @@ def _local_gb(document: InspectorData) -> int:
         hints.
     :raises: KeyError if the root disk is not known.
     """
-    disk = _root_disk(document)
+    disk = _find_root_disk(document)
     if not disk:
         # There are no root device hints: with them, it is a disk or an error.
         # The ramdisk names no root disk if it finds no disk. Inspection
@@ -214,7 +214,7 @@ def _local_gb(document: InspectorData) -> int:
     return max(size // _GIB - 1, 0)
 
 
-def _root_disk(document: InspectorData) -> typing.Any:
+def _find_root_disk(document: InspectorData) -> typing.Any:
     """Return the disk that root device hints choose, else the ramdisk's.
 
     :returns: None where there are no hints, and the ramdisk names no disk.
@@ -229,24 +229,24 @@ def _root_disk(document: InspectorData) -> typing.Any:
         document.node, ('properties', 'skip_block_devices')
     )
     skips_none = skipped in (None, [], data_path.ABSENT)
-    wanted = _plain_hints(hints)
+    wanted = _read_plain_hints(hints)
     if wanted is None or not skips_none:
         raise KeyError('root_disk')
     disks = document.inventory.get('disks')
     if isinstance(disks, list):
         document.budget.spend(len(disks))
         for disk in disks:
-            if isinstance(disk, dict) and _meets(disk, wanted):
+            if isinstance(disk, dict) and _meets_hints(disk, wanted):
                 return disk
     # No disk meets the hints.
     raise KeyError('root_disk')
 
 
-def _plain_hints(hints: typing.Any) -> dict[str, str] | None:
+def _read_plain_hints(hints: typing.Any) -> dict[str, str] | None:
     """Return root device hints in lower case, if all are plain text.
 
-    :returns: None if there is another hint, such as a number or ``>= 100``:
-        only Ironic's own hook can find the disk then.
+    :returns: None if they are no mapping, or any hint is no text or has an
+        operator: then only Ironic's own hook finds the disk.
     """
     if not isinstance(hints, dict):
         return None
@@ -258,8 +258,8 @@ def _plain_hints(hints: typing.Any) -> dict[str, str] | None:
     return plain
 
 
-def _meets(disk: dict[str, typing.Any], hints: dict[str, str]) -> bool:
-    """Return whether a disk has all that hints name, in whatever case."""
+def _meets_hints(disk: dict[str, typing.Any], hints: dict[str, str]) -> bool:
+    """Return whether a disk meets all hints, whatever the case of letters."""
     for name, hint in hints.items():
         if str(disk.get(name)).strip().lower() != hint:
             return False

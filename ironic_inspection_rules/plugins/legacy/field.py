@@ -44,7 +44,7 @@ _ANY_ITEM = re.compile(
 )
 
 
-def _node(roots: budget.View) -> typing.Any:
+def _get_node(roots: budget.View) -> typing.Any:
     """Return the node of the data by root name."""
     return roots['node']
 
@@ -54,7 +54,7 @@ Source = typing.Callable[[budget.View], typing.Any]
 
 SOURCES: dict[str, Source] = {
     'data': document.InspectorData,
-    'node': _node,
+    'node': _get_node,
 }
 """What the JSON path of a field leads through, by scheme."""
 
@@ -115,7 +115,7 @@ def steps(field: str) -> tuple[Step, ...]:
         the path has a filter, a union or another step that is not simple.
     :raises: :class:`.exceptions.OperationError` if it is not a JSON path.
     """
-    return _steps(_without_root(parse(split(field)[1])))
+    return _list_steps(_without_root(parse(split(field)[1])))
 
 
 def as_replacement(field: str) -> str | None:
@@ -167,10 +167,10 @@ def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
     if find is None:
         # This module does not know a step of the path, such as "`parent`".
         return functools.partial(_find_by_library, tree, source)
-    return functools.partial(_find, find, source)
+    return functools.partial(_find_compiled, find, source)
 
 
-def _find(find: Find, source: Source, roots: budget.View) -> Values:
+def _find_compiled(find: Find, source: Source, roots: budget.View) -> Values:
     """Return the values that a compiled path finds on a machine."""
     return find(source(roots), roots.budget)
 
@@ -186,7 +186,7 @@ def _find_by_library(tree: Path, source: Source, roots: budget.View) -> Values:
 def _without_root(path: Path) -> Path:
     """Return the tree of a JSON path without the ``$`` at its beginning.
 
-    A path means the same with it and without. The given tree is not changed.
+    ``$.a`` and ``a`` mean the same. The given tree is not changed.
     """
     name = type(path).__name__
     if name == 'Root':
@@ -201,21 +201,21 @@ def _without_root(path: Path) -> Path:
 
 
 def _compile_node(path: Path) -> Find | None:
-    """Build the function that a JSON path's syntax tree stands for.
+    """Build the function for the syntax tree of a JSON path.
 
-    The function takes a value and a budget, which not all of them need, and
-    returns the values that the path finds in it. Trees with two parts, such
-    as a step below another, are built of the functions of both parts.
+    The function takes a value and a budget, and returns the values that the
+    path finds in the value. The function of a tree with two parts, such as
+    ``a.b``, combines the functions of both parts.
 
-    :returns: None if a part of the tree is not known here, or cannot be
-        decided by the value alone, as the parent of a value.
+    :returns: None if a part of the tree is not known here, or needs more than
+        the value, such as the parent of a value.
     """
     # By the names of classes: not every release of the library has all.
     name = type(path).__name__
-    names = _names(path)
+    names = _list_names(path)
     if names:
-        # A path of names alone, as most are, is one function: faster.
-        return functools.partial(_walk, names)
+        # Most paths are names alone: a single function is faster.
+        return functools.partial(_find_at_names, names)
     if name == 'This':
         return _find_itself
     if name == 'Wildcard':
@@ -225,7 +225,7 @@ def _compile_node(path: Path) -> Find | None:
             return _find_members
         return functools.partial(_find_named, path.fields)
     if name == 'Index':
-        return functools.partial(_find_items, _indices(path))
+        return functools.partial(_find_items, _list_indices(path))
     if name == 'Slice':
         return functools.partial(
             _find_slice, slice(path.start, path.end, path.step)
@@ -240,43 +240,43 @@ def _compile_node(path: Path) -> Find | None:
     return functools.partial(combine, left, right)
 
 
-def _names(path: Path) -> tuple[Step, ...]:
+def _list_names(path: Path) -> tuple[Step, ...]:
     """Return the steps of a syntax tree if all are names, else no steps."""
-    path_steps = _steps(path)
+    path_steps = _list_steps(path)
     for step in path_steps:
         if not isinstance(step, str):
             return ()
     return path_steps
 
 
-def _steps(path: Path) -> tuple[Step, ...]:
+def _list_steps(path: Path) -> tuple[Step, ...]:
     """Return the steps of a syntax tree if all are simple, else no steps.
 
     A simple step is a name, an index, or ``[:]`` for any item.
     """
     name = type(path).__name__
     if name == 'Child':
-        left = _steps(path.left)
-        right = _steps(path.right)
+        left = _list_steps(path.left)
+        right = _list_steps(path.right)
         if not left or not right:
             return ()
         return left + right
     if name == 'Fields' and len(path.fields) == 1 and path.fields[0] != '*':
         return tuple(path.fields)
-    if name == 'Index' and len(_indices(path)) == 1:
-        return _indices(path)
+    if name == 'Index' and len(_list_indices(path)) == 1:
+        return _list_indices(path)
     if name == 'Slice' and {path.start, path.end, path.step} == {None}:
         return (ANY,)
     return ()
 
 
-def _indices(path: Path) -> tuple[int, ...]:
+def _list_indices(path: Path) -> tuple[int, ...]:
     """Return the indices of a step such as ``[0]`` or ``[0, 2]``."""
     # Releases of jsonpath-ng before 1.8 know one index only.
     return getattr(path, 'indices', None) or (path.index,)
 
 
-def _walk(
+def _find_at_names(
     names: tuple[Step, ...], value: typing.Any, _allowance: budget.Budget
 ) -> Values:
     """Return a list with the value at a path of names, or an empty list."""
@@ -291,7 +291,7 @@ def _walk(
 
 
 def _find_itself(value: typing.Any, _allowance: budget.Budget) -> Values:
-    """Return the value alone, which the path ``$`` finds."""
+    """Return the value itself, which the path ``$`` finds."""
     return [value]
 
 
@@ -312,7 +312,7 @@ def _find_named(
     """Return the values of the names that a mapping has, in their order."""
     values: Values = []
     for name in names:
-        values += _walk((name,), value, allowance)
+        values += _find_at_names((name,), value, allowance)
     return values
 
 
@@ -358,8 +358,8 @@ def _find_below(
 ) -> Values:
     """Return the values of ``left..right``, in the order of the data.
 
-    The right part is looked for in every value that the left part finds, and
-    at any depth below it.
+    The right part is searched in every value that the left part finds, and at
+    any depth below. Every searched value costs an operation.
     """
     values: Values = []
     # A stack, so that no depth exhausts Python's. Its top is the next value.
@@ -380,7 +380,7 @@ def _find_children(
 ) -> Values:
     """Return the values of ``left.right``.
 
-    The right part is looked for in every value that the left part finds.
+    The right part is searched in every value that the left part finds.
     """
     values: Values = []
     for parent in left(value, allowance):
@@ -393,7 +393,7 @@ def _find_where(
 ) -> Values:
     """Return the values of ``left where right``.
 
-    They are the values of the left part in which the right one finds any.
+    They are the values of the left part in which the right part finds any.
     """
     return [
         candidate
@@ -405,7 +405,7 @@ def _find_where(
 def _find_both(
     left: Find, right: Find, value: typing.Any, allowance: budget.Budget
 ) -> Values:
-    """Return the values of ``left|right``, those of the left part first."""
+    """Return the values of ``left|right``, the left part first."""
     return left(value, allowance) + right(value, allowance)
 
 

@@ -59,8 +59,11 @@ def parse(
         fields[name] = rule.get(name) or None
     problems: list[Problem] = []
     if only_known:
-        problems += _unknown_fields(rule)
-    for name, translate in (('conditions', _condition), ('actions', _action)):
+        problems += _find_unknown_fields(rule)
+    for name, translate in (
+        ('conditions', _translate_condition),
+        ('actions', _translate_action),
+    ):
         operations = rule.get(name, [])
         if not isinstance(operations, list):
             problems.append(Problem(f'/{name}', _('must be a list')))
@@ -73,36 +76,36 @@ def parse(
             fields[name].append(new_operation)
             for problem in problems_of_operation:
                 problems.append(problem.below(f'/{name}/{index}'))
-    problems += list(_check(fields, ops, problems))
+    problems += list(_check_translated(fields, ops, problems))
     if problems:
         raise exceptions.InvalidRule(exceptions.first_of(problems))
     return validation.parse(fields, ops)
 
 
-def _check(
+def _check_translated(
     fields: dict[str, typing.Any],
     ops: registry.Registry,
     problems: typing.Sequence[Problem],
 ) -> typing.Iterator[Problem]:
-    """Yield the problems of a translated rule, at places in the original.
+    """Yield the problems of a translated rule, at places in the old rule.
 
-    :param problems: those of the translation. What could not be translated
-        has problems that its author would not understand, beside these.
+    :param problems: the problems of the translation. An operation that has any
+        is not checked: its author would not understand further problems.
     """
     places_with_problems = {
-        _operation_of(problem.pointer) for problem in problems
+        _shorten_to_operation(problem.pointer) for problem in problems
     }
     for problem in validation.validate(fields, ops):
-        if _operation_of(problem.pointer) not in places_with_problems:
+        if _shorten_to_operation(problem.pointer) not in places_with_problems:
             # ironic-inspector has the arguments in the operation itself.
             pointer = problem.pointer.replace('/args', '', 1)
             yield problem.at(pointer)
 
 
-def _unknown_fields(rule: dict[typing.Any, typing.Any]) -> list[Problem]:
+def _find_unknown_fields(rule: dict[typing.Any, typing.Any]) -> list[Problem]:
     """Return the problems of fields that ironic-inspector would ignore.
 
-    They are errors only if the caller asks for ``only_known`` fields.
+    They are errors only for callers with ``only_known``.
 
     :param rule: the rule of ironic-inspector.
     """
@@ -117,12 +120,12 @@ def _unknown_fields(rule: dict[typing.Any, typing.Any]) -> list[Problem]:
     return problems
 
 
-def _operation_of(pointer: str) -> str:
-    """Shorten a pointer to that of an operation or a field of the rule."""
+def _shorten_to_operation(pointer: str) -> str:
+    """Shorten ``/actions/0/args/path`` to its operation, ``/actions/0``."""
     return '/'.join(pointer.split('/')[:3])
 
 
-def _condition(
+def _translate_condition(
     operation: typing.Any, ops: registry.Registry, only_known: bool
 ) -> tuple[Operation, list[Problem]]:
     """Translate a condition of ironic-inspector.
@@ -130,7 +133,7 @@ def _condition(
     :returns: the condition, empty if it cannot be translated; and its
         problems.
     """
-    new_condition, problems = _operation(
+    new_condition, problems = _translate_operation(
         operation, 'op', ops.conditions, only_known
     )
     args = new_condition.get('args', {})
@@ -144,14 +147,14 @@ def _condition(
     return new_condition, problems
 
 
-def _action(
+def _translate_action(
     operation: typing.Any, ops: registry.Registry, only_known: bool
 ) -> tuple[Operation, list[Problem]]:
     """Translate an action of ironic-inspector.
 
     :returns: the action, empty if it cannot be translated; and its problems.
     """
-    new_action, problems = _operation(
+    new_action, problems = _translate_operation(
         operation, 'action', ops.actions, only_known
     )
     # To this engine it is no argument, but a key of the action.
@@ -160,7 +163,7 @@ def _action(
     return new_action, problems
 
 
-def _operation(
+def _translate_operation(
     operation: typing.Any,
     word: str,
     ops: typing.Mapping[str, registry.Op],
@@ -190,11 +193,11 @@ def _operation(
     for key, value in operation.items():
         if key != word:
             values[key] = value
-    args, problems = _arguments(op, values, only_known)
+    args, problems = _translate_arguments(op, values, only_known)
     return {'op': op.name, 'args': args}, problems
 
 
-def _arguments(
+def _translate_arguments(
     op: registry.Op, values: Operation, only_known: bool
 ) -> tuple[Operation, list[Problem]]:
     """Return the arguments of an op for the parameters of an operation.
@@ -245,10 +248,10 @@ def _is_refused_null(op: registry.Op, argument: str) -> bool:
 def restore(
     rule: typing.Any, ops: registry.Registry
 ) -> dict[str, list[Operation]] | None:
-    """Translate conditions and actions back into those of ironic-inspector.
+    """Translate conditions and actions back to ironic-inspector's language.
 
-    Its clients see the rules so. To them every rule acts, and
-    has no vars; priority and phase say only when it does.
+    Its clients see rules in this language, where every rule acts and has no
+    vars. Priority and phase only say when it acts.
 
     :param rule: has the attributes ``conditions``, ``actions``, ``mode`` and
         ``vars``.
@@ -259,33 +262,33 @@ def restore(
         return None
     conditions = []
     for operation in rule.conditions:
-        restored = _restore(operation, 'op', ops.conditions)
+        restored = _restore_operation(operation, 'op', ops.conditions)
         if restored is None:
             return None
         # The API of ironic-inspector showed the defaults.
         conditions.append({'multiple': 'any', 'invert': False, **restored})
     actions = []
     for operation in rule.actions:
-        action = _restore(operation, 'action', ops.actions)
+        action = _restore_operation(operation, 'action', ops.actions)
         if action is None:
             return None
         actions.append(action)
     return {'conditions': conditions, 'actions': actions}
 
 
-def _restore(
+def _restore_operation(
     operation: Operation, word: str, ops: typing.Mapping[str, registry.Op]
 ) -> Operation | None:
-    """Translate an operation back into that of ironic-inspector.
+    """Translate an operation back to ironic-inspector's language.
 
     :param word: the key with its name there: ``op`` or ``action``.
-    :returns: None if that language has no such op: neither loops nor
-        actions with conditions of their own are in it.
+    :returns: None if that language has no such op, or the operation has a loop
+        or conditions of its own.
     """
     name = operation['op']
     if not name.startswith(PREFIX) or name not in ops:
         return None
-    # An empty list of conditions says nothing, and so gets lost.
+    # An empty list of conditions says nothing, and is left out.
     if operation.get('loop') is not None or operation.get('when'):
         return None
     args, _problems = ops[name].signature.bind(operation.get('args'))
