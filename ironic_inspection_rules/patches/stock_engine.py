@@ -112,7 +112,7 @@ def run(
     The first error ends the run; changes before the error stay.
 
     :param rules: in the order in which they run; they are not changed.
-    :param plugin_data: may be changed, see :func:`plain`.
+    :param plugin_data: may be changed, see :func:`as_plain_data`.
     :returns: the error that would fail the inspection, None if none would.
     """
     logger = logging.getLogger(engine.__package__)

@@ -35,7 +35,7 @@ class Key(str):
     """A token from a machine's data: always a key.
 
     A machine's ``-`` is the name of an attribute; only that of a rule means
-    the end of a list (see :func:`appends`).
+    the end of a list (see :func:`is_append`).
     """
 
     __slots__ = ()
