@@ -82,7 +82,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
         return cls._from_db_object_list(context, rows, fields=fields)
 
     @staticmethod
-    def _withhold(runs):
+    def _hide_sensitive_rules(runs):
         """Remove the content of sensitive rules from runs.
 
         A rule is sensitive if any kept revision has it as sensitive, or if no
