@@ -272,8 +272,8 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
 
     Conversion to bool, int, float and str is lenient: ``"yes"`` becomes true,
     ``"5"`` becomes 5. A list must be a list. A path and a pattern are read
-    from text. For any other type the value is returned as it is, and null
-    stands for the default if there is one.
+    from text. For any other type the value is returned as it is. Null becomes
+    the default of an argument that has one.
 
     :raises: :class:`.exceptions.OperationError` if it cannot be converted.
     """

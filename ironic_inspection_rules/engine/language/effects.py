@@ -180,8 +180,8 @@ def places(written: typing.Any) -> tuple[Place, ...]:
     """Return the places in the data that a value of a rule reads.
 
     They are different places, in the order of :func:`fields`. A field such as
-    ``{ports[52:54:00:12:34:56].extra}`` reads all ports, as nobody knows the
-    number of the port.
+    ``{ports[52:54:00:12:34:56].extra}`` reads all ports, as the number of
+    the port is not known here.
     """
     # The keys of a mapping: a set would lose their order.
     read_places: dict[Place, None] = {}

@@ -199,8 +199,7 @@ class Origins:
 
         :param steps: the name and the path below it; empty for all ``vars``.
         :param is_kept: see :class:`_Value`.
-        :param usable: how many of the first ``vars`` may be read: a value of
-            ``vars`` may only use the ``vars`` before it.
+        :param usable: how many of the ``vars`` may be read, from the first on.
         """
         names = steps[:1] or tuple(self._vars)
         values = []

@@ -185,7 +185,7 @@ def _find_fields(
 ) -> typing.Iterator[tuple[str, interpolation.Field]]:
     """Yield the fields of a rule that read tables, with their pointers.
 
-    For example ``/conditions/0/args/value`` and ``{tables.racks[a1].row}``.
+    For example ``/conditions/0/args/value`` and ``{tables.racks | row}``.
     """
     for member in model.CONTENT:
         content = getattr(rule, member)

@@ -37,7 +37,8 @@ class KeyTemplate:
     def compute(self, roots: budget.View) -> str | None:
         """Compute the key of a row, or of a machine that looks for its row.
 
-        :param roots: the row, or the data of the machine.
+        :param roots: the row as the root ``item``, or the data of the machine
+            by root name.
         :returns: the key; None if a field is missing or null, or the key would
             be empty.
         :raises: :class:`.exceptions.OperationError` if it cannot be computed,

@@ -73,8 +73,8 @@ def evaluate(
 ) -> Evaluation:
     """Run phases one after another, as an inspection would.
 
-    Every phase runs on the data that the phase before left; an error ends the
-    last phase. Nothing is saved, logged or called.
+    Every phase runs on the data that the phase before left; after an error no
+    further phase runs. Nothing is saved, logged or called.
 
     :param plans: the rules of every phase, in the order in which they run.
     :param facts: the data before the first phase, which are not changed.

@@ -124,7 +124,10 @@ def _run_in_order(
     plans: list[compiler.CompiledRule],
     allowance: budget.Budget,
 ) -> None:
-    """Run all rules, after the conditions of those that decide first.
+    """Run all rules of a phase.
+
+    First the rules that decide first are decided, and those that do not match
+    undo what they did in earlier inspections.
 
     :raises: :class:`.exceptions.RuleError` of the first rule that fails.
     """

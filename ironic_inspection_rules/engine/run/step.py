@@ -237,7 +237,8 @@ def revert(
 ) -> Done:
     """Undo what a rule that does not match did in earlier inspections.
 
-    :returns: the trace and the error; no trace if nothing had to be undone.
+    :returns: the trace and the error; no trace if nothing has changed, even
+        after an error.
     """
     done: list[trace.ActionTrace] = []
     error = None

@@ -94,8 +94,8 @@ class WorkingCopy:
 
         A value that is there already is no change, and is noted as confirmed.
 
-        :param part: the part of the value that the rule has set, such as one
-            capability in the text of all.
+        :param part: the part of the value that the rule has set, as a path
+            below it, such as one capability in the text of all.
         :raises: :class:`.exceptions.OperationError` if the path leads through
             a plain value.
         """
@@ -245,8 +245,8 @@ class WorkingCopy:
         """Return all changed places with their values.
 
         :returns: root, path of one or two tokens, and the value;
-            :data:`.path.ABSENT` where it was removed. To set these values in
-            another copy of the same facts leads to the same data.
+            :data:`.path.ABSENT` where it was removed. Set or removed in
+            another copy of the same facts, they lead to the same data.
         """
         values = []
         for root, names in sorted(self._touched.items()):

@@ -104,8 +104,8 @@ def has_secrets(written: Operation) -> bool:
 def _arguments_of(written: Operation) -> typing.Mapping[str, typing.Any]:
     """Return the arguments of a condition or an action, by name.
 
-    For a condition whose arguments are a list, and for an op that is not
-    installed, only the last two are returned, as ``path`` and ``value``.
+    Of a list, for a condition or an op that is not installed, at most the last
+    two are returned, as ``path`` and ``value``.
     """
     arguments = written.get('args')
     if isinstance(arguments, dict):

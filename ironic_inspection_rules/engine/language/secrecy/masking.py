@@ -278,7 +278,7 @@ def is_masked(
     """Return whether a value of the data is masked, or any part of it.
 
     :param masked: the data by root name as a rule sees them, with the budget.
-    :param unmasked: the data data with all secrets.
+    :param unmasked: the data with all secrets.
     """
     try:
         seen = masked[root]

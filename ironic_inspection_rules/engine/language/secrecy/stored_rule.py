@@ -71,9 +71,9 @@ def close_restored(
     restored_rules: list[Fields] = []
     for rule in rules:
         fields = {name: rule[name] for name in model.WRITABLE}
-        in_any_revision = mark_if_ever_sensitive(rule)['sensitive']
-        is_in_force = rule['uuid'] in sensitive_uuids
-        fields['sensitive'] = in_any_revision or is_in_force
+        was_sensitive = mark_if_ever_sensitive(rule)['sensitive']
+        is_sensitive = rule['uuid'] in sensitive_uuids
+        fields['sensitive'] = was_sensitive or is_sensitive
         restored_rules.append(fields)
     return restored_rules
 

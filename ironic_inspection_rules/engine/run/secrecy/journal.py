@@ -197,7 +197,9 @@ class Journal:
         before: typing.Any = None,
         part: data_path.Path = (),
     ) -> None:
-        """Record a change, with secrets masked.
+        """Record a change; secrets that the rule does not see are masked.
+
+        A change by a sensitive rule is withheld: it is not in ``changes``.
 
         :param op: ``add``, ``replace`` or ``remove``.
         :param data: the root as it is after the change.
