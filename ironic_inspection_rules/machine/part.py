@@ -28,13 +28,13 @@ class Part(typing.NamedTuple):
     For example ``Part('dimm', ('s3z8',), 'S3Z8', 'A1', {'size': 32}, 'agent
     dimm inventory.dimms')``.
 
-    :param ids: texts that identify the part, by
-        :func:`.part_identity.normalise`; may be empty.
-    :param label: the first of the texts as it was reported; empty without any.
+    :param ids: identifiers of the part, by :func:`.part_identity.normalise`;
+        may be empty.
+    :param label: the first of them as it was reported; empty without any.
     :param slot: where in the machine the part is, None if not known.
     :param what: its attributes by name.
     :param source: who reported the part, and where.
-    :param unidentified: whether the identities are from earlier reports, and
+    :param unidentified: whether the identifiers are from earlier reports, and
         the last report of the source has none.
     """
 
@@ -74,7 +74,7 @@ class Part(typing.NamedTuple):
         )
 
     def label_of(self, ids: tuple[str, ...]) -> str:
-        """Return the label that the part has with some identities."""
+        """Return the label that the part has with some identifiers."""
         if part_identity.normalise(self.label) in ids:
             return self.label
         if ids:
@@ -208,11 +208,11 @@ def read(
         most_items = MOST - len(parts)
         parts_of_source = []
         for name, item in list(source.items(data))[:most_items]:
-            identities = _read_identities(source, item)
-            part = _make_part(source, name, item, reporter, identities)
+            identifiers = _read_identifiers(source, item)
+            part = _make_part(source, name, item, reporter, identifiers)
             if part is not None:
                 parts_of_source.append(part)
-                texts.update(identities)
+                texts.update(identifiers)
         parts += parts_of_source
         if parts_of_source or source.is_reported(data):
             # None says that the source was heard in the last inspection.
@@ -229,7 +229,7 @@ def read(
     return Parts(in_order(distinct_parts), sources, shared=shared, texts=texts)
 
 
-def _read_identities(
+def _read_identifiers(
     source: part_source.PartSource, item: part_source.Item
 ) -> dict[str, str]:
     """Return the identifiers of a part, such as its serial number and WWN.
@@ -264,7 +264,9 @@ def _make_part(
     """Return the part that an item of a source describes.
 
     :param name: name of the item in the source, which may be its slot.
-    :returns: None if the item has neither attributes nor an identity.
+    :param identifiers: see :func:`_read_identifiers`.
+    :returns: None if the item has neither attributes nor an identifier that
+        the report gives.
     """
     what = source.describe(item)
     if not what and (source.given_id or not identifiers):

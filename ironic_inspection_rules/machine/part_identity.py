@@ -43,11 +43,11 @@ _PLACEHOLDERS = frozenset(
 
 
 def normalise(text: str) -> str:
-    """Return an identity in the form in which identities are compared.
+    """Return an identifier in the form in which identifiers are compared.
 
-    Ironic's hook extra-hardware turns the serial number "00665532" into the
-    number 665532, while dmidecode reports the text. So zeros at the begin are
-    left out of all of them.
+    Ironic's hook extra-hardware turns every text that Python reads as a whole
+    number into that number: ``00665532`` into 665532, which dmidecode reports
+    as text. So ``00665532`` becomes ``665532``.
     """
     plain = plain_form(text)
     try:
@@ -57,7 +57,7 @@ def normalise(text: str) -> str:
 
 
 def plain_form(text: str) -> str:
-    """Return an identity without differences of case and notation.
+    """Return an identifier without differences of case and notation.
 
     ``0x5002538E`` becomes ``5002538e``.
     """
@@ -73,12 +73,12 @@ def is_placeholder(text: str) -> bool:
 
 
 def reported_text(value: typing.Any) -> str | None:
-    """Return an identity as the machine reported it, such as ``S3Z8NB0K``.
+    """Return an identifier as the machine reported it: ``S3Z8NB0K``.
 
     The text is as the machine has written it, without blanks around it;
     :func:`normalise` makes the form that is compared.
 
-    A number with a fraction or an exponent is no identity: nobody knows of
+    A number with a fraction or an exponent is none: nobody knows of
     which text Ironic's hook has made the number.
 
     :param value: any value that a machine has sent.

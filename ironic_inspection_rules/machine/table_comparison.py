@@ -156,8 +156,8 @@ def find_states(
     """Yield rows and machines with their states.
 
     The rows come in their order, each with its machines. Then come the
-    machines that no row names, machines of the same key together. All machines
-    without a key count as machines of one key.
+    machines that no row names, in their order, but machines of the same key
+    together. All machines without a key count as machines of one key.
 
     :param machines: all machines, compared.
     :param by: the column that groups rows, None if none does.
