@@ -428,7 +428,7 @@ def _open_deliveries(
 
     :param deliveries: pairs of the UUID of a request and the token of its
         delivery.
-    :returns: these of the pairs, by the id of the request.
+    :returns: the pairs of these requests, by the ``id`` of the request.
     """
     row = models.RequestRow
     key = sa.tuple_(row.uuid, row.token)
@@ -542,8 +542,8 @@ def list_held_requests(node_uuid: str) -> list[models.RequestRow]:
     """Read the requests of a node that a worker or the leader holds.
 
     The lock of the node must not be taken from its holder. A worker holds an
-    open request until another worker claims it, even after its lease. The
-    leader holds an ended request while it settles the node, for its lease.
+    open request until it is claimed anew or taken back, even after its lease.
+    The leader holds an ended request while it settles the node, for its lease.
     """
     row = models.RequestRow
     is_open_and_held = sa.and_(db_request.OPEN, row.worker.is_not(None))

@@ -226,7 +226,7 @@ def get_rules_of_revision(
     :returns: the row of the revision, and the versions of rules that were in
         force then, in the order in which they ran. A number without a row of
         its own, of a rule that was removed and put back, stands for the
-        revision before it.
+        revision before it. Revision 0, before the first change, has no rules.
     :raises: NotFound if there is no such revision, or it is not kept any more.
     """
     version = models.RuleVersionRow

@@ -72,8 +72,6 @@ class RuleSetChange:
     def create(self, values: Sequence[Mapping[str, Any]]) -> None:
         """Store new rules; a rule without a position comes last.
 
-        A rule without a position comes after all other rules.
-
         :param values: column values of every rule; ``uuid``, ``conditions``
             and ``actions`` are required.
         :raises: RuleAlreadyExists if a UUID is taken.

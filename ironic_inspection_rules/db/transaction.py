@@ -116,7 +116,8 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
 
     PostgreSQL and MariaDB then end a transaction that does nothing, so that a
     process that hangs in a transaction loses its locks. An answer that does
-    not come is an error in this process.
+    not come is an error in this process. MySQL has no limit of the first kind.
+    The engine makes its connections anew, so that all have the limits.
 
     :param engine: an engine of SQLite, or with limits already, stays as it is.
     :param seconds: how long a transaction may do nothing; an answer may take
