@@ -91,13 +91,15 @@ class DatabaseQueue:
         A node has at most one open request. What becomes of it:
 
         * A request of an earlier inspection ends.
-        * A posted inventory ends a waiting request of another event, and
-          replaces the data of a waiting posted inventory.
+        * A posted inventory ends a request of another event that waits or
+          powers the machine on, and replaces the data of a waiting posted
+          inventory.
         * A timeout renews a waiting timeout.
-        * A reapplication of the same data returns the waiting request.
+        * For a reapplication with an inventory, a waiting request with the
+          same data is returned.
 
         A reapplication without an inventory gets the data that were posted
-        last.
+        last, if the node has no open request.
 
         :param checkpoints: outcomes of phases that have run already.
         :param sender: IP address that the data came from.
