@@ -151,8 +151,9 @@ class Firewall:
 
         :param remaining: seconds until the leadership of this host ends; if
             too few are left, all machines are blocked.
-        :raises: FirewallError when nft failed or was killed. Then nobody knows
-            whether the table has changed; :meth:`block` works in both cases.
+        :raises: FirewallError when nft failed, and nothing has changed, or was
+            killed, perhaps after the change; :meth:`block` works in both
+            cases.
         """
         script = self._table.change(self._admitted, admit)
         seconds = seconds_to_pass(remaining)

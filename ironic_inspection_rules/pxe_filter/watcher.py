@@ -45,7 +45,9 @@ _IN_INSPECTION = (states.INSPECTING, states.INSPECTWAIT)
 
 
 class PortSource:
-    """The ports in Ironic's database, whose errors all methods raise.
+    """Reads the ports in Ironic's database.
+
+    All methods raise errors of the database as they are.
 
     :param inspect_interfaces: inspect interfaces of nodes that may pass.
     """
@@ -71,8 +73,8 @@ class PortSource:
         Only nodes with an inspect interface that may pass count.
 
         :returns: UUID and MAC address of every port. None stands for a node
-            without ports or port groups, and for a port group without an
-            address: the caller learns that a node is in inspection.
+            without ports, for a node without port groups, and for a port group
+            without an address: the caller learns that a node is in inspection.
         """
         for kind in _KINDS:
             query = sa.select(kind.uuid, kind.address)
