@@ -44,14 +44,19 @@ a false statement. A number does equal its text.
 """
 
 
-def _list_cases(word: str) -> list[str]:
-    """Return all spellings of a word: ``no``, ``nO``, ``No`` and ``NO``."""
+def _list_spellings(word: str) -> list[str]:
+    """Return a word in all cases: ``no``, ``nO``, ``No`` and ``NO``."""
     letters = [(letter, letter.upper()) for letter in word]
     return [''.join(choice) for choice in itertools.product(*letters)]
 
 
 # As "eq" compares them: zero equals false.
-_FALSE = [None, False, *_list_cases('no'), *_list_cases('false')]
+_FALSE = [
+    None,
+    False,
+    *_list_spellings('no'),
+    *_list_spellings('false'),
+]
 
 
 class _FewValues(plugin.Condition):

@@ -154,6 +154,8 @@ class InspectorExtendAttribute(PathAction):
     ) -> None:
         """Append the value to the list at a path, or make a new list.
 
+        At a path of three steps or more, a new list replaces any value.
+
         :param unique: whether a list that has the value stays as it is.
         :raises: OperationError if the value at the path is no list.
         """

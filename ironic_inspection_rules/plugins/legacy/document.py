@@ -48,8 +48,8 @@ def in_ironic(steps: typing.Iterable[typing.Any]) -> Steps:
     * ``inventory.cpu`` is where it was.
     * ``cpus`` is ``inventory.cpu.count``: its name is in :data:`IN_IRONIC`.
     * ``interfaces.eth0.ip`` is
-      ``plugin_data.valid_interfaces.eth0.ipv4_address``: so is that of a part
-      of an interface.
+      ``plugin_data.valid_interfaces.eth0.ipv4_address``: the name of the part
+      is in :data:`.interface.IN_IRONIC`.
     * ``interfaces.eth0.lldp_processed`` is ``plugin_data.parsed_lldp.eth0``.
     * ``custom.a`` is ``plugin_data.custom.a``, as all else.
 

@@ -72,7 +72,7 @@ def split(field: str) -> tuple[str, str]:
 def parse(path: str) -> Path:
     """Return the syntax tree of a JSON path, as ironic-inspector reads it.
 
-    Trees are cached: callers must not change them.
+    Trees are cached: callers must not change them. ``[*]`` is read as ``[:]``.
 
     :raises: :class:`.exceptions.OperationError` if it is invalid, or so long
         that its tree would be too deep.
