@@ -397,7 +397,7 @@ class Election:
     def _call_back(self, leading: bool) -> None:
         """Call ``on_gained`` or ``on_lost``, and log which.
 
-        :param leading: whether leadership has begun or ended.
+        :param leading: True if leadership has begun, False if it has ended.
         """
         if leading:
             self._on_gained()

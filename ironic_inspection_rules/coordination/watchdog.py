@@ -92,7 +92,8 @@ class WatchedLoop:
         The time counts from the last :meth:`note_life`, with which every round
         begins. The old thread cannot be ended: ``give_up`` gives up what it
         holds, and it ends by itself should it ever wake up. If the new thread
-        cannot be started, a later call tries again.
+        cannot be started, a call tries again once another ``limit`` has
+        passed.
 
         Another thread calls this now and then, see :func:`watch`.
         """
