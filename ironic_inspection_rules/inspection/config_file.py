@@ -168,7 +168,8 @@ def settings() -> Iterator[Setting]:
     """Yield all settings of files, directories and the environment.
 
     The environment, which takes precedence, comes last. If a file sets an
-    option several times, the last value counts.
+    option several times, the last value counts. A file that cannot be read any
+    more is left out.
     """
     for path in _files():
         sections: dict[str, dict[str, list[str]]] = {}

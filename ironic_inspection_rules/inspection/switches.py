@@ -102,7 +102,8 @@ def missing(conducts: bool = True) -> Iterator[str]:
     """Yield a warning for every option that does not name this plugin.
 
     These are the hooks of conductors, and the middleware of the API. If the
-    interface ``agent`` is not enabled, the hooks of Redfish are checked.
+    interface ``agent`` is not enabled, the hooks of Redfish are checked. A
+    name like the plugin's counts, too: another function warns of it.
 
     :param conducts: whether a conductor has this configuration, and not only
         an API.
