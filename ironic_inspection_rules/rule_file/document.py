@@ -147,6 +147,8 @@ def load(path: str) -> Document:
 def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
     """Read a file that holds one mapping, such as an inventory.
 
+    JSON may have a name twice: the last value counts.
+
     :param text: the content of the file, None to read the file.
     :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, is no
         mapping, has a number that is not finite or, in YAML, a name twice.

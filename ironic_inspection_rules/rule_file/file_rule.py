@@ -292,9 +292,9 @@ class Operation:
     def pointer_to(self, argument: str) -> str:
         """Return the pointer to an argument: ``/actions/0/args/path``.
 
-        Where arguments are a list, that of an argument which takes any number
-        of values leads to all of them. That of one which is not written leads
-        to nothing.
+        In a list of arguments, an argument that takes any number of values has
+        the pointer of the list. The pointer of an argument that is not written
+        leads to nothing.
         """
         args = self.written.get('args')
         declared = self.op.signature.by_name[argument]

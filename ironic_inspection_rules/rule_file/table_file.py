@@ -146,7 +146,7 @@ class FileTables:
         }
 
     def without_built(self) -> 'FileTables':
-        """Return copies of the tables that are not built, to save memory."""
+        """Return the tables as they were read: built ones take memory."""
         # A copy has not cached what the original has built.
         tables = {
             name: dataclasses.replace(file_table)
