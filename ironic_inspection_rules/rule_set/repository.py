@@ -246,7 +246,8 @@ class Repository:
 
         All rules that cannot be compiled are logged; another release, or
         another set of plugins, may have stored them. If there is one, no rule
-        runs: without it, the other rules may do harm.
+        runs: without it, the other rules may do harm. An early rule that reads
+        a node is logged as a warning.
 
         :param tables: what the rules read as ``{tables.NAME}``.
         :raises: :class:`.exceptions.InvalidRule` for the first rule that

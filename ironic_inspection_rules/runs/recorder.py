@@ -137,7 +137,8 @@ def prepare(
 
     The data of the machine are stored now, apart from the run: a run without
     them is better than none if that fails. If the run is not stored, they are
-    removed later.
+    removed later. The run of an inspection that passes never has them: Ironic
+    stores them.
 
     :param findings: the data of the machine; None if there are none to keep.
     :param error: why the inspection failed, None if it did not.

@@ -121,7 +121,7 @@ class RuleCounter:
                 self._take_back(rows)
 
     def _take_back(self, rows: dict[str, Row]) -> None:
-        """Add the counts since then to rows that could not be written."""
+        """Add the counts made meanwhile to rows that were not written."""
         with self._lock:
             for uuid, later in self._rows.items():
                 row = rows.setdefault(uuid, _empty(uuid, later['since']))
