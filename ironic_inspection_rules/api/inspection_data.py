@@ -72,7 +72,8 @@ def find_all(
     :param failing: UUIDs of the nodes whose last inspection failed; None to
         look for such an inspection of all nodes.
     :returns: for every node, in their order, the data or an error: NotFound
-        if there are no data. The data are decoded one by one, to save memory.
+        if there are no data, else an error of the storage. The data are
+        decoded one by one, to save memory.
     """
     if failing is None:
         failing = [node.uuid for node in nodes]

@@ -63,9 +63,10 @@ def plans(
     """Compile the rules of a dry run: stored, built-in and posted ones.
 
     A posted rule replaces the stored rule of the same UUID or description;
-    with ``prune`` the posted rules replace all stored ones. The last compiled
-    sets are cached, as a client that tries rules on a fleet posts them with
-    every page.
+    with ``prune`` the posted rules replace all stored ones. Built-in rules
+    stay. A posted sensitive rule without content gets that of the stored rule.
+    The last compiled sets are cached, as a client that tries rules on a fleet
+    posts them with every page.
 
     :param body: the request, with ``rules`` and ``tables`` as they were
         posted.

@@ -274,8 +274,8 @@ def parse(sent: bytes, lenient: bool = False) -> Any:
     they could be stored, but not answered. It drops the first of two members
     of the same name, such as an action of a rule.
 
-    Calls that Ironic has too take what Ironic would take: they parse the body
-    of the request by this, whatever it claims to be, and leniently.
+    Calls that Ironic has, too, parse their bodies leniently by this function,
+    whatever the bodies claim to be: they take what Ironic would take.
 
     :param lenient: whether an object may have a member twice.
     :returns: the document, None for an empty body.

@@ -115,14 +115,15 @@ class _Replacement:
     """The change of the stored rules and tables to the given ones.
 
     :param rules: as they were posted, or those of a revision.
-    :param revision: the revision that this was decided on; None for
-        whatever is there.
-    :param message: what the user has given as the reason; None for none.
+    :param revision: the revision of the rule set that the client has read;
+        None for any.
+    :param message: the reason that the user has given, if any.
     :param dry_run: whether only to answer what would be done.
-    :param prune: whether stored rules and tables that are not among these go.
-    :param restored: whether they are those of a revision that is put back.
-    :param tables: the JSON form of tables by name, None to leave all of them;
-        where ``restored``, those of the revision.
+    :param prune: whether stored rules and tables that were not posted are
+        deleted.
+    :param restored: whether these are the rules and tables of a revision.
+    :param tables: the JSON form of the posted tables by name, None to leave
+        all stored ones; if ``restored``, the tables of the revision.
     """
 
     rules: Sequence[Any]

@@ -65,7 +65,8 @@ def post(body: Answer) -> Answer:
     ones. Nothing is changed or locked.
 
     :returns: the evaluation of one machine. For a fleet, an empty mapping, as
-        the answer is sent as a stream, node by node.
+        the answer is sent as a stream, node by node: at most
+        :data:`.page.MOST` nodes, and where the next page begins.
     """
     problems = _problems_together(body)
     if problems:

@@ -397,7 +397,7 @@ def _read_value(owner: Any, path: data_path.Path) -> Any:
 
 
 def _find_port(node: Any, ident: str | None) -> Any:
-    """Find the port of a node by its MAC address or UUID."""
+    """Find the port of a node by MAC address or UUID, else None."""
     if ident is None:
         return None
     for port in objects.Port.list_by_node_id(api.request.context, node.id):
