@@ -21,7 +21,7 @@ LEVELS = 4
 
 _WHITE = re.compile(r'[ \t\n\r]*')
 
-_MOST_VALUES = 10_000
+_FEW_VALUES = 10_000
 """Number of values up to which a document is parsed one by one, however short
 they are."""
 
@@ -182,7 +182,7 @@ class Parser:
         # [0, 0, 0, ...] would take ten times as long as in one block. In a
         # table these values are rows, which are longer.
         if self._values_parsed > max(
-            self._characters_read // _SHORT_VALUE, _MOST_VALUES
+            self._characters_read // _SHORT_VALUE, _FEW_VALUES
         ):
             raise TooManyValues
         not_parsed = self._text[self._position :]

@@ -358,7 +358,7 @@ class _Reader:
 
     ``unusual`` has NaN, infinity, and numbers that are too large for a float;
     ``doubled`` has objects with a member that is there twice, and its name.
-    ``decoder`` calls it.
+    Its ``decoder`` decodes a document.
 
     :param lenient: whether an object may have a member twice, as in what
         Ironic would take; then ``doubled`` stays empty.
@@ -379,7 +379,7 @@ class _Reader:
         )
 
     def read_float(self, text: str) -> float:
-        """Read a number with a fraction; note a number that is not finite."""
+        """Read a number with a fraction, or NaN; note it if not finite."""
         number = float(text)
         if not math.isfinite(number):
             self.unusual.append(text)

@@ -251,15 +251,12 @@ def _check_tables() -> None:
 
 
 class RoutesBelow:
-    """All routes below one path, an entry of Ironic's map of controllers.
-
-    :param parts: of the path after ``/v1/``, up to this entry.
-    """
+    """All routes below one path, an entry of Ironic's map of controllers."""
 
     def __init__(self, routes: Iterable[Route], *parts: str) -> None:
         """Take the routes whose path begins with some parts.
 
-        :param parts: of the path, from ``/v1/`` to the entry.
+        :param parts: the parts of the path after ``/v1/``, up to this entry.
         """
         self._parts = list(parts)
         self._routes = []
