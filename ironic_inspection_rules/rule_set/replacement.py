@@ -125,9 +125,9 @@ def _rule_or_none(posted: typing.Any) -> Fields | None:
 
 
 class _Matcher:
-    """Finds a stored rule for every wanted rule, and none of them twice.
+    """Finds the stored rules of wanted rules, no stored rule twice.
 
-    :param wanted: the rules in order, None for what can be none.
+    :param wanted: the rules in order, None for a value that is no rule.
     :param present: the stored rules in order.
     :raises: :class:`.exceptions.InvalidRules` where two wanted rules have the
         same UUID.

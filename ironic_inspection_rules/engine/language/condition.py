@@ -183,8 +183,8 @@ def check_part(part: CompiledCondition, roots: budget.View) -> bool:
 class Looped(CompiledCondition):
     """A condition that is checked for the items of a loop.
 
-    ``condition`` is that for one item, ``items`` the function that returns
-    the items for data by root name.
+    ``condition`` checks one item, ``items`` is the function that returns the
+    items for data by root name.
     """
 
     __slots__ = ('_multiple', 'condition', 'items')
