@@ -65,16 +65,29 @@ def parse(value: str | None) -> Selection:
     operator, _colon, operand = value.partition(':')
     if operator == 'startswith':
         return Selection(prefix=operand)
-    # Counted before the text is split, which may be very long.
-    trait_names.validate_count_in_request(1 + operand.count(','))
-    words = [word.strip() for word in operand.split(',')]
-    listed = frozenset(word for word in words if word)
-    if operator == 'in' and listed:
-        return Selection(listed=listed)
+    if operator == 'in':
+        listed = _split_names(operand)
+        # "in:" and "in:," select nothing, which is hardly meant.
+        if listed:
+            return Selection(listed=listed)
     raise exceptions.Invalid(
         _("Badly formed name '%s'. Expected startswith:PREFIX or in:NAME,NAME")
         % value
     )
+
+
+def _split_names(text: str) -> frozenset[str]:
+    """Split names of traits at commas, e.g. ``HW_GPU, CUSTOM_RAID1``.
+
+    Spaces around a name are left out, and so are empty names.
+
+    :raises: Invalid if there are too many names.
+    """
+    # Counted before the text is split, which may be very long.
+    count = text.count(',') + 1
+    trait_names.validate_count_in_request(count)
+    names = [name.strip() for name in text.split(',')]
+    return frozenset(name for name in names if name)
 
 
 def count_nodes(
