@@ -286,22 +286,24 @@ class DatabaseQueue:
         return dataclasses.replace(request, checkpoints=checkpoints)
 
     def heartbeat(self, requests: Iterable[queue_request.Request]) -> set[str]:
-        """Renew the leases of deliveries.
+        """Renew the leases of the last deliveries of requests.
 
-        The database knows a delivery by UUID and token of its request, its
-        caller knows it by name.
-
-        :returns: the names of deliveries that have lost their lease.
+        :param requests: the requests that a worker processes.
+        :returns: the deliveries that have lost their lease, by their names,
+            see :attr:`.request.Request.delivery`.
         """
-        deliveries = {
-            (request.uuid, request.token): request.delivery
-            for request in requests
+        # In the database, a delivery is the UUID and the token of its request.
+        requests_by_key = {
+            (request.uuid, request.token): request for request in requests
         }
-        if not deliveries:
+        if not requests_by_key:
             return set()
-        renewed = leases.prolong_requests(deliveries, self._lease)
-        lost = deliveries.keys() - renewed
-        return {deliveries[key] for key in lost}
+        renewed = leases.prolong_requests(list(requests_by_key), self._lease)
+        lost = set()
+        for key, request in requests_by_key.items():
+            if key not in renewed:
+                lost.add(request.delivery)
+        return lost
 
     def consume(
         self,

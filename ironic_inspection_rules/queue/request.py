@@ -82,7 +82,11 @@ class Request:
 
     @property
     def delivery(self) -> str:
-        """The unique name of this delivery, with which it locks the node."""
+        """The unique name of this delivery, with which it locks the node.
+
+        It has the UUID of the request and the token, e.g. ``…:3`` for the
+        third delivery.
+        """
         return f'{DELIVERY_PREFIX}{self.uuid}:{self.token}'
 
 
