@@ -221,8 +221,8 @@ class Trial:
         }
         if differs:
             compared['in_force'] = _represent(in_force, present)
-            if _validates(facts) is not None:
-                compared['in_force']['validates'] = _still_validates(
+            if _traits_of_instance(facts) is not None:
+                compared['in_force']['validates'] = _has_traits_of_instance(
                     present.facts
                 )
         return compared
@@ -467,27 +467,29 @@ def _represent(
     }
 
 
-def _validates(facts: working_copy.Facts) -> bool | None:
-    """Check if a node has the traits that its instance asks for.
+def _traits_of_instance(facts: working_copy.Facts) -> object:
+    """Return the traits that the instance of a node asks for.
 
-    :returns: None where no instance asks for any.
+    :returns: ``['HW_GPU']`` or whatever ``instance_info/traits`` is; None
+        where no instance asks for traits.
     """
     node = facts.node or {}
-    required = data_path.get(node, ('instance_info', working_copy.TRAITS))
-    if required is None or required is data_path.ABSENT:
+    wanted = data_path.get(node, ('instance_info', working_copy.TRAITS))
+    if wanted is data_path.ABSENT:
         return None
-    present = node.get(working_copy.TRAITS) or ()
-    return deploy.find_problem(required, present) is None
+    return wanted
 
 
-def _still_validates(facts: working_copy.Facts) -> bool:
-    """Check if a node whose instance asked for traits lacks none of them.
+def _has_traits_of_instance(facts: working_copy.Facts) -> bool:
+    """Check if a node has all traits that its instance asks for.
 
-    :param facts: the node after rules.
+    It does where none are asked for, such as after a rule has removed them
+    from ``instance_info``.
     """
-    # None where rules have removed what the instance asks for: then the node
-    # lacks nothing.
-    return _validates(facts) is not False
+    node = facts.node or {}
+    present = node.get(working_copy.TRAITS) or ()
+    problem = deploy.find_problem(_traits_of_instance(facts), present)
+    return problem is None
 
 
 def _validation(
@@ -499,12 +501,11 @@ def _validation(
     :param after: the node after them.
     :returns: members of the entry; none where no instance asks for traits.
     """
-    validated_before = _validates(before)
-    if validated_before is None:
+    if _traits_of_instance(before) is None:
         return {}
     return {
-        'validates': _still_validates(after),
-        'validates_before': validated_before,
+        'validates': _has_traits_of_instance(after),
+        'validates_before': _has_traits_of_instance(before),
     }
 
 
