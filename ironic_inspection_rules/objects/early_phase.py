@@ -69,9 +69,12 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
     def take(cls, context, node_uuid):
         """Return what the early rules of this request did, and remove it.
 
-        :returns: None if nothing is stored.
+        :returns: ``kept``, as :meth:`put` has stored it for the request to
+            the API with the ID of the context; None if nothing is stored.
         """
-        # Read first: mostly, there is nothing to remove.
+        # Mostly nothing is stored, as there are no early rules. A query finds
+        # that without a lock; a DELETE may wait for other writers. Nobody
+        # takes the row in between: a request is for one conductor.
         with transaction.reader_without_session() as connection:
             row = connection.execute(
                 sa.select(_ROWS.c.id, _ROWS.c.kept).where(
