@@ -112,15 +112,18 @@ class Diff(arguments.FileCommand):
         return rule_diff.ComparedRules.load([path], self.app.stderr.write)
 
 
-def _as_page_machine(
+def _describe_machine(
     treatment: machine_diff.Treatment,
 ) -> dict[str, typing.Any]:
-    """Convert a machine to the form of :func:`.pages.diff.render`.
+    """Return what the HTML page shows of a machine.
 
-    If its file could not be read, the only line is the reason.
+    :param treatment: how the old and the new rules treat the machine.
+    :returns: an item of ``machines``, see :func:`.pages.diff.render`.
     """
-    lines = treatment.lines
-    if treatment.problem is not None:
+    if treatment.problem is None:
+        lines = treatment.lines
+    else:
+        # The machine cannot be read: the reason stands in place of a diff.
         lines = (treatment.problem,)
     return {
         'name': os.path.relpath(treatment.path),
@@ -240,6 +243,6 @@ def _render_page(
             'old': old.paths,
             'new': new.paths,
             'rules': rules,
-            'machines': map(_as_page_machine, treatments),
+            'machines': map(_describe_machine, treatments),
         }
     )
