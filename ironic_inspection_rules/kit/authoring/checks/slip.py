@@ -40,9 +40,9 @@ _EXPRESSION = re.compile(
 # A word with a star at its end, as in file names: PowerEdge*
 _GLOB = re.compile(r'[\w. -]*[A-Za-z]{3}\*')
 # Parentheses behind a word, with a space or an equals sign and nothing of
-# regular expressions in them.
-_GROUP_OF_TEXT = re.compile(
-    r'(?<=[\w ])\((?!\?)([^()|\\\[\]{}*+?]*[= ]'
+# regular expressions in them: "(2 cores)" in "CPU (2 cores)".
+_PARENTHESES_OF_TEXT = re.compile(
+    r'(?<=[\w ])\((?!\?)(?P<inside>[^()|\\\[\]{}*+?]*[= ]'
     r'[^()|\\\[\]{}*+?]*)\)(?![*+?{])'
 )
 
@@ -510,18 +510,21 @@ def _find_unmatched_words(subject: Subject, regex: str) -> Slip | None:
 
 
 def _find_literal_parentheses(subject: Subject, regex: str) -> Slip | None:
-    """Find the slip in parentheses that are meant as text.
+    """Find parentheses without a backslash that the text itself has.
 
-    They are behind a word, with a space or an equals sign and nothing of
-    regular expressions in them: "CPU (2 cores)".
+    The author of "CPU (2 cores)" means "CPU \\(2 cores\\)". As it is, the
+    parentheses make a group: the expression matches "CPU 2 cores" only.
     """
-    group = _GROUP_OF_TEXT.search(regex)
-    if group is None or not group[1].strip('='):
-        # Only equals signs are hardly text.
+    parentheses = _PARENTHESES_OF_TEXT.search(regex)
+    if parentheses is None:
         return None
-    before = regex[: group.start()]
-    after = regex[group.end() :]
-    meant = rf'{before}\({group[1]}\){after}'
+    inside = parentheses['inside']
+    if not inside.strip('='):
+        # "(=)" and "(==)" are hardly text: the group may be on purpose.
+        return None
+    before = regex[: parentheses.start()]
+    after = regex[parentheses.end() :]
+    meant = rf'{before}\({inside}\){after}'
     return Slip.of(
         _(
             'the parentheses in "%(regex)s" make a group and '
