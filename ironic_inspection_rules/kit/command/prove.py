@@ -156,20 +156,14 @@ class Prove(arguments.FileCommand):
         return machine_test.load_rule_set(paths, self.app.stderr.write)
 
     def _print_table(self, rows: list[dict[str, typing.Any]]) -> None:
-        """Print a table of the answers but "no", and how many there are."""
-        cells = []
-        for row in rows:
-            if row['verdict'] != 'no':
-                cells.append(
-                    (
-                        row['question'],
-                        '\n'.join(row['rules']),
-                        row['verdict'],
-                        row['reason'],
-                        row['witness'] or '',
-                    )
-                )
-        if cells:
+        """Print a table of the answers "yes" and "unknown", then all counts.
+
+        The answers "no", which are most of them, are only counted.
+
+        :param rows: the answers, as :func:`_build_row` returns them.
+        """
+        shown = [row for row in rows if row['verdict'] != 'no']
+        if shown:
             columns = (
                 _('question'),
                 _('rules'),
@@ -177,6 +171,7 @@ class Prove(arguments.FileCommand):
                 _('reason'),
                 _('witness'),
             )
+            cells = [_table_cells(row) for row in shown]
             text = table.render(columns, cells, self.app.stdout)
             self.app.stdout.write(f'{text}\n')
         count = collections.Counter(row['verdict'] for row in rows)
@@ -188,6 +183,17 @@ class Prove(arguments.FileCommand):
                 'unknown': count['unknown'],
             }
         )
+
+
+def _table_cells(row: dict[str, typing.Any]) -> tuple[str, ...]:
+    """Return the cells of an answer; each of its rules is a line."""
+    return (
+        row['question'],
+        '\n'.join(row['rules']),
+        row['verdict'],
+        row['reason'],
+        row['witness'] or '',
+    )
 
 
 def _choose_questions(parsed_args: argparse.Namespace) -> str:
