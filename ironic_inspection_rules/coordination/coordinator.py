@@ -196,15 +196,20 @@ def _check_host(url: urllib.parse.SplitResult) -> None:
 
     :raises: Invalid.
     """
-    try:
-        # Python checks the port only when it is read.
-        has_valid_port = url.port != 0
-    except ValueError:
-        has_valid_port = False
-    # Neither the message nor its cause, which a handler would add, may show
-    # the port: it may be the beginning of a password with a slash in it.
-    if not url.hostname or not has_valid_port:
+    # The message does not show the port, and has no cause that would: in
+    # etcd3+http://user:se/cret@host, the "port" is "se", of the password.
+    if not url.hostname or not _has_valid_port(url):
         raise exceptions.Invalid(_('it names no host, or a bad port'))
+
+
+def _has_valid_port(url: urllib.parse.SplitResult) -> bool:
+    """Check that the port of a URL, if it has one, is from 1 to 65535."""
+    # Python parses the port when it is read, and raises if it is no number or
+    # too large. It accepts 0, where no service can listen.
+    try:
+        return url.port != 0
+    except ValueError:
+        return False
 
 
 def _check_library(url: urllib.parse.SplitResult) -> None:
