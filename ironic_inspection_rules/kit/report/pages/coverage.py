@@ -63,7 +63,7 @@ def render(
     """Return the page of the coverage of rules as HTML.
 
     It has the numbers of rules that were reached, and a table of all rules,
-    each of which opens to its text in colours.
+    with their texts in colours below it.
 
     :param machines: the number of machines that were tried.
     :param files: the names of the files with the rules.
@@ -73,30 +73,39 @@ def render(
     count = page.with_noun(machines, 'machine', 'machines')
     percent = _format_percent(covered.percent)
     rows = [_build_row(covered, rule) for rule in covered.rules]
-    table = page.PageTable(
-        'rules', ('rule', 'rules'), _COLUMNS, tuple(rows), _CHOICES, below=True
+    html_page = page.HtmlPage(
+        title=f'Coverage of {names}, {now}',
+        headline=f'{percent} of the rules is covered.',
+        about=f'{names} on {count}, {now}',
+        parts=(_build_tiles(rows), _build_rules_card(covered, rows)),
     )
-    return page.render(
-        page.HtmlPage(
-            title=f'Coverage of {names}, {now}',
-            headline=f'{percent} of the rules is covered.',
-            about=f'{names} on {count}, {now}',
-            parts=(
-                _build_tiles(rows),
-                page.Card(
-                    'rules',
-                    'Rules',
-                    'Rules',
-                    '',
-                    (
-                        page.Meter(covered.percent, 100, percent),
-                        _LEGEND,
-                        table,
-                    ),
-                ),
-            ),
-        ),
-        _ASSETS,
+    return page.render(html_page, _ASSETS)
+
+
+def _build_rules_card(
+    covered: coverage.Coverage, rows: Sequence[page.PageRow]
+) -> page.Card:
+    """Build the card with the share that is covered and the table of rules."""
+    share = page.Meter(
+        part=covered.percent,
+        whole=100,
+        text=_format_percent(covered.percent),
+    )
+    table = page.PageTable(
+        id='rules',
+        noun=('rule', 'rules'),
+        columns=_COLUMNS,
+        rows=tuple(rows),
+        choices=_CHOICES,
+        # The texts of all rules stand below the table: no row opens.
+        below=True,
+    )
+    return page.Card(
+        id='rules',
+        menu='Rules',
+        title='Rules',
+        about='',
+        parts=(share, _LEGEND, table),
     )
 
 
@@ -111,24 +120,27 @@ def _build_tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
         (
             page.Tile(
                 marks.count('show=whole'),
-                ('rule is reached completely', 'rules are reached completely'),
-                'good',
-                ('show', 'whole'),
+                words=(
+                    'rule is reached completely',
+                    'rules are reached completely',
+                ),
+                look='good',
+                link=('show', 'whole'),
             ),
             page.Tile(
                 marks.count('show=partial'),
-                (
+                words=(
                     'rule is not reached completely',
                     'rules are not reached completely',
                 ),
-                'warn',
-                ('show', 'partial'),
+                look='warn',
+                link=('show', 'partial'),
             ),
             page.Tile(
                 marks.count('show=never'),
-                ('rule is never reached', 'rules are never reached'),
-                'bad',
-                ('show', 'never'),
+                words=('rule is never reached', 'rules are never reached'),
+                look='bad',
+                link=('show', 'never'),
             ),
         )
     )
@@ -141,7 +153,7 @@ def _format_percent(percent: float) -> str:
 
 
 def _build_row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
-    """Build the row of a rule, which opens to its text in colours.
+    """Build the row of a rule, and its text in colours below the table.
 
     The cells are the title, what machines did not reach, and a meter of the
     parts that they reached. The tiles choose the row by its marks.
@@ -164,12 +176,15 @@ def _build_row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
     if len(missed) > 1:
         opened.append(page.Block('Not reached', tuple(missed)))
     meter = page.Meter(
-        sum(parts), len(parts), _format_percent(covered.percent_of(rule)), look
+        part=sum(parts),
+        whole=len(parts),
+        text=_format_percent(covered.percent_of(rule)),
+        look=look,
     )
     return page.PageRow(
-        (machine_test.title(rule), _summarize_missed(missed), meter),
-        tuple(marks),
-        tuple(opened),
+        cells=(machine_test.title(rule), _summarize_missed(missed), meter),
+        marks=tuple(marks),
+        opened=tuple(opened),
     )
 
 

@@ -174,11 +174,11 @@ def _build_rules_card(rules: Sequence[Plain]) -> page.Card | None:
         heading = (_CHANGES[rule['change']], rule['title'])
         items.append(page.Item(heading, (part,)))
     return page.Card(
-        'rules',
-        'Rules',
-        'Rules',
-        'From old to new.',
-        (page.BulletList(tuple(items), first=50),),
+        id='rules',
+        menu='Rules',
+        title='Rules',
+        about='From old to new.',
+        parts=(page.BulletList(tuple(items), first=50),),
     )
 
 
@@ -219,7 +219,7 @@ def _build_groups_card(
     for number, group in enumerate(groups, 1):
         first = machines[group[0]]
         words = page.with_noun(len(group), 'machine', 'machines')
-        link = page.Link(words, 'difference', str(number))
+        link = page.Link(words, key='difference', value=str(number))
         first_names = [
             machines[position]['name'] for position in group[:_MAX_NAMES]
         ]
@@ -233,11 +233,11 @@ def _build_groups_card(
             )
         )
     return page.Card(
-        'differences',
-        'Differences',
-        'What machines get otherwise',
-        'Equal differences are one.',
-        (page.BulletList(tuple(items)),),
+        id='differences',
+        menu='Differences',
+        title='What machines get otherwise',
+        about='Equal differences are one.',
+        parts=(page.BulletList(tuple(items)),),
     )
 
 
@@ -270,9 +270,19 @@ def _build_machines_card(
             number_of_difference = number_by_treatment[_treatment_key(machine)]
         rows.append(_build_machine_row(machine, number_of_difference))
     table = page.PageTable(
-        'machines', ('machine', 'machines'), _COLUMNS, tuple(rows), choices
+        id='machines',
+        noun=('machine', 'machines'),
+        columns=_COLUMNS,
+        rows=tuple(rows),
+        choices=choices,
     )
-    return page.Card('machines', 'Machines', 'Machines', '', (table,))
+    return page.Card(
+        id='machines',
+        menu='Machines',
+        title='Machines',
+        about='',
+        parts=(table,),
+    )
 
 
 def _build_machine_row(

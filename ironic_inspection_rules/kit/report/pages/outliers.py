@@ -138,7 +138,9 @@ def _build_kind_links(
     links = []
     for positions in page.group_equal(kinds):
         kind = kinds[positions[0]]
-        links.append(page.Link(f'{kind} {len(positions):,}', 'kind', kind))
+        links.append(
+            page.Link(f'{kind} {len(positions):,}', key='kind', value=kind)
+        )
     return page.Chips(tuple(links))
 
 
@@ -163,11 +165,11 @@ def _build_groups_card(result: peers.Result) -> page.Card | None:
         for _count, group, findings in counted
     ]
     return page.Card(
-        'groups',
-        'Groups',
-        'Groups of peers',
-        'Each square is a machine.',
-        (page.BulletList(tuple(items)),),
+        id='groups',
+        menu='Groups',
+        title='Groups of peers',
+        about='Each square is a machine.',
+        parts=(page.BulletList(tuple(items)),),
     )
 
 
@@ -187,7 +189,9 @@ def _build_group_item(
         texts_by_machine.setdefault(odd.machine, []).append(odd.text)
     if findings:
         # The link chooses the findings of the group in their table.
-        label: page.Part = page.Link(group.label, 'group', group.label)
+        label: page.Part = page.Link(
+            group.label, key='group', value=group.label
+        )
         number = f'{len(texts_by_machine):,} of {group.size:,} odd'
         tag = page.Tag(number, 'bad')
     else:
@@ -224,13 +228,13 @@ def _build_comparison(findings: Sequence[finding.Outlier]) -> page.Grid:
                     page.Words(_describe_deviation(odd), 'bad'),
                 ),
                 of_peers.value,
-                page.Meter(of_peers.count, of_peers.of, share),
+                page.Meter(part=of_peers.count, whole=of_peers.of, text=share),
             )
         )
     return page.Grid(
-        'Odd machines beside their peers',
-        ('Machine', 'Has', 'Its peers have', 'How many'),
-        tuple(rows),
+        label='Odd machines beside their peers',
+        heads=('Machine', 'Has', 'Its peers have', 'How many'),
+        rows=tuple(rows),
     )
 
 
@@ -248,7 +252,7 @@ def _build_kinds_grid(group: peers.PeerGroup) -> page.Grid:
     for position, difference in enumerate(group.kinds[0].differs):
         values = [kind.differs[position].value for kind in group.kinds]
         rows.append((difference.field, *values))
-    return page.Grid('Kinds', tuple(heads), tuple(rows))
+    return page.Grid(label='Kinds', heads=tuple(heads), rows=tuple(rows))
 
 
 def _part_name(odd: finding.Outlier) -> str:
@@ -316,10 +320,18 @@ def _build_findings_card(
         )
         rows.append(page.PageRow(cells, marks, tuple(opened)))
     table = page.PageTable(
-        'findings', ('finding', 'findings'), _COLUMNS, tuple(rows), choices
+        id='findings',
+        noun=('finding', 'findings'),
+        columns=_COLUMNS,
+        rows=tuple(rows),
+        choices=choices,
     )
     return page.Card(
-        'findings', 'Findings', 'Findings', 'The oddest first.', (table,)
+        id='findings',
+        menu='Findings',
+        title='Findings',
+        about='The oddest first.',
+        parts=(table,),
     )
 
 
@@ -336,9 +348,9 @@ def _build_skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
         names = ', '.join(map(_short_name, group.machines))
         lines.append((f'{peers.group_label(group.key)}: ', page.Words(names)))
     return page.Card(
-        'few',
-        'Not compared',
-        'Not compared',
-        'Too few machines are like these.',
-        tuple(lines),
+        id='few',
+        menu='Not compared',
+        title='Not compared',
+        about='Too few machines are like these.',
+        parts=tuple(lines),
     )

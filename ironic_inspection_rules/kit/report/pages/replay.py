@@ -224,7 +224,7 @@ def _build_groups_card(
         if len(names) > _MAX_NAMES:
             text += ' …'
         words = page.with_noun(len(group), 'inspection', 'inspections')
-        link = page.Link(words, 'difference', str(number))
+        link = page.Link(words, key='difference', value=str(number))
         items.append(
             page.Item(
                 heading=(link, first.tag),
@@ -232,11 +232,11 @@ def _build_groups_card(
             )
         )
     return page.Card(
-        'differences',
-        'Differences',
-        'What ends otherwise',
-        'Equal differences are one.',
-        (page.BulletList(tuple(items)),),
+        id='differences',
+        menu='Differences',
+        title='What ends otherwise',
+        about='Equal differences are one.',
+        parts=(page.BulletList(tuple(items)),),
     )
 
 
@@ -267,18 +267,18 @@ def _build_runs_card(
         marks = (*run.marks, f'difference={number}')
         rows.append(page.PageRow(cells, marks, run.opened))
     table = page.PageTable(
-        'inspections',
-        ('inspection', 'inspections'),
-        _COLUMNS,
-        tuple(rows),
-        choices,
+        id='inspections',
+        noun=('inspection', 'inspections'),
+        columns=_COLUMNS,
+        rows=tuple(rows),
+        choices=choices,
     )
     return page.Card(
-        'inspections',
-        'Inspections',
-        'Inspections',
-        'Those that end as they did are only counted.',
-        (table,),
+        id='inspections',
+        menu='Inspections',
+        title='Inspections',
+        about='Those that end as they did are only counted.',
+        parts=(table,),
     )
 
 
@@ -294,9 +294,9 @@ def _build_reasons_card(reasons: Mapping[str, int]) -> page.Card | None:
     for reason, number in reasons.items():
         lines.append(f'{number:,}: {reason}')
     return page.Card(
-        'reasons',
-        'Not compared',
-        'Why some cannot be compared',
-        '',
-        tuple(lines),
+        id='reasons',
+        menu='Not compared',
+        title='Why some cannot be compared',
+        about='',
+        parts=tuple(lines),
     )

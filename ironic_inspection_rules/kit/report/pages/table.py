@@ -132,12 +132,18 @@ class _Group:
         whole = len(self.entries)
         right = whole - len(self.not_right)
         words = page.with_noun(whole, 'entry', 'entries')
-        heading = (self.title(by), page.Link(words, 'group', self.mark))
+        heading = (
+            self.title(by),
+            page.Link(words, key='group', value=self.mark),
+        )
         look: page.Look = 'good'
         if self.not_right:
             look = 'warn'
         meter = page.Meter(
-            right, whole, f'{right:,} of {whole:,} as expected', look
+            part=right,
+            whole=whole,
+            text=f'{right:,} of {whole:,} as expected',
+            look=look,
         )
         return page.Item(heading, (meter, *self._by_state()))
 
@@ -220,7 +226,10 @@ def _build_tiles(
     for state in table_comparison.STATES:
         tiles.append(
             page.Tile(
-                numbers[state], (state, state), _LOOKS[state], ('show', state)
+                numbers[state],
+                words=(state, state),
+                look=_LOOKS[state],
+                link=('show', state),
             )
         )
     return page.Tiles(tuple(tiles))
@@ -237,11 +246,11 @@ def _build_groups_card(
         return None
     items = tuple(group.as_item(by) for group in groups)
     return page.Card(
-        'groups',
-        f'By {by}',
-        f'By {by}',
-        'Those in which most is not as expected come first.',
-        (page.BulletList(items),),
+        id='groups',
+        menu=f'By {by}',
+        title=f'By {by}',
+        about='Those in which most is not as expected come first.',
+        parts=(page.BulletList(items),),
     )
 
 
@@ -279,15 +288,19 @@ def _build_entries_card(
         rows.append(
             page.PageRow((*cells, entry.tag), tuple(marks), entry.opened)
         )
-    listed = page.PageTable(
-        'machines', ('entry', 'entries'), tuple(columns), tuple(rows), choices
+    table_of_entries = page.PageTable(
+        id='machines',
+        noun=('entry', 'entries'),
+        columns=tuple(columns),
+        rows=tuple(rows),
+        choices=choices,
     )
     return page.Card(
-        'machines',
-        'Machines',
-        'Rows and machines',
-        'What is not as expected comes first.',
-        (listed,),
+        id='machines',
+        menu='Machines',
+        title='Rows and machines',
+        about='What is not as expected comes first.',
+        parts=(table_of_entries,),
     )
 
 
