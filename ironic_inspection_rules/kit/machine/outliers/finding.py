@@ -245,19 +245,27 @@ def format_size(kind: str, amount: float) -> str:
     return f'{in_unit:.3g} TB'
 
 
+_WORDS_OF_SEVERAL = (' least', ' median', ' most')
+"""Ends of the paths of numbers that stand for several numbers."""
+
+
 def format_number(path: str, amount: float) -> str:
-    """Return a number of an inventory as text; memory and disks have a unit.
+    """Return a number of an inventory as text, with a unit if it is a size.
 
-    The path tells the unit of the number in the inventory.
+    For example, 524288 at ``inventory.memory.physical_mb`` is ``512 GiB``.
 
-    :param path: of the number, e.g. ``inventory.cpu.frequency median``.
+    :param path: of the number. Of several numbers of one path, such as one per
+        core, a word says which it is: ``inventory.cpu.frequency median``.
     """
-    name = path.rpartition('.')[2].split(' ')[0]
+    path_of_field = path
+    for word in _WORDS_OF_SEVERAL:
+        path_of_field = path_of_field.removesuffix(word)
+    name = path_of_field.rpartition('.')[2]
     if name in ('physical_mb', 'memory_mb'):
         return f'{amount / 1024:.6g} GiB'
-    if path == 'inventory.memory.total':
+    if path_of_field == 'inventory.memory.total':
         return f'{amount / 2**30:.6g} GiB'
-    if path.endswith('disk.size'):
+    if path_of_field.endswith('disk.size'):
         return format_size(part_source.DISK, amount)
     if amount.is_integer():
         return str(int(amount))

@@ -12,6 +12,20 @@ class KindsTestCase(base.TestCase):
                 self.assertIn(kind, finding.KINDS_OF_PARTS)
 
 
+class NumberTestCase(base.TestCase):
+    def test_one_of_several_numbers_has_the_unit_of_its_field(self):
+        for path, amount, text in (
+            ('inventory.memory.physical_mb', 524288.0, '512 GiB'),
+            ('inventory.memory.total', 2.0**39, '512 GiB'),
+            ('plugin_data.root_disk.size', 960e9, '960 GB'),
+            ('inventory.cpu.count', 64.0, '64'),
+        ):
+            for word in ('', ' least', ' median', ' most'):
+                self.assertEqual(
+                    text, finding.format_number(path + word, amount), word
+                )
+
+
 class TextTestCase(base.TestCase):
     def of_slot(self, slot):
         odd = finding.Outlier(
