@@ -28,8 +28,8 @@ other would take too long.
 
 Pair = tuple[part.Part, part.Part]
 
-_Keys = Callable[[part.Part], Iterable[Hashable]]
-_Fits = Callable[[part.Part, part.Part], bool]
+_GetKeys = Callable[[part.Part], Iterable[Hashable]]
+_MayPair = Callable[[part.Part, part.Part], bool]
 
 
 class Pairing(typing.NamedTuple):
@@ -52,10 +52,10 @@ def find(before: Sequence[part.Part], after: Sequence[part.Part]) -> Pairing:
     its serial number rather than by its slot.
     """
     pairing = Pairing([], list(before), list(after))
-    for keys, fit in _STEPS:
+    for get_keys, may_pair in _STEPS:
         if not pairing.before or not pairing.after:
             break
-        pairing = _pair_in_step(keys, fit, pairing)
+        pairing = _pair_by_key(get_keys, may_pair, pairing)
     return pairing
 
 
@@ -115,7 +115,7 @@ def _may_be_same(old: part.Part, new: part.Part) -> bool:
     )
 
 
-_STEPS: tuple[tuple[_Keys, _Fits], ...] = (
+_STEPS: tuple[tuple[_GetKeys, _MayPair], ...] = (
     (_identities, _accept_all),
     # Two parts without identity rather than one of them and one with: the
     # latter may have replaced another part.
@@ -136,55 +136,56 @@ In a step, two parts are paired that have a key in common and pass the test.
 """
 
 
-def _pair_in_step(keys: _Keys, fit: _Fits, pairing: Pairing) -> Pairing:
-    """Pair earlier and later parts that have a key in common and fit.
+def _pair_by_key(
+    get_keys: _GetKeys, may_pair: _MayPair, pairing: Pairing
+) -> Pairing:
+    """Pair each earlier part with the first later part that shares a key.
 
-    Of several later parts that pass, the first of the report is taken.
+    The two must also pass the test. The first later part is that which the
+    report has first.
 
-    :param keys: returns the keys of a part.
-    :param fit: returns whether an earlier part and a later part may be paired.
+    :param get_keys: returns the keys of a part.
+    :param may_pair: tests an earlier part and a later part.
     :param pairing: the result of the steps before, whose pairs stay.
     """
-    # Positions of the later parts by key, the first part of the report at the
-    # end, from which positions are taken.
-    waiting: dict[Hashable, list[int]] = {}
-    for position in reversed(range(len(pairing.after))):
-        for key in keys(pairing.after[position]):
-            waiting.setdefault(key, []).append(position)
+    # Positions of the later parts that are not paired yet.
+    positions_by_key: dict[Hashable, list[int]] = {}
+    for position, new in enumerate(pairing.after):
+        for key in get_keys(new):
+            positions_by_key.setdefault(key, []).append(position)
     same = list(pairing.same)
-    unmatched_before = []
-    matched_positions = set()
+    unpaired_before = []
+    paired_positions = set()
     for old in pairing.before:
-        match = None
-        for position in _find_candidates(old, keys, waiting):
-            if fit(old, pairing.after[position]):
-                match = position
+        partner_position = None
+        for position in _find_candidates(get_keys(old), positions_by_key):
+            if may_pair(old, pairing.after[position]):
+                partner_position = position
                 break
-        if match is None:
-            unmatched_before.append(old)
+        if partner_position is None:
+            unpaired_before.append(old)
             continue
-        new = pairing.after[match]
+        new = pairing.after[partner_position]
         same.append((old, new))
-        matched_positions.add(match)
-        for key in keys(new):
-            waiting[key].remove(match)
-    unmatched_after = [
+        paired_positions.add(partner_position)
+        for key in get_keys(new):
+            positions_by_key[key].remove(partner_position)
+    unpaired_after = [
         new
         for position, new in enumerate(pairing.after)
-        if position not in matched_positions
+        if position not in paired_positions
     ]
-    return Pairing(same, unmatched_before, unmatched_after)
+    return Pairing(same, unpaired_before, unpaired_after)
 
 
 def _find_candidates(
-    old: part.Part, keys: _Keys, waiting: Mapping[Hashable, Sequence[int]]
+    keys: Iterable[Hashable],
+    positions_by_key: Mapping[Hashable, Sequence[int]],
 ) -> Iterator[int]:
-    """Yield positions of later parts that have a key in common with a part.
+    """Yield positions of later parts that have one of the keys.
 
     They are in the order of the report, and at most 20 for a key.
-
-    :param waiting: positions by key, in reverse order of the report.
     """
-    for key in keys(old):
-        positions = waiting.get(key, [])
-        yield from reversed(positions[-_MOST_CANDIDATES:])
+    for key in keys:
+        positions = positions_by_key.get(key, [])
+        yield from positions[:_MOST_CANDIDATES]
