@@ -37,7 +37,7 @@ _WITH_PARTS = frozenset(
 )
 """Kinds of fields that only repeat the differences of parts."""
 
-_ANY_DEVICE = 'any'  # In place of a PCI address.
+_ANY_CARD = 'any'  # In place of a PCI address.
 _MODEL = frozenset(('model', 'product', 'version'))
 _DEVICE_MODEL = frozenset(('model', 'product', 'vendor', 'manufacturer'))
 _TOTAL = 'physical_mb'
@@ -121,7 +121,7 @@ def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
             earlier = by_kind.get(kind, [])
             by_kind[kind] = _merge_source(earlier, of_kind)
     for kind, differences in by_kind.items():
-        by_kind[kind] = _keep_one_per_card(differences)
+        by_kind[kind] = _keep_one_per_kind_and_card(differences)
     return by_kind
 
 
@@ -176,29 +176,28 @@ def _pci_address(slot: str | None) -> str | None:
     return match['device'].lower()
 
 
-def _keep_one_per_card(differences: Differences) -> Differences:
-    """Keep one difference of every PCI card, and one move of all cards.
+def _keep_one_per_kind_and_card(differences: Differences) -> Differences:
+    """Keep one difference of each kind per PCI card, and one move in all.
 
-    A card may be several functions of one PCI device. Where a card moves, the
-    addresses of other devices change as well. Parts without a PCI address
-    stay.
+    A missing card with two functions, ``3b:00.0`` and ``3b:00.1``, is missing
+    once. Differences without a PCI address stay.
     """
-    reported = set()
-    result = []
-    for part in differences:
-        device = _pci_address(part.slot)
-        if device is None:
-            # The part has no PCI address.
-            result.append(part)
+    kept_keys = set()
+    kept = []
+    for difference in differences:
+        card = _pci_address(difference.slot)
+        if card is None:
+            kept.append(difference)
             continue
-        key = (part.what, device)
-        if part.what == finding.MOVED:
-            # A card that moves changes the addresses of other devices.
-            key = (part.what, _ANY_DEVICE)
-        if key not in reported:
-            reported.add(key)
-            result.append(part)
-    return result
+        if difference.what == finding.MOVED:
+            # One card that moves changes the addresses of others as well.
+            key = (finding.MOVED, _ANY_CARD)
+        else:
+            key = (difference.what, card)
+        if key not in kept_keys:
+            kept_keys.add(key)
+            kept.append(difference)
+    return kept
 
 
 def _leave_out_explained(
@@ -331,14 +330,23 @@ def _merge_by_cause(fields: Differences) -> Differences:
 
 
 def _join_settings(settings: Differences) -> peer_difference.PeerDifference:
-    """Join differences of BIOS settings, e.g. ``Turbo off; Numa on``."""
-    named = [_with_name(setting) for setting in settings[:_MAX_SETTINGS]]
-    has = '; '.join(str(setting.has) for setting in named)
+    """Join differences of BIOS settings to one, which shows the first few.
+
+    The machine has ``Turbo off; Numa on``, its peers ``Turbo on; Numa off``.
+    """
+    of_machine = []
+    of_peers = []
+    for setting in settings[:_MAX_SETTINGS]:
+        named = _with_name(setting)
+        of_machine.append(str(named.has))
+        of_peers.append(named.value)
     left_out = len(settings) - _MAX_SETTINGS
     if left_out > 0:
-        has += f'; {left_out} more'
-    value = '; '.join(setting.value for setting in named)
-    return dataclasses.replace(settings[0], has=has, value=value)
+        # Once is enough: both texts are parts of one sentence.
+        of_machine.append(f'{left_out} more')
+    return dataclasses.replace(
+        settings[0], has='; '.join(of_machine), value='; '.join(of_peers)
+    )
 
 
 def _most_telling_first(
