@@ -309,15 +309,22 @@ class PortPath(Template):
     The first step is an index, a MAC address or a UUID.
     """
 
-    __slots__ = ('_missing', '_name', '_path', '_root')
+    __slots__ = ('_missing', '_name', '_path_in_port', '_root')
 
     def __init__(
         self, root: str, steps: data_path.Path, missing: Missing
     ) -> None:
-        # The root of all ports, the name of the port, and the path below it.
+        """Prepare the path: the name of a port, then the steps inside of it.
+
+        :param root: ``ports`` or ``port_groups``.
+        :param steps: such as ``('0', 'address')``.
+        :param missing: the value if there is no such port or nothing there.
+        """
         self._root = root
-        self._name = steps[0]
-        self._path = build_path(root, steps[1:], missing)
+        self._name, *below = steps
+        # render() puts the port in place of the list, so that the path of the
+        # steps inside of the port begins at the root.
+        self._path_in_port = build_path(root, tuple(below), missing)
         self._missing = missing
 
     def render(self, roots: budget.View) -> typing.Any:
@@ -332,10 +339,8 @@ class PortPath(Template):
         index = find_port(ports, self._name, roots.budget)
         if index is None:
             return self._missing
-        # The path of the other steps begins at the root, where the port now
-        # stands in place of the list.
         port_as_root = budget.View({self._root: ports[index]}, roots.budget)
-        return self._path.render(port_as_root)
+        return self._path_in_port.render(port_as_root)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
