@@ -95,7 +95,7 @@ def probe(conf: cfg.ConfigOpts, member: str) -> None:
 
 
 def _why_not_connected(backend_url: str, member: str) -> str | None:
-    """Return why no connection to the service is made, None if it is."""
+    """Return why no connection to the service is possible, else None."""
     failures = []
 
     def connect() -> None:

@@ -466,7 +466,7 @@ class Inspection:
             )
 
     def _rules_in_force(self, phase: str) -> repository.Snapshot:
-        """Return the rules of this inspection, which its first phase reads.
+        """Return the rules of this inspection, read in its first phase.
 
         :param phase: the phase that begins.
         :raises: HardwareInspectionFailure if the plugin's tables are missing
@@ -492,7 +492,7 @@ class Inspection:
         return in_force
 
     def _read_previous(self) -> dict[str, Any] | None:
-        """Read what the inspection before has stored.
+        """Read the data that the inspection before has stored.
 
         :returns: ``inventory`` and ``plugin_data``; None if nothing is kept.
         """

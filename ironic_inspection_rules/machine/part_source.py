@@ -134,7 +134,7 @@ class PartSource:
         return (self.kind,)
 
     def is_reported(self, data: Item) -> bool:
-        """Check that data without such parts say that the machine has none.
+        """Return whether data without such parts mean that there are none.
 
         An empty list says so. Without a list, the parts may be there unseen,
         and must not count as missing.

@@ -32,7 +32,7 @@ class _Undone(Exception):
 
 @contextlib.contextmanager
 def transaction() -> Iterator[Any]:
-    """Open a transaction that calls of Ironic's objects inside of it join.
+    """Open a transaction that Ironic's objects join inside of the block.
 
     After a deadlock, the database undoes the whole transaction. Ironic would
     repeat only its last call. So Ironic gets an exception that it does not

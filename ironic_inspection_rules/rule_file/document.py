@@ -372,7 +372,7 @@ def _place_of_node(node: yaml.Node) -> Place:
 
 
 def parse_nodes(text: str) -> list[yaml.Node]:
-    """Parse the rules of a file to nodes of YAML, which have their places.
+    """Parse the rules of a file to nodes of YAML, with their places.
 
     :raises: YAMLError where they cannot be read.
     """

@@ -156,7 +156,7 @@ class _Extent:
 
 
 def parse_nodes(text: str) -> list[yaml.Node]:
-    """Parse the documents of a file to nodes of YAML, which have their places.
+    """Parse the documents of a file to nodes of YAML, with their places.
 
     Empty documents are left out.
 

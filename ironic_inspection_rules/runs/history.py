@@ -68,7 +68,7 @@ _encode = json.JSONEncoder(separators=(',', ':'), default=str).encode
 
 @dataclasses.dataclass(frozen=True)
 class Findings:
-    """The data that an inspection found, and those that it left.
+    """The data that an inspection found and left.
 
     ``inventory`` and ``plugin_data`` are what the machine posted, without the
     logs of its ramdisk, ``left`` the plugin data in the end. ``facts`` are
@@ -121,7 +121,7 @@ class PreparedInspection:
 def prepare(
     uuid: str, node: typing.Any, document: Document
 ) -> PreparedInspection:
-    """Store the contents of an inspection, and prepare the rows with them.
+    """Store the contents of an inspection; prepare the rows that name them.
 
     These are rows of the inventory, and of parts that entered or left the
     machine. The caller has :data:`.content.FRESH` seconds to store the rows.

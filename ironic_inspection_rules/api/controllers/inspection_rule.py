@@ -192,10 +192,10 @@ def _read_rules(
 
 
 class _RuleOrder:
-    """Sorts rules by one of their fields, which is read for all rules.
+    """Sorts the rules of a list by one of their fields.
 
     :param built_in: the built-in rules of the list by UUID.
-    :param filters: those of the list.
+    :param filters: the filters of the list.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ METRICS = metrics_utils.get_metrics_logger(__name__)
 
 
 class NodesController(node.NodesController):
-    """Ironic's controller of nodes, whose lists also take filters by trait."""
+    """Ironic's controller of nodes, with filters by trait in its lists."""
 
     @METRICS.timer('NodesController.get_all')
     @method.expose()

@@ -114,7 +114,7 @@ class CompiledAction:
     def apply(
         self, target: Target, roots: budget.View, note: Note = _note_nothing
     ) -> reasons.Idle | None:
-        """Carry the action out, for the items of its loop if it has one.
+        """Carry the action out; with a loop, for every item.
 
         :param note: called for every condition that is checked.
         :returns: why it was carried out for no item; None if it was for any.

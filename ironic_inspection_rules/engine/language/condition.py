@@ -123,7 +123,7 @@ class CompoundCondition(CompiledCondition):
         return {len(results) - 1: results[-1]}
 
     def _would_ask_for_more(self, results: list[bool]) -> bool:
-        """Return whether the plugin would ask for a result after these.
+        """Return whether the plugin would ask for another result.
 
         If it would, the last result has not decided alone: all parts have.
         """
