@@ -147,9 +147,10 @@ class WorkerService:
     def start(self) -> None:
         """Start the threads of the worker.
 
-        If one cannot start, those that have started are to end.
+        If one cannot start, the threads that have started are told to end.
 
-        :raises: any error of a driver or hook that cannot be loaded.
+        :raises: RuntimeError if a thread cannot start; any error of a driver
+            or hook that cannot be loaded.
         """
         # Loads drivers and hooks, so that a bad one fails the start.
         driver_factory.all_interfaces()
