@@ -221,7 +221,7 @@ def changes(
     yield from shape.mendings(checked)
     yield from values.mendings(checked)
     for pointer, field, _item in reach.fields(checked):
-        # A field begins with "ports.", or with "data", or has neither meaning.
+        # At most one is meant: a field begins with "ports." or with "data".
         meant = names.port_meant(field.text) or names.data_meant(field.text)
         if meant:
             yield mended_text.RewriteText(
@@ -358,8 +358,8 @@ def _name_arguments(
     if problems:
         # The checks report them.
         return
-    # For an op that takes any number of values, the whole list is the argument
-    # "values".
+    # For an op that takes any number of values, the whole list is one
+    # argument, such as "values".
     is_one_argument = False
     if bound:
         first = op.signature.arguments[0]

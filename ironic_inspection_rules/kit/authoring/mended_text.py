@@ -295,7 +295,7 @@ class FileText:
             for item in node.value:
                 yield from self._list_scalars(item)
         else:
-            for _format_key, value in node.value:
+            for _key, value in node.value:
                 yield from self._list_scalars(value)
 
     def _replace_in_scalar(
@@ -440,7 +440,7 @@ def _last_node(node: yaml.Node) -> yaml.Node:
         node = node.value[-1]
         if isinstance(node, tuple):
             # Of a mapping the last entry is a key and a value.
-            _format_key, node = node
+            _key, node = node
     return node
 
 

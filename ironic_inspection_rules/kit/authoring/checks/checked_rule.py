@@ -76,7 +76,9 @@ def texts(value: typing.Any, pointer: str = '') -> PlacedTexts:
 def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
     """Return a written rule as the checks take it.
 
-    A rule that would be refused has only its parts without problems.
+    A rule that would be refused has the fields and variables without problems,
+    and the operations that can be read. Its UUID is empty, and its priority
+    and mode are the defaults.
 
     :param ops: the ops that the rule may use.
     """
@@ -92,7 +94,7 @@ def _read_refused_rule(
     ops: registry.Registry,
     problems: tuple[exceptions.Problem, ...],
 ) -> CheckedRule:
-    """Return a rule that is refused, with its parts without problems.
+    """Return a rule that is refused, with what can be read of it.
 
     Its ``rule`` has an empty UUID, and neither conditions nor actions, which
     may be unreadable: those that can be read are beside it.

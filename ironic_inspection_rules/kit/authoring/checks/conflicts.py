@@ -78,7 +78,8 @@ class _WritingRule:
         for action in rule.actions:
             for effect in effects.effects(action):
                 self._effects.append(ActionEffect(action.pointer, effect))
-        # What the rule writes, and that with all that is around it.
+        # The places that the rule writes, and those with all places around
+        # them.
         self._places: set[tuple[str, ...]] = set()
         self._places_around: set[tuple[str, ...]] = set()
         for of_action in self._effects:
@@ -197,15 +198,16 @@ class _WritingRule:
     def _sees_other_data(
         self, claim: exclusion.Claim, of_action: ActionEffect
     ) -> bool:
-        """Return whether a condition sees other data than at first.
+        """Return whether a condition sees other data than earlier rules leave.
 
-        Other rules, or earlier actions of this rule, may have changed them.
+        It does if it is decided before they act, or after actions of its own
+        rule that may change what it reads.
 
         :param claim: a condition of the rule, or the ``when`` of an action.
         :param of_action: a write of the action.
         """
         if claim in self._claims:
-            # The rule may be decided before all rules of its phase act.
+            # The rule may be decided before any rule of its phase acts.
             return self._decides_first
         fields_read: list[interpolation.Field] = []
         for condition in claim.condition.all:

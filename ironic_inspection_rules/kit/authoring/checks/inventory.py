@@ -148,7 +148,7 @@ def _why_never_reported(text: str, steps: Steps) -> str | None:
 
 
 def _hint_at_name(unknown: inventory_fields.UnknownStep) -> str | None:
-    """Return a hint at the name that is meant by a name of nothing.
+    """Return a hint at the name that an unknown name was meant to be.
 
     It has the nearest known name, and what an inspection needs to report it.
 

@@ -195,7 +195,8 @@ def check_machines(
     scopes and the mode ``audit`` do not count, and rules in mode ``off`` are
     left out. A rule after a rule that fails is tried alone.
 
-    :param advance: called with the number of files that are done.
+    :param advance: called with the number of files of every chunk that is
+        done.
     :param tables: the tables that the rules read.
     :returns: no unmatched rules if no file can be read.
     """

@@ -580,7 +580,8 @@ def _replace_marks(
 
     :param texts: the replacements of marks, by their number.
     :param texts_alone: the replacements of marks that are a whole text, such
-        as ``{item!s}``: ``{item}`` would keep a number.
+        as ``{item!s}``: ``{item}`` would keep a number. None if they are the
+        same.
     :param key: the key of the value in a mapping.
     """
     if isinstance(value, dict):
