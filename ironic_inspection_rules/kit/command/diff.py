@@ -139,8 +139,8 @@ class _Differences:
 
     :ivar count: how many machines were tried.
     :ivar problems: why files of machines cannot be read.
-    :ivar groups: the paths of machines that are treated differently than
-        before; machines that are treated alike are a group.
+    :ivar machines: the paths of machines that are treated differently than
+        before, by treatment.
     """
 
     def __init__(

@@ -197,15 +197,14 @@ class Test(arguments.FileCommand):
             parsed_args.format, output, len(paths), in_detail
         )
         matrix = test_page.Matrix(rule_set.rules, rule_set.paths)
-        # The result of a machine is large: the process that tries the machine
-        # returns only what is printed of it.
         extract_column = None
         if parsed_args.html:
             extract_column = matrix.extract
         extract_entry = listing.extract
         if parsed_args.expect:
             extract_entry = expectation.actual
-        # A test is large: the process that runs it extracts the printed part.
+        # The result of a machine is large: the process that tries the machine
+        # returns only what is printed of it.
         extract = functools.partial(
             _extract_printed, extract_column, extract_entry
         )
