@@ -143,7 +143,7 @@ class UnknownStep(typing.NamedTuple):
     """A step to a field that no machine has.
 
     :ivar above: the last known field on the way.
-    :ivar steps: that lead to ``above``.
+    :ivar steps: the steps to ``above``.
     """
 
     name: str

@@ -190,7 +190,7 @@ def _ends_of_ipv6(parts: list[re.Match[str]], place: int) -> list[int]:
     """Return the places at which an IPv6 address may end, in ascending order.
 
     :param parts: digits, colons and dots of a text, in their order.
-    :param place: where the slice begins.
+    :param place: where the address begins.
     """
     groups = 0
     # How often there is "::", which stands for any number of groups.

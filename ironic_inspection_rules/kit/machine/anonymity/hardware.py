@@ -18,7 +18,7 @@ _HEAD = re.compile(r'(?i:0x|naa\.|eui\.)?')
 _VENDOR_OF_EUI = 6  # Digits.
 _FEWEST_COUNTED = 4  # Digits: fewer could be guessed.
 _VENDORS = {'5': 7, '6': 7, '1': 10, '2': 10}
-"""How many digits of a WWN end with the vendor's number, by its first digit.
+"""Digits of a WWN up to the end of the vendor's number, by the first digit.
 
 A WWN of the forms 5 and 6 has one digit before the vendor, of the forms 1 and
 2 four digits.

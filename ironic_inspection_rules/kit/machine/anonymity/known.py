@@ -102,12 +102,12 @@ Replacing = Callable[[str], str]
 class KnownIdentifier(NamedTuple):
     """A known identifier in a text.
 
-    :ivar made: the replacement, in the notation of the identifier.
+    :ivar replacement: in the notation of the identifier.
     """
 
     start: int
     end: int
-    made: str
+    replacement: str
 
 
 class Known:
@@ -347,8 +347,7 @@ class Known:
         and ``10-0-0-1``. A text that is no address, and an address that
         identifies nobody, such as a netmask, is not added.
 
-        :param text: perhaps with a prefix length or a zone; any other text is
-            passed over.
+        :param text: perhaps with a prefix length or a zone.
         """
         parsed = address.parse(re.split('[/%]', text)[0])
         if parsed is None or address.is_common(parsed):
@@ -476,7 +475,7 @@ def _split_like(text: str, replacement: str) -> str:
 
     For example, ``AB-123`` and ``XY789`` give ``XY-789``.
 
-    :param replacement: as long as the text, without dashes.
+    :param replacement: with as many characters besides dashes as the text.
     """
     remaining = iter(replacement.replace('-', ''))
     characters = []

@@ -271,8 +271,8 @@ def is_address_as_number(value: Any, kind: Kind, name: str) -> bool:
     """
     if kind is not Kind.ADDRESS or type(value) is not int:
         return False
-    # Numbers below that of 1.0.0.0 are counts. The name counts, too, as
-    # "gateway_metric" is a field of this kind, but no address.
+    # The name counts, too: "gateway_metric" is a field of this kind, but no
+    # address.
     is_in_range = _FIRST_HOST <= value < 1 << 32
     return is_in_range and _NAMES_ADDRESS.search(name) is not None
 

@@ -141,8 +141,8 @@ class _Document:
     def _replace_number(self, value: int, kind: Kind) -> int:
         """Replace a number that identifies the machine.
 
-        Other numbers stay: such a number has a field of its kind, or was
-        learned.
+        It does so by its field, or because it was learned. Other numbers
+        stay.
         """
         if kind in _NUMBERS and not field.says_nothing(str(value)):
             return self._forms.integer(value)

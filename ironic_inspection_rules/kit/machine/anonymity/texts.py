@@ -148,7 +148,7 @@ class Texts:
         mended = ''
         end = 0
         for place in self._find_identifiers(masked, version):
-            mended += masked[end : place.start] + place.made
+            mended += masked[end : place.start] + place.replacement
             end = place.end
         mended += masked[end:]
         self._done[text, version] = mended
@@ -240,8 +240,6 @@ def _goes_before(
     is_long = place.end - place.start >= _SHORTEST_OCTETS
     ends_alike = place.end == identified.end
     if identified.form in _OF_HARDWARE and ends_alike and is_long:
-        # It is the address of hardware without a type or a prefix. Only the
-        # known one gets the replacement that the MAC address has elsewhere.
         return True
     holds_all = place.start <= identified.start and place.end >= identified.end
     if not holds_all:

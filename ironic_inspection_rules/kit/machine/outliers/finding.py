@@ -68,7 +68,7 @@ class Outlier:
     :param slot: where the part is; None if that is not known.
     :param field: the path of the field; of a part, its source.
     :param has: what the machine has. Of a missing part it is what is left,
-        e.g. the rest of the memory; None if nothing is left.
+        e.g. the rest of the memory, or else None.
     :param odd: how odd it is; 0 would be normal.
     :param group: what the peers have in common.
     :param since: when an inspection first showed it; None if that is not
@@ -208,7 +208,8 @@ def rate_oddness(
 ) -> float:
     """Return how odd a finding is: the fewer peers are odd, the odder.
 
-    It is the surprise in bits, as in information theory, by kind of part.
+    It is the surprise in bits, as in information theory, times a weight of
+    the kind.
 
     :param fitting: how many peers have the normal value.
     :param reporting: how many peers report the value.
@@ -226,8 +227,8 @@ def rate_oddness(
 def format_size(kind: str, amount: float) -> str:
     """Return the size of a part as text, e.g. ``32 GiB`` or ``960 GB``.
 
-    The unit of memory is a power of 1024, that of other parts a power of 1000,
-    as disks are sold.
+    The unit of memory is a power of 1024, at most GiB; that of other parts is
+    a power of 1000, as disks are sold.
 
     :param kind: of the part.
     :param amount: in bytes.

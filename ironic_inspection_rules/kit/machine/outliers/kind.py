@@ -295,7 +295,7 @@ class _Assignment:
     """
 
     def __init__(self, best: _Feature, features: Sequence[_Feature]) -> None:
-        self._choose_best = best
+        self._best = best
         # How many machines a population has, by its number.
         self._sizes = collections.Counter(best.labels)
         self._usual_amounts = _usual_amounts(best, features)
@@ -310,9 +310,9 @@ class _Assignment:
 
     def labels(self) -> list[int]:
         """Return the number of the population of each machine."""
-        populations = range(len(self._choose_best.values))
+        populations = range(len(self._best.values))
         labels = []
-        for place in range(len(self._choose_best.labels)):
+        for place in range(len(self._best.labels)):
             likeness = functools.partial(self._likeness, place)
             labels.append(max(populations, key=likeness))
         return labels
@@ -338,7 +338,7 @@ class _Assignment:
                 middle = middles[population]
                 unit = abs(middle) or 1
                 distance += abs(amounts[place] - middle) / unit
-        has_label = self._choose_best.labels[place] == population
+        has_label = self._best.labels[place] == population
         return alike, has_label, -distance, self._sizes[population]
 
 

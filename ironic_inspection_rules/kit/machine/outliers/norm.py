@@ -179,15 +179,15 @@ def find_range(
 
 
 def _range_around_norm(
-    known: Sequence[tuple[int, float]], normal: Norm
+    reported: Sequence[tuple[int, float]], normal: Norm
 ) -> Range:
     """Compare numbers with a norm, and return the machines far from it.
 
-    :param known: places of machines, and their numbers.
+    :param reported: places of machines, and their numbers.
     """
     odd = tuple(
         Odd(place, value, _DISTANCE_OF_COUNT)
-        for place, value in known
+        for place, value in reported
         if not _is_accepted(value, normal)
     )
     return Range(normal.value, normal.count, normal.of, odd)

@@ -605,8 +605,8 @@ def _count_multisets(counted: Sequence[Counted]) -> dict[str, ValueCounts]:
     """Count how many machines have a multiset of values, by attribute.
 
     For example, ``{'size': Counter({(960, 960): 9, (960,): 1})}``: nine
-    machines have two parts of size 960, and one machine has one. Parts that
-    do not report the attribute have the empty multiset.
+    machines have two parts of size 960, and one machine has one. A
+    machine whose parts do not report the attribute has the empty multiset.
     """
     multisets_of_lists = []
     names: set[str] = set()
@@ -659,9 +659,9 @@ def _importance_key(name: str) -> tuple[int, str]:
 def describe_part(kind: str, part: Attributes) -> str:
     """Return a part in words, e.g. ``32 GiB Samsung M393A4K40``.
 
-    A part without such attributes is described by its PCI numbers, or else by
-    its first attributes; a part without any attributes is "one", as in "DIMM
-    A1 is missing: 9 of 10 have one".
+    A part without size, vendor and model is described by its PCI numbers, or
+    else by its first attributes; a part without any attributes is "one", as in
+    "DIMM A1 is missing: 9 of 10 have one".
 
     :param kind: of the part, which decides how a size is written.
     """

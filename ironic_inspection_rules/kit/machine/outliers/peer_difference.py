@@ -93,7 +93,7 @@ class PeerDifference:
     :ivar what: ``missing``, ``new``, ``changed`` or ``moved``.
     :ivar slot: of the part; None without a slot.
     :ivar field: the path of the field, or the source of the part.
-    :ivar has: what the machine has; None where something is missing.
+    :ivar has: see :class:`.finding.Outlier`.
     :ivar value: what most peers have, for people.
     :ivar count: how many peers have ``value``.
     :ivar fitting: how many peers have a normal value.
@@ -148,7 +148,7 @@ def is_measured(path: str) -> bool:
 
 @functools.lru_cache(20000)
 def part_kind(path: str) -> str | None:
-    """Return the kind of parts that a field is about, None if no word tells.
+    """Return the kind of parts that a field is about, by words in its path.
 
     For example, ``raid.disks`` is about disks. Of several kinds the surest is
     taken.

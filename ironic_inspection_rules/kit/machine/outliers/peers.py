@@ -125,7 +125,7 @@ class Result:
     def with_dates(
         self, since: Mapping[tuple[str | None, ...], str]
     ) -> 'Result':
-        """Return the result with the times since when findings are there.
+        """Return the result with the times at which findings first appeared.
 
         :param since: times by the identity of a finding. A finding without a
             time is older than all kept inspections.

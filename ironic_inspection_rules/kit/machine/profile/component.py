@@ -43,7 +43,7 @@ FIRMWARE = 'firmware'
 class Scalar:
     """One value of a machine, which is a number or text.
 
-    :param component: to which it belongs, e.g. ``processors``.
+    :param component: the component that it belongs to, e.g. ``processors``.
     :param path: of the value in the data.
     :param name: for messages; empty where the value is all of the component.
     :param unit: for messages; empty without a unit.
@@ -248,7 +248,7 @@ def _label_disk(attributes: Mapping[str, typing.Any]) -> str:
 
 
 def _label_interface(attributes: Mapping[str, typing.Any]) -> str:
-    """Return a name for interfaces of one sort, e.g. "0x8086:0x1521".
+    """Return a name for interfaces of one sort: "0x8086:0x1521 1000 Mb/s".
 
     :param attributes: the common attributes of the interfaces.
     """

@@ -16,7 +16,7 @@ _SIZE = 'size'
 _MAX_NAMES = 3
 
 Key = tuple[typing.Any, ...]
-"""The values of the used attributes of a part, in their order."""
+"""The values of a part for the reported attributes, in their order."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,7 +204,7 @@ def find_sorts(
 
 
 def _key(item: component.PartItem, reported: Sequence[str]) -> Key:
-    """Return the key of a part: the values of its used attributes.
+    """Return the key of a part: its values for the reported attributes.
 
     An attribute that is missing, a list or a mapping is None.
     """
