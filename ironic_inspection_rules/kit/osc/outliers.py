@@ -177,7 +177,6 @@ def _learn_rules(
     :param uuids: the UUIDs of nodes by name.
     """
     norms = norm_rules.Norms(result)
-    # The inventories are read again: they were too large to keep.
     reduce = functools.partial(_read_reduced, baremetal, by, uuids)
     all_reduced = threads.map(reduce, norms.machines, _('Learning'))
     for name, reduced in zip(norms.machines, all_reduced, strict=True):

@@ -120,11 +120,11 @@ def explain_refusal(
 
 
 def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
-    """Give every rule without a UUID a UUID.
+    """Return rules that all have a UUID.
 
-    It is the UUID of the rule in force that ``apply`` would replace, or else
-    a new one. The server would make a new UUID in every request, so that
-    results of two pages could not be added up.
+    A rule without one gets that of the rule in force that ``apply`` would
+    replace, or else a new one. The server would make a new UUID in every
+    request, so that results of two pages could not be added up.
 
     :param in_force: rules with conditions and actions: a rule that has
         neither UUID nor description is recognized by them.
