@@ -209,7 +209,7 @@ class Alphabet:
     ) -> bool | None:
         """Return whether a formula holds for all texts of a language.
 
-        :param text: that the formula is about.
+        :param text: the text that the formula is about.
         :param among: a regular expression of the language.
         :returns: False if it holds for no text, None if neither is known.
         """

@@ -96,7 +96,7 @@ def disj(*parts: Formula) -> Formula:
 
 
 def negated(part: Formula) -> Formula:
-    """Return the negation of a formula; that of TRUE is FALSE itself."""
+    """Return the negation of a formula; for TRUE it is FALSE itself."""
     if part is TRUE:
         return FALSE
     if part is FALSE:

@@ -412,7 +412,7 @@ class ItemList(Alternative):
 
     @property
     def where_longer(self) -> Formula:
-        """On which machines there are items that are not looked at."""
+        """The formula that there are items that are not looked at."""
         return self.length > len(self.items)
 
     @property
