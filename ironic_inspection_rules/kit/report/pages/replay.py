@@ -248,7 +248,6 @@ def _build_runs_card(
     Links choose rows by outcome or by the number of the difference.
 
     :param runs: the inspections that end otherwise or could not be decided.
-
     :param groups: positions in ``runs``; those of a group differ in the same
         way.
     """

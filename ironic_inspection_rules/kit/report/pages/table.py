@@ -66,7 +66,7 @@ def render(
 
 
 class _Entry:
-    """A machine and its row; or a machine without row, or a row without one.
+    """A machine and its row; or only one of the two.
 
     :ivar machine: its name; empty for a row without a machine.
     :ivar label: the key; the name of a machine that has none.
@@ -260,7 +260,7 @@ def _build_entries_card(
     """Build the card with the table of entries; None without entries.
 
     Links filter the rows by state and by group. A click on a row shows the
-    differences of the machine from its row in the table of rules.
+    differences of the machine from its row in the rules' table.
 
     :param entries: the wrong ones come first.
     """
