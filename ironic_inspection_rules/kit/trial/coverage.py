@@ -474,7 +474,9 @@ def measure(
     """Return the coverage of rules by machines, tried on all processors.
 
     :param paths: of the files with the machines.
-    :param advance: called with the number of files that are done.
+    :param advance: called with the number of files of every chunk that is
+        done.
+    :param tables: the tables that the rules read, by name.
     """
     total = Coverage(rules, tables)
     prepare = functools.partial(_CoverageWork, rules, tables, nodes)

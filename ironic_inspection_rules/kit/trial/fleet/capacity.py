@@ -86,8 +86,10 @@ class Capacity:
     def as_list(self) -> list[dict[str, Any]]:
         """Return the counts of all flavors as plain JSON data.
 
-        ``loss`` is the percentage of nodes that a flavor loses, and ``rules``
-        of a lost or gained node are the UUIDs of the rules to blame.
+        A flavor has its ``name``; the numbers of nodes ``before`` and
+        ``after``, by use; ``loss`` in percent; and the nodes that are ``lost``
+        or ``gained``. ``rules`` of such a node are the UUIDs of the rules that
+        did it.
         """
         return [counts.as_dict() for counts in self._counts]
 
@@ -113,7 +115,7 @@ class _Counts:
     ) -> None:
         """Count a node for the flavor, before and after the rules.
 
-        A node that is lost or gained is listed with the rules to blame.
+        A node that is lost or gained is listed with the rules that did it.
 
         :param before: the offer of the node before the rules.
         :param after: the offer of the node after the rules.
@@ -182,7 +184,7 @@ def _offer_of(node: Plain) -> _Offer:
 def _offer_after_rules(
     entry: Plain, node: Plain
 ) -> tuple[_Offer, dict[str, str]]:
-    """Return what a node offers after the rules, and the rules to blame.
+    """Return what a node offers after the rules, and which rules changed it.
 
     :param entry: the answer for the node, of an evaluation that does not
         compare.
@@ -223,7 +225,7 @@ def _offer_after_rules(
 def _rules_in_the_way(
     wanted: flavor.Flavor, offer: _Offer, rule_by_name: Mapping[str, str]
 ) -> list[str]:
-    """Return the UUIDs of the rules to blame for an offer that does not fit.
+    """Return the UUIDs of the rules that changed what does not fit a flavor.
 
     :param rule_by_name: the UUID of the last rule to change something, by the
         name of a field, a trait or :data:`_FAILED`.
