@@ -233,7 +233,10 @@ class _Column:
         return value
 
     def _convert_anew(self, cell: str) -> typing.Any:
-        """Convert a cell to the type of the column; ``="007"`` is text.
+        """Convert a cell to the type of the column.
+
+        Spreadsheets show ``="007"`` as the text ``007``, and as that it is
+        read.
 
         :returns: the text of the cell if it is not of the type: the check of
             the table reports that.

@@ -213,7 +213,7 @@ def load_list(path: str, text: str | None = None) -> Document:
 
 
 def read(path: str) -> str:
-    """Read the text of a file; every line ends with a line feed.
+    """Read the text of a file; what ends a line becomes a line feed.
 
     :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, is no
         text, or changes meanwhile.

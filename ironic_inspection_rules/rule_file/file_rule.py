@@ -292,9 +292,9 @@ class Operation:
     def pointer_to(self, argument: str) -> str:
         """Return the pointer to an argument: ``/actions/0/args/path``.
 
-        In a list of arguments, an argument that takes any number of values has
-        the pointer of the list. The pointer of an argument that is not written
-        leads to nothing.
+        Where arguments are a list, the pointer to an argument that takes any
+        number of values leads to the whole list. The pointer to an argument
+        that is not written leads to nothing.
         """
         args = self.written.get('args')
         declared = self.op.signature.by_name[argument]

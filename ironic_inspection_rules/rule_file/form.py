@@ -110,7 +110,8 @@ def find_table_nodes(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
 def has_tables(node: yaml.Node) -> bool:
     """Return whether a document has a mapping ``tables``, even an empty one.
 
-    An empty mapping removes all tables; a document without it keeps them.
+    An empty mapping says that there are no tables; a document without the
+    mapping says nothing about tables.
     """
     if (
         not isinstance(node, yaml.MappingNode)

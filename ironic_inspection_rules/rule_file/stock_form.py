@@ -231,8 +231,8 @@ def _find_hints(entry: dict[str, typing.Any]) -> Iterator[Problem]:
     """Yield hints that a rule was written for stock Ironic.
 
     A hint is allowed here, but of no use: it works around what only stock
-    Ironic does. It takes an empty loop for no loop, and turns every value with
-    a field into text.
+    Ironic does. Stock Ironic takes an empty loop for no loop, and turns every
+    value with a field into text.
     """
     for pointer, operation in _list_operations(entry):
         args = operation.get('args')
@@ -257,8 +257,8 @@ def _find_hints(entry: dict[str, typing.Any]) -> Iterator[Problem]:
 def _find_hints_in_condition(texts: list[str]) -> Iterator[str]:
     """Yield hints at stock Ironic in the texts of a condition.
 
-    The text ``True`` beside ``{node.maintenance}`` is a hint: it takes the
-    field for text.
+    The text ``True`` beside ``{node.maintenance}`` is a hint: it is compared
+    with the field as text.
     """
     if any(map(_is_plain_field, texts)):
         for text in texts:

@@ -292,7 +292,7 @@ def _read_json(path: str, text: str) -> Rows:
 
 
 def _split_json_list(text: str) -> Iterator[tuple[int, typing.Any]]:
-    """Yield the items of a list in JSON, with the positions of their begin.
+    """Yield the items of a list in JSON, with the positions of their starts.
 
     ``[1, {}]`` yields ``(1, 1)`` and ``(4, {})``.
 
@@ -328,7 +328,7 @@ def _decode_item(text: str, begin: int) -> tuple[typing.Any, int]:
     """Return the JSON value at a position, and the position behind it.
 
     :raises: JSONDecodeError with the position of what is wrong: inside of the
-        value, or its begin if the value as a whole is wrong.
+        value, or its start if the value as a whole is wrong.
     """
     try:
         return _DECODER.raw_decode(text, begin)

@@ -436,8 +436,8 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
         # YAML refuses. The text of the file still has the pair.
         return json.loads(written)
     value = _construct_scalar(node, written)
-    is_endless = isinstance(value, float) and not math.isfinite(value)
-    if is_endless or isinstance(value, bytes):
+    is_not_finite = isinstance(value, float) and not math.isfinite(value)
+    if is_not_finite or isinstance(value, bytes):
         raise yaml.MarkedYAMLError(
             problem=NOT_JSON % written, problem_mark=node.start_mark
         )
