@@ -45,9 +45,9 @@ _PLACEHOLDERS = frozenset(
 def normalise(text: str) -> str:
     """Return an identifier in the form in which identifiers are compared.
 
-    Ironic's hook extra-hardware turns every text that Python reads as a whole
-    number into that number: ``00665532`` into 665532, which dmidecode reports
-    as text. So ``00665532`` becomes ``665532``.
+    Ironic's hook extra-hardware turns the serial number "00665532" into the
+    number 665532, while dmidecode reports the text. So of every text that
+    Python reads as a whole number, the number is compared.
     """
     plain = plain_form(text)
     try:

@@ -159,7 +159,7 @@ def find_states(
     machines that no row names, in their order, but machines of the same key
     together. All machines without a key count as machines of one key.
 
-    :param machines: all machines, compared.
+    :param machines: all machines, compared, each once.
     :param by: the column that groups rows, None if none does.
     """
     by_key: dict[str | None, list[ComparedMachine]] = {}
