@@ -47,7 +47,7 @@ class FileTable:
 
     @property
     def entry(self) -> typing.Any:
-        """Return the JSON form of the table, as it is posted to Ironic.
+        """The JSON form of the table, as it is posted to Ironic.
 
         Rows out of a file of their own are part of it.
         """
@@ -62,7 +62,7 @@ class FileTable:
 
     @functools.cached_property
     def table(self) -> table.Table:
-        """Build the table, once: a hundred thousand rows take seconds.
+        """The table, built once: a hundred thousand rows take seconds.
 
         :raises: :class:`.exceptions.InvalidTables`
         """
@@ -135,9 +135,9 @@ class FileTables:
 
     @property
     def entries(self) -> dict[str, typing.Any] | None:
-        """Return the member ``tables`` of a request.
+        """The member ``tables`` of a request.
 
-        :returns: None if no file has such a member: the stored tables stay.
+        It is None if no file has such a member: the stored tables stay.
         """
         if not self.is_given:
             return None
@@ -298,7 +298,7 @@ class ReadFile:
 
     @functools.cached_property
     def document(self) -> document.Document:
-        """Return the content of the file, parsed once.
+        """The content of the file, parsed once.
 
         :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, or
             is no file of rules.
