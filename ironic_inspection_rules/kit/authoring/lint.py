@@ -59,7 +59,7 @@ class Finding:
 
     @property
     def is_problem(self) -> bool:
-        """Return whether something should be mended."""
+        """Whether something should be mended."""
         return self.level != NOTE
 
 
