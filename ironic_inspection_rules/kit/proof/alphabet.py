@@ -255,7 +255,7 @@ def _no_texts() -> logic.Language:
 
 
 def marked(text: logic.Term) -> logic.Term:
-    """Put a text between the marks of its begin and its end."""
+    """Put a text between the marks of its start and its end."""
     return z3.Concat(z3.StringVal(_BEGIN), text, z3.StringVal(_END))
 
 

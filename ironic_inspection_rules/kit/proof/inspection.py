@@ -137,7 +137,7 @@ class SymbolicInspection:
 
         :param rules: in the order in which they run.
         :param state: the machines before the first of these rules; None for
-            the machines at the begin of an inspection.
+            the machines at the start of an inspection.
         :param notes: gets what every rule did; None if nobody needs that.
         :returns: the machines after the last rule.
         """
