@@ -226,7 +226,7 @@ def _describe_change(
 def _hide_generated_uuid(
     named: frozenset[str], fields: replacement.Fields | None
 ) -> replacement.Fields | None:
-    """Return a rule without a UUID that was made of its content."""
+    """Return a rule with the UUID None if it was made of its content."""
     if not fields or fields['uuid'] in named:
         return fields
     return {**fields, 'uuid': None}
