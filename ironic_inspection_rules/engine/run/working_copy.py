@@ -7,6 +7,7 @@ ones. Nothing else changes until the caller saves the result, which a dry run
 does not.
 """
 
+import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -27,6 +28,22 @@ TRAITS = engine_change.TRAITS
 
 Facts = views.Facts
 GetRequest = plugin.GetRequest
+
+
+@dataclasses.dataclass(slots=True)
+class _Touched:
+    """What the actions of a phase have changed of a value below a root.
+
+    Of a port that is ``{'address': …, 'extra': …}``, ``names`` are
+    ``{'extra'}`` after an action has set ``/extra/rack``.
+
+    :ivar as_whole: whether the value itself was set or removed; then
+        ``names`` count no more.
+    :ivar names: the first tokens of the changed places in the value.
+    """
+
+    as_whole: bool = False
+    names: set[str] = dataclasses.field(default_factory=set)
 
 
 class Effects:
@@ -58,9 +75,8 @@ class WorkingCopy:
         self.journal = journal.Journal(facts.ports)
         # What the rules see, with secrets and without.
         self._views = masked_views.Views(self.roots, facts.made_once)
-        # By root and first token the second tokens of the changed places;
-        # None where the place of the first token was changed as a whole.
-        self._touched: dict[str, dict[str, set[str] | None]] = {}
+        # By root and first token of the changed places.
+        self._touched: dict[str, dict[str, _Touched]] = {}
         self._effects = effects or Effects()
         # The same values: an action copies what it changes.
         self.before = facts.roots()
@@ -228,9 +244,12 @@ class WorkingCopy:
         :returns: the new values; :data:`.path.ABSENT` for what was removed.
         """
         token = str(index)
-        names = self._touched.get(PORTS, {}).get(token, set())
-        if names is None:
-            # The port as a whole was changed: all that it had, and has.
+        touched = self._touched.get(PORTS, {}).get(token)
+        if touched is None:
+            return {}
+        names = touched.names
+        if touched.as_whole:
+            # All attributes that the port had before, or has now.
             names = set()
             for ports in (self.before[PORTS], self.roots[PORTS]):
                 port = data_path.get(ports, (token,))
@@ -251,13 +270,13 @@ class WorkingCopy:
         values = []
         for root, names in sorted(self._touched.items()):
             paths: list[data_path.Path] = []
-            for name, below in sorted(names.items()):
-                if below is None:
+            for name in sorted(names):
+                touched = names[name]
+                if touched.as_whole:
                     paths.append((name,))
                 else:
-                    paths += [
-                        (name, name_below) for name_below in sorted(below)
-                    ]
+                    for name_below in sorted(touched.names):
+                        paths.append((name, name_below))
             for path in paths:
                 value = data_path.get(self.roots[root], path)
                 values.append((root, path, value))
@@ -307,16 +326,14 @@ class WorkingCopy:
     def _touch(self, root: str, path: data_path.Path) -> None:
         """Remember that a place was changed, or one in it."""
         names = self._touched.setdefault(root, {})
+        touched = names.get(path[0])
+        if touched is None:
+            touched = _Touched()
+            names[path[0]] = touched
         if len(path) == 1:
-            names[path[0]] = None
-            return
-        # setdefault() would make a set for every change, also where there is
-        # one.
-        if path[0] not in names:
-            names[path[0]] = set()
-        below = names[path[0]]
-        if below is not None:
-            below.add(path[1])
+            touched.as_whole = True
+        else:
+            touched.names.add(path[1])
 
     def fork(self) -> 'WorkingCopy':
         """Return a copy that has no effects and does not change this one."""
