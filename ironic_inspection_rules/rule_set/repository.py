@@ -77,10 +77,18 @@ class Snapshot(typing.NamedTuple):
 class Repository:
     """All rules in force, compiled.
 
-    :param default_scope: scope of stored rules that set none.
+    :param ops: the actions, conditions and filters that rules may name.
+    :param built_in: the rules of the file that ``built_in`` names in the
+        configuration, in its order.
+    :param read_revision: reads the revision of the rule set, such as 17.
+    :param read_rules: reads the stored rules.
+    :param default_scope: scope of stored rules that set none; None or ''
+        for no scope.
     :param mask_secrets: ``always``, ``never`` or ``sensitive``.
-    :param source: where stored tables are read from; None without any.
-    :param limits: limits of each phase; also an attribute.
+    :param built_in_tables: the tables of the built-in file, by name.
+    :param source: where stored tables are read from; None where there are
+        none.
+    :param limits: the limits of each phase, by its name.
     :ivar options: the built-in rules, ``default_scope`` and ``mask_secrets``,
         as JSON text. A stored run has it, and :meth:`with_options` reads it
         when the run is replayed.
@@ -114,17 +122,23 @@ class Repository:
         # Held by the thread that reads and compiles rules.
         self._lock = threading.Lock()
         self.snapshot = Snapshot()
-        # A stored run keeps the options, so that it can be replayed later
-        # with those of its time.
-        built_in_mappings = []
+        # Made once, as every stored run has them.
+        self.options = self._format_options()
+
+    def _format_options(self) -> str:
+        """Return the :attr:`options`, which :meth:`with_options` reads.
+
+        The same options always give the same text.
+        """
+        built_in = []
         for rule in self.built_in:
-            built_in_mappings.append({**rule.to_mapping(), 'built_in': True})
+            built_in.append({**rule.to_mapping(), 'built_in': True})
         options = {
-            'built_in': built_in_mappings,
+            'built_in': built_in,
             'default_scope': self._default_scope,
-            'mask_secrets': mask_secrets,
+            'mask_secrets': self._mask_secrets,
         }
-        self.options = json.dumps(options, sort_keys=True)
+        return json.dumps(options, sort_keys=True)
 
     def with_options(self, options: str) -> 'Repository':
         """Return a repository of the same stored rules with other options.
