@@ -34,19 +34,21 @@ _LAST = (
 def record(
     connection: sa.Connection,
     values: Mapping[str, Any],
-    began: Sequence[Mapping[str, Any]],
-    ended: Mapping[str, datetime.datetime],
+    new_stays: Sequence[Mapping[str, Any]],
+    end_times: Mapping[tuple[str, str], datetime.datetime],
 ) -> None:
-    """Store the data of an inspection; the node is locked.
+    """Store the inventory of an inspection, and the parts that came or went.
 
-    Of an inspection that is tried again, the first attempt that ended counts:
-    one that is stored already stays.
+    Nothing changes if the inventory is stored already. An inspection that is
+    tried again keeps its UUID: what its first attempt has stored stays.
+
+    The caller has locked the node, so no other inspection of it comes between.
 
     :param values: column values of :class:`.models.KeptInventoryRow`.
-    :param began: column values of :class:`.models.PartStayRow`, of parts that
-        are new.
-    :param ended: when parts that are gone were last reported, by ``kind`` and
-        identity with a space between.
+    :param new_stays: column values of a :class:`.models.PartStayRow` for
+        every part that has come into the machine.
+    :param end_times: when every part that is gone was last reported, by its
+        kind and identity: ``('dimm', 's3z8')``.
     """
     with_this_uuid = sa.select(_KEPT.c.id).where(
         _KEPT.c.uuid == values['uuid']
@@ -55,24 +57,27 @@ def record(
     if present is not None:
         return
     connection.execute(sa.insert(_KEPT), [values])
-    if ended:
-        _end_stays(connection, values['node_uuid'], ended)
-    if began:
-        connection.execute(sa.insert(_STAYS), list(began))
+    if end_times:
+        _end_stays(connection, values['node_uuid'], end_times)
+    if new_stays:
+        connection.execute(sa.insert(_STAYS), list(new_stays))
 
 
 def _end_stays(
     connection: sa.Connection,
     node_uuid: str,
-    ended: Mapping[str, datetime.datetime],
+    end_times: Mapping[tuple[str, str], datetime.datetime],
 ) -> None:
-    """Note when parts of a node were last reported, see :func:`record`."""
+    """End the stays of parts that have left a node.
+
+    :param end_times: see :func:`record`.
+    """
     query = sa.select(_STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity)
     query = query.where(
         _STAYS.c.node_uuid == node_uuid, _STAYS.c.ended_at.is_(None)
     )
     for stay in connection.execute(query).all():
-        ended_at = ended.get(f'{stay.kind} {stay.identity}')
+        ended_at = end_times.get((stay.kind, stay.identity))
         if ended_at is None:
             continue
         # By primary key, which locks no gap of an index: transactions of

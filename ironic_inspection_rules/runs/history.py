@@ -108,14 +108,14 @@ class PreparedInspection:
     """What :func:`.db.history.record` stores of an inspection.
 
     ``values`` are the columns of its row, which names contents that are
-    stored already. ``began`` are the columns of the stays of parts that have
-    entered the machine. ``ended`` is when parts that have left it were last
-    reported, by ``kind`` and identity with a space between.
+    stored already. ``new_stays`` are the columns of the stays of parts that
+    have come into the machine. ``end_times`` are when parts that are gone
+    were last reported, by kind and identity: ``('dimm', 's3z8')``.
     """
 
     values: Mapping[str, typing.Any]
-    began: Sequence[Mapping[str, typing.Any]]
-    ended: Mapping[str, datetime.datetime]
+    new_stays: Sequence[Mapping[str, typing.Any]]
+    end_times: Mapping[tuple[str, str], datetime.datetime]
 
 
 def prepare(
@@ -224,10 +224,10 @@ def _stays_that_begin(
 
     :param labels: the texts of identities, where these are written otherwise.
     """
-    began = []
+    new_stays = []
     for kind, name in known.identities:
         if (kind, name) not in before.identities:
-            began.append(
+            new_stays.append(
                 {
                     'identity': name,
                     'kind': kind,
@@ -237,24 +237,25 @@ def _stays_that_begin(
                     'ended_at': None,
                 }
             )
-    return began
+    return new_stays
 
 
 def _stays_that_end(
     before: part.Parts, known: part.Parts, last: typing.Any
-) -> dict[str, datetime.datetime]:
+) -> dict[tuple[str, str], datetime.datetime]:
     """Return when parts that have left the machine were last reported.
 
     :param last: the row of the inspection before; None only if no part was
         known before.
-    :returns: times by kind and identity, with a space between.
+    :returns: times by kind and identity of the part.
     """
-    ended = {}
-    for (kind, name), parts in before.identities.items():
-        if (kind, name) not in known.identities:
-            ended_at = _last_reported(before, parts, last.created_at)
-            ended[f'{kind} {name}'] = ended_at
-    return ended
+    end_times = {}
+    for identity, parts in before.identities.items():
+        if identity not in known.identities:
+            end_times[identity] = _last_reported(
+                before, parts, last.created_at
+            )
+    return end_times
 
 
 def _last_reported(

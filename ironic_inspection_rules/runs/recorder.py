@@ -189,7 +189,10 @@ def _store_with_findings(
     # One transaction is sooner over than two.
     db_run.record_run(connection, values, keep)
     db_history.record(
-        connection, inspection.values, inspection.began, inspection.ended
+        connection,
+        inspection.values,
+        inspection.new_stays,
+        inspection.end_times,
     )
 
 

@@ -266,7 +266,7 @@ def keep_inspection(kept: runs_history.PreparedInspection) -> None:
     """Store an inspection in a transaction of its own."""
     transaction.write(
         lambda connection: history.record(
-            connection, kept.values, kept.began, kept.ended
+            connection, kept.values, kept.new_stays, kept.end_times
         )
     )
 
