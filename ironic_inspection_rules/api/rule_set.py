@@ -46,7 +46,11 @@ NewUUID = Callable[[int, Fields], str]
 
 
 class _Changes(NamedTuple):
-    """The rules that a plan stores, see :meth:`.StoredRule.change`."""
+    """The changes of stored rules, as :meth:`.StoredRule.change` takes them.
+
+    ``created`` are the fields of new rules, ``updated`` the new values by
+    UUID, ``deleted`` UUIDs.
+    """
 
     created: list[dict[str, Any]]
     updated: dict[str, dict[str, Any]]
@@ -77,37 +81,59 @@ def replace(
     message: str | None = None,
     dry_run: bool = False,
     prune: bool = True,
-    restored: bool = False,
     tables: Any = None,
 ) -> dict[str, Any]:
-    """Replace the stored rules and tables by the given ones.
+    """Replace the stored rules and tables by posted ones, as one revision.
 
-    All changes are stored as one revision. The caller needs the policies for
-    the kinds of these changes only. Without ``revision``, a change is decided
-    again if another one comes first.
-
-    :param rules: as they were posted, or as GET shows them.
+    :param rules: as they were posted.
     :param revision: the revision of the rule set that the client has read;
-        None for any.
+        None for any: then the change is decided again if another one comes
+        first.
+    :param message: what the user has given as the reason; None for none.
     :param dry_run: whether only to answer what would be done.
     :param prune: whether stored rules that were not posted are deleted.
-    :param restored: whether these are the rules of a revision, in which
-        ``secret`` marks content that readers may not see.
     :param tables: the JSON form of the posted tables by name, None to leave
-        all stored ones; if ``restored``, the tables of the revision.
+        all stored ones.
     :returns: the answer: the revision, and the outcome for every rule and
         table.
-    :raises: Conflict if the rule set is at another revision; InvalidRules;
-        InvalidTables; HTTPForbidden without the policy for a kind of change,
-        also in a dry run.
-    :raises: InvalidRuleSet where rules and tables are refused.
+    :raises: as :meth:`_Replacement.make`.
     """
     change = _Replacement(
-        rules, revision, message, dry_run, prune, restored, tables
+        rules,
+        tables,
+        revision=revision,
+        message=message,
+        dry_run=dry_run,
+        prune=prune,
+        restored=False,
     )
     if revision is None:
         return retry_on_conflict(change.make)
     return change.make()
+
+
+def restore(
+    rules: Sequence[Any], tables: table.Tables, message: str
+) -> dict[str, Any]:
+    """Put the rules and tables of a revision in force again, and no others.
+
+    :param rules: the rules of the revision, in which ``secret`` marks content
+        that readers may not see.
+    :param tables: the tables of the revision, with their secrets.
+    :param message: the reason that the new revision names.
+    :returns: the answer, as that of :func:`replace`.
+    :raises: as :meth:`_Replacement.make`.
+    """
+    change = _Replacement(
+        rules,
+        tables,
+        revision=None,
+        message=message,
+        dry_run=False,
+        prune=True,
+        restored=True,
+    )
+    return retry_on_conflict(change.make)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,27 +141,29 @@ class _Replacement:
     """The change of the stored rules and tables to the given ones.
 
     :param rules: as they were posted, or those of a revision.
+    :param tables: the JSON form of the posted tables by name, None to leave
+        all stored ones; or the tables of a revision.
     :param revision: the revision of the rule set that the client has read;
         None for any.
     :param message: the reason that the user has given, if any.
     :param dry_run: whether only to answer what would be done.
-    :param prune: whether stored rules and tables that were not posted are
-        deleted.
-    :param restored: whether these are the rules and tables of a revision.
-    :param tables: the JSON form of the posted tables by name, None to leave
-        all stored ones; if ``restored``, the tables of the revision.
+    :param prune: whether stored rules and tables that are not among these go.
+    :param restored: whether they are those of a revision that is put back.
     """
 
     rules: Sequence[Any]
+    tables: Any
     revision: int | None
     message: str | None
     dry_run: bool
     prune: bool
     restored: bool
-    tables: Any
 
     def make(self) -> dict[str, Any]:
         """Make the change, and return the answer.
+
+        The caller needs the policies for the kinds of its changes only: who
+        deletes no rule needs none to delete.
 
         :raises: Conflict if another change was first, or if the rule set is
             at another revision; HTTPForbidden without the policy for a kind
@@ -538,20 +566,30 @@ def _carry_out(
     """Store the rules and tables of a plan, and send notifications.
 
     :param revision: the revision of the rule set that the plan was made for.
-    :param created_at: when rules of a revision were created, by UUID.
+    :param message: what the user has given as the reason; None for none.
+    :param created_at: when rules of a revision were created, by UUID, which
+        a rule that was deleted since is given again; empty for posted rules.
+    :param tables: the tables that change, see :meth:`.StoredRule.change`.
     :returns: the new revision.
     :raises: Conflict if the rule set has another revision by now.
     """
     context = api.request.context
     changes = _changes(steps, created_at)
-    with contextlib.ExitStack() as stack:
-        # All rules change in one transaction: notifications of a start are
-        # sent before it, those of an end or an error after it.
+    with contextlib.ExitStack() as notifications:
         if notification.enabled():
-            for emitted in _notification_contexts(context, steps):
-                stack.enter_context(emitted)
+            for notified in _notification_contexts(context, steps):
+                # Sends "start" of a rule now; "end", or "error" if the change
+                # raises, is sent when the stack is left. So all rules can
+                # change in one transaction in between.
+                notifications.enter_context(notified)
         return rule_object.StoredRule.change(
-            context, revision, *changes, message, tables
+            context,
+            revision,
+            created=changes.created,
+            updated=changes.updated,
+            deleted=changes.deleted,
+            message=message,
+            tables=tables,
         )
 
 

@@ -118,10 +118,9 @@ def restore(revision: str) -> Answer:
         request.validate(request.body(), _NOTHING)
     rule_set_then = _read(revision)
     number = rule_set_then['revision']
-    return rule_set.replace(
+    return rule_set.restore(
         rule_set_then['rules'],
-        restored=True,
-        tables=_tables(number),
+        _tables(number),
         message=_('Restore revision %d') % number,
     )
 
