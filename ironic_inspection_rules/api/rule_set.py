@@ -648,17 +648,24 @@ def _notification_contexts(
 
 
 def _represent(step: replacement.RuleStep) -> dict[str, Any]:
-    """Return what becomes of a rule, as an entry of a plan for clients."""
-    fields = step.after or step.before or {}
-    differ = set()
+    """Return what becomes of a rule, as its entry in the answer to clients.
+
+    For example, ``{'uuid': …, 'description': 'Rack', 'outcome': 'updated',
+    'matched_by': 'uuid', 'fields': ['priority']}``.
+    """
+    # A deleted rule has only its old fields. No step is without both.
+    rule = step.after or step.before
+    assert rule is not None
+    differing: set[str] = set()
     if step.outcome == replacement.UPDATED:
-        differ = set(step.fields)
-    # Of a sensitive rule, nobody sees which part of its content differs.
-    differ = stored_rule.disclose_differing(step.before, differ)
+        differing = set(step.fields)
+    # The client knows what it posted. Of the stored rule, if it is sensitive,
+    # it must not learn which part of the content differs.
+    disclosed = stored_rule.disclose_differing(step.before, differing)
     return {
-        'uuid': fields['uuid'],
-        'description': fields['description'],
+        'uuid': rule['uuid'],
+        'description': rule['description'],
         'outcome': step.outcome,
         'matched_by': step.matched_by,
-        'fields': [name for name in model.WRITABLE if name in differ],
+        'fields': [name for name in model.WRITABLE if name in disclosed],
     }
