@@ -143,20 +143,23 @@ class Delivery:
         self._pause = pause
 
     def carry_out(self) -> Outcome:
-        """Lock the node, process the request, end or return it."""
+        """Process the request; the outcome is LOST if its lease is lost."""
         try:
             return self._lock_and_process()
-        # Also where a request is ended or returned after an error.
         except exceptions.LeaseLost as exc:
+            # Every step may raise it, also the last, which ends the request
+            # or returns it to the queue. Another worker has the request now.
             log_request(LOG.warning, self.request, str(exc))
             return Outcome.LOST
 
     def _lock_and_process(self) -> Outcome:
-        """Lock the node and process the request, also where locking fails.
+        """Lock the node and process the request; if that fails, give it back.
 
         A request whose node is gone ends. After any other error, such as that
         the node cannot be locked, the request is returned to the queue or
         ends, see :meth:`_give_back`.
+
+        :raises: LeaseLost if this delivery is not the last one.
         """
         request = self.request
         try:
@@ -165,16 +168,14 @@ class Delivery:
         except exceptions.NodeGone as exc:
             return self._end(request, str(exc))
         except exceptions.LeaseLost:
+            # Another worker has the request: carry_out() handles that.
             raise
         # Whatever went wrong, the request is tried again or ends.
         except Exception as exc:
-            # Mostly the attempt has not begun, and is not counted yet. Where
-            # it has, as when the end of the request cannot be stored, this is
-            # the number that was stored. _give_back() decides whether it
-            # counts.
-            counted = dataclasses.replace(
-                request, attempts=request.attempts + 1
-            )
+            # With this attempt. If it had begun, the database has the same
+            # number already; _give_back() decides whether the attempt counts.
+            attempts_with_this = request.attempts + 1
+            counted = dataclasses.replace(request, attempts=attempts_with_this)
             return self._give_back(counted, exc)
 
     def _process(self, attempt: attempts.Attempt) -> Outcome:
@@ -198,6 +199,7 @@ class Delivery:
             error = attempt.process()
             return self._end(begun, error, attempt)
         except exceptions.LeaseLost:
+            # Another worker has the request: carry_out() handles that.
             raise
         # Whatever went wrong, the request is tried again or ends.
         except Exception as exc:
@@ -261,7 +263,10 @@ class Delivery:
         is_doubtful = isinstance(exc, exceptions.DoubtfulFailure)
         if surroundings.are_to_blame(exc) and not is_doubtful:
             return self._retry(
-                self.request, self.request.lock_failures, str(exc), True
+                self.request,
+                failures=self.request.lock_failures,
+                reason=str(exc),
+                of_surroundings=True,
             )
         log_request(LOG.exception, begun, 'processing broke off')
         # After the last attempt one more delivery follows, which refuses the
@@ -273,7 +278,9 @@ class Delivery:
         if is_doubtful:
             # If it was trouble of the surroundings, it has time to pass.
             failures = _FAILURES_FOR_MAX_DELAY
-        return self._retry(begun, failures, str(exc), False)
+        return self._retry(
+            begun, failures, reason=str(exc), of_surroundings=False
+        )
 
     def _retry(
         self,
@@ -296,6 +303,7 @@ class Delivery:
             try:
                 self._queue.retry(request, delay, reason, of_surroundings)
             except exceptions.LeaseLost:
+                # Another worker has the request: carry_out() handles that.
                 raise
             # Another worker gets it when its lease ends.
             except Exception as exc:
