@@ -29,6 +29,10 @@ MEMBERS = (*_BESIDE_ROWS, FILE, 'rows')
 
 Problem = exceptions.Problem
 
+# Parts of a place: lines and columns are counted from one.
+_FIRST_LINE = 1
+_START_OF_LINE = 1
+
 
 @dataclasses.dataclass(frozen=True)
 class FileTable:
@@ -89,7 +93,7 @@ class FileTable:
                 return self.rows.path, place
             if self.rows.path != self.written.path:
                 # All rows are meant, or a row that the file does not have.
-                return self.rows.path, (1, 1)
+                return self.rows.path, (_FIRST_LINE, _START_OF_LINE)
         return self.written.path, self.written.place(pointer)
 
 
@@ -100,17 +104,20 @@ def _place_in_rows(
 
     :param row_and_column: number of the row from zero, and perhaps the name of
         a column, such as ``('12', 'cpus')``; empty for all rows.
-    :returns: None if all rows are meant, or if there is no such row.
+    :returns: the line, and the first character of it; None if all rows are
+        meant, or if there is no such row.
     """
     if not row_and_column:
         return None
-    row_number = int(row_and_column[0])
+    number, *column_and_below = row_and_column
+    row_number = int(number)
     if row_number >= len(rows.rows):
         return None
-    column = None
-    if len(row_and_column) > 1:
-        column = row_and_column[1]
-    return rows.line(row_number, column), 1
+    column_name = None
+    if column_and_below:
+        column_name = column_and_below[0]
+    line = rows.line(row_number, column_name)
+    return line, _START_OF_LINE
 
 
 def _split_pointer(pointer: str) -> data_path.Path:
