@@ -285,16 +285,19 @@ class Registry:
         conditions: typing.Mapping[str, plugin.Condition],
         actions: typing.Mapping[str, plugin.Action],
     ) -> None:
-        # The engine itself gives an action its target, and a filter (below)
-        # the value, before the arguments of a rule.
+        """Register conditions and actions, given as classes or instances."""
         self.conditions = {}
         for name, condition in conditions.items():
             self.conditions[name] = _register(
-                name, condition, plugin.Condition, 0
+                name, condition, plugin.Condition, engine_arguments=0
             )
         self.actions = {}
         for name, action in actions.items():
-            self.actions[name] = _register(name, action, plugin.Action, 1)
+            # The engine gives an action its target, before the arguments of
+            # the rule.
+            self.actions[name] = _register(
+                name, action, plugin.Action, engine_arguments=1
+            )
 
     def condition(self, name: str) -> Op:
         """Return a condition.
@@ -332,10 +335,14 @@ def filters() -> typing.Mapping[str, Op]:
 
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
-    return {
-        name: _register(name, loaded, plugin.Filter, 1)
-        for name, loaded in _load(FILTERS).items()
-    }
+    registered = {}
+    for name, loaded in _load(FILTERS).items():
+        # The engine gives a filter the value, before the arguments of the
+        # rule.
+        registered[name] = _register(
+            name, loaded, plugin.Filter, engine_arguments=1
+        )
+    return registered
 
 
 def _load(group: str) -> dict[str, typing.Any]:
@@ -390,14 +397,14 @@ def _refuse_failure(
 
 
 def _register(
-    name: str, loaded: typing.Any, base: typing.Any, skip: int
+    name: str, loaded: typing.Any, base: typing.Any, engine_arguments: int
 ) -> Op:
     """Check a plugin, and return it as an op with the signature of its call.
 
     :param loaded: the class of the plugin, or an instance.
     :param base: the base class that plugins of this kind have.
-    :param skip: number of leading parameters that the engine supplies itself
-        to plugins of this kind.
+    :param engine_arguments: how many arguments of a call the engine gives to
+        all plugins of this kind, before those of the rule.
     :raises: :class:`.exceptions.PluginError` naming the plugin.
     """
     try:
@@ -413,13 +420,14 @@ def _register(
                 % {'base': f'{base.__module__}.{base.__name__}', 'page': PAGE}
             )
         if instance.NEEDS_VIEW:
-            skip += 1
+            engine_arguments += 1
         if instance.PAYS:
-            skip += 1
+            engine_arguments += 1
         if isinstance(instance, plugin.ConditionGroup):
             # It takes the results of its conditions.
-            skip += 1
-        op = Op(name, instance, arguments.Signature(instance, skip))
+            engine_arguments += 1
+        signature = arguments.Signature(instance, engine_arguments)
+        op = Op(name, instance, signature)
         if not op.is_ours:
             _check_schemas(op)
         return op
