@@ -105,8 +105,8 @@ def _read_refused_rule(
     rule = model.Rule.from_mapping(
         {
             'uuid': '',
-            **_good_fields(entry, problems),
-            model.VARS: _good_vars(entry.get(model.VARS), problems),
+            **_without_faulty_fields(entry, problems),
+            model.VARS: _blank_faulty_vars(entry.get(model.VARS), problems),
             'conditions': [],
             'actions': [],
         }
@@ -143,40 +143,50 @@ def _list_at(
     return value
 
 
-def _good_fields(
+def _without_faulty_fields(
     entry: typing.Mapping[str, typing.Any],
     problems: typing.Iterable[exceptions.Problem],
 ) -> dict[str, typing.Any]:
     """Return the plain fields of a rule that have no problem."""
-    bad = {problem.pointer.removeprefix('/') for problem in problems}
+    faulty_names = {problem.pointer.removeprefix('/') for problem in problems}
     fields = {}
     for name in _PLAIN:
         value = entry.get(name)
-        if value is not None and name not in bad:
+        if value is not None and name not in faulty_names:
             fields[name] = value
     return fields
 
 
-def _good_vars(
-    own_vars: typing.Any, problems: typing.Iterable[exceptions.Problem]
+def _blank_faulty_vars(
+    own_vars: typing.Any, problems: typing.Sequence[exceptions.Problem]
 ) -> dict[str, typing.Any]:
-    """Return the variables of a rule, with None where a value has a problem.
+    """Return the variables of a rule, with None for each faulty value.
 
-    The name stays: a field that reads the variable is no second mistake.
+    The name is kept: otherwise every field that reads the variable would be
+    reported as well, as one that does not exist.
 
     :param own_vars: the variables as they are written, of any type.
     """
     if not isinstance(own_vars, dict):
         return {}
-    pointers = [f'{problem.pointer}/' for problem in problems]
     values: dict[str, typing.Any] = {}
     for name, value in own_vars.items():
-        place = f'{data_path.pointer([model.VARS, name])}/'
-        if any(pointer.startswith(place) for pointer in pointers):
+        if _has_problem_at(data_path.pointer([model.VARS, name]), problems):
             values[name] = None
         else:
             values[name] = value
     return values
+
+
+def _has_problem_at(
+    pointer: str, problems: typing.Iterable[exceptions.Problem]
+) -> bool:
+    """Return whether a value, or one inside of it, has a problem."""
+    for problem in problems:
+        is_inside = problem.pointer.startswith(f'{pointer}/')
+        if problem.pointer == pointer or is_inside:
+            return True
+    return False
 
 
 def _pointer_to_operation(pointer: str) -> str:
