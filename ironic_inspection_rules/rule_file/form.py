@@ -82,11 +82,10 @@ def find_table_nodes(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
     :param node: the root of a document that :func:`find_rule_nodes` accepts.
     :raises: MarkedYAMLError if ``tables`` is no mapping, or has a name twice.
     """
-    # A single rule has no tables, nor has a file of variables.
-    if (
-        not isinstance(node, yaml.MappingNode)
-        or _find_actions(node) is not None
-    ):
+    if not isinstance(node, yaml.MappingNode):
+        return []
+    if _find_actions(node) is not None:
+        # The document is a single rule, of which "tables" is no member.
         return []
     members = {key.value: value for key, value in node.value}
     has_list = not members.keys().isdisjoint(LISTS)
@@ -113,10 +112,10 @@ def has_tables(node: yaml.Node) -> bool:
     An empty mapping says that there are no tables; a document without the
     mapping says nothing about tables.
     """
-    if (
-        not isinstance(node, yaml.MappingNode)
-        or _find_actions(node) is not None
-    ):
+    if not isinstance(node, yaml.MappingNode):
+        return False
+    if _find_actions(node) is not None:
+        # The document is a single rule, of which "tables" is no member.
         return False
     for key, value in node.value:
         if key.value == TABLES and isinstance(value, yaml.MappingNode):
