@@ -156,20 +156,14 @@ class Prove(arguments.FileCommand):
         return machine_test.load_rule_set(paths, self.app.stderr.write)
 
     def _print_table(self, rows: list[dict[str, typing.Any]]) -> None:
-        """Print a table of the answers but "no", and the numbers of all."""
-        cells = []
-        for row in rows:
-            if row['verdict'] != 'no':
-                cells.append(
-                    (
-                        row['question'],
-                        '\n'.join(row['rules']),
-                        row['verdict'],
-                        row['reason'],
-                        row['witness'] or '',
-                    )
-                )
-        if cells:
+        """Print a table of the answers, and the number of all.
+
+        The answers "no", which are most of them, are only counted.
+
+        :param rows: the answers, as :func:`_build_row` returns them.
+        """
+        shown = [row for row in rows if row['verdict'] != 'no']
+        if shown:
             columns = (
                 _('question'),
                 _('rules'),

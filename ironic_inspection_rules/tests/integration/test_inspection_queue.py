@@ -32,11 +32,13 @@ class AllInOneTestCase(durable.DurableTestCase):
 
     def test_inspections_survive_the_process(self):
         machines = self.fleet.make(['plain-1', 'hook-1', 'save-1'])
-        (late,) = self.fleet.make(['late'])
         # Of a node that is in inspection by then, Ironic says that there is
         # none.
         self.post(machines, repeated=404)
         self.check(machines)
+        # Now that no process dies any more: one that dies after it failed the
+        # node, and before it ended the request, leaves the state "finished".
+        (late,) = self.fleet.make(['late'])
         timed_out = self.fleet.wait([late])[late.uuid]
         self.assertEqual(
             ('timeout', 'error'), (timed_out['event'], timed_out['state'])
