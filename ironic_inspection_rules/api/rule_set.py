@@ -223,20 +223,17 @@ def decide_tables(
 
     :param tables: the JSON form of the posted tables by name, None to leave
         all stored ones; if ``restored``, the tables of the revision.
-    :param prune: whether stored tables that were not posted are deleted.
+    :param prune: whether stored tables that were not posted are deleted;
+        if ``restored``, those that the revision has not always are.
     :param restored: whether these are the tables of a revision.
     """
     rules = start.rules()
+    built_in = rules.built_in_tables
     # Another process may have changed the tables that are replaced.
     in_force = rules.refresh(api.request.context)
-    posted = tables
-    of_revision = None
     if restored:
-        posted = None
-        of_revision = tables
-    return table_set.decide(
-        posted, prune, in_force, rules.built_in_tables, of_revision
-    )
+        return table_set.decide_restored(tables, in_force, built_in)
+    return table_set.decide(tables, prune, in_force, built_in)
 
 
 def _check_policies(outcomes: Iterable[str]) -> None:

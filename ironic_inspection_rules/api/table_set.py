@@ -84,27 +84,49 @@ def decide(
     prune: bool,
     in_force: repository.Snapshot,
     built_in: table.Tables,
-    restored: table.Tables | None = None,
 ) -> Decided:
-    """Decide which tables are created, changed, deleted or stay.
+    """Decide what becomes of the stored tables where tables are posted.
 
     :param posted: the JSON form of tables by name; None leaves all stored
         tables, whatever ``prune`` is.
     :param prune: whether stored tables that were not posted are deleted.
-    :param restored: tables of a revision, with secrets, instead of posted
-        ones.
     :returns: the changes to store, and all tables afterwards.
     :raises: InvalidTables with the places of all problems.
     """
-    stored = in_force.stored_tables
-    if restored is None and posted is None:
+    if posted is None:
         return Decided((), in_force.tables)
-    if restored is not None:
-        _refuse_built_in(restored, built_in)
-        wanted = dict(restored)
-    else:
-        _refuse_built_in(posted, built_in)
-        wanted = _read(posted, stored)
+    _refuse_built_in(posted, built_in)
+    wanted = _read(posted, in_force.stored_tables)
+    return _decide(wanted, prune, in_force.stored_tables, built_in)
+
+
+def decide_restored(
+    of_revision: table.Tables,
+    in_force: repository.Snapshot,
+    built_in: table.Tables,
+) -> Decided:
+    """Decide what becomes of the stored tables where a revision is restored.
+
+    Stored tables that the revision has not are deleted.
+
+    :param of_revision: the tables of the revision, with their secrets.
+    :returns: the changes to store, and all tables afterwards.
+    :raises: InvalidTables where one of these tables is built in by now.
+    """
+    _refuse_built_in(of_revision, built_in)
+    return _decide(of_revision, True, in_force.stored_tables, built_in)
+
+
+def _decide(
+    wanted: table.Tables,
+    prune: bool,
+    stored: Mapping[str, table_store.StoredTable],
+    built_in: table.Tables,
+) -> Decided:
+    """Decide which tables are created, changed, deleted or stay.
+
+    :param prune: whether stored tables that are not wanted are deleted.
+    """
     steps = []
     for name, wanted_table in wanted.items():
         steps.append(_compare(name, stored.get(name), wanted_table))
@@ -119,17 +141,18 @@ def decide(
     return Decided(steps, {**after, **built_in}, stored)
 
 
-def _refuse_built_in(posted: Any, built_in: table.Tables) -> None:
-    """Check that no table is given that is built in.
+def _refuse_built_in(given: Any, built_in: table.Tables) -> None:
+    """Check that none of the given tables is built in.
 
+    :param given: tables by name, or whatever was posted in their place.
     :raises: InvalidTables that names all of them.
     """
-    if not isinstance(posted, dict):
-        # What reads it says what it must be.
+    if not isinstance(given, Mapping):
+        # table_form.read_all() says that it must be one.
         return
     problems = []
     for name in built_in:
-        if name in posted:
+        if name in given:
             problems.append(
                 exceptions.Problem(
                     f'/tables/{name}', _('table "%s" is built-in') % name
