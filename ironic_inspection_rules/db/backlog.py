@@ -108,19 +108,21 @@ def _is_held() -> sa.ColumnElement[bool]:
     )
 
 
-def _first_due() -> list[typing.Any]:
-    """Return columns: the time, and the first time due in every open state."""
+def _columns_of_first_due() -> list[typing.Any]:
+    """Return a column for every open state: when its first request is due."""
     # The first entry of each range of the index. One minimum for all open
     # states would read all of their entries.
     row: typing.Any = models.RequestRow
-    columns: list[typing.Any] = [clock.now()]
+    columns: list[typing.Any] = []
     for state in _OPEN_STATES:
         first = sa.select(sa.func.min(row.due_at)).where(row.state == state)
         columns.append(first.scalar_subquery())
     return columns
 
 
-def _delay(now: float, *first_due: float | None) -> float:
+def _longest_delay(
+    now: float, first_due: typing.Iterable[float | None]
+) -> float:
     """Return the longest delay in seconds, 0 if nothing is due.
 
     :param now: the time by the clock of the database, in seconds.
@@ -148,14 +150,15 @@ def read() -> Backlog:
     query = sa.select(
         count.where(is_open).scalar_subquery(),
         count.where(_is_held()).scalar_subquery(),
-        *_first_due(),
+        clock.now(),
+        *_columns_of_first_due(),
     )
     with transaction.reader() as session:
-        count_open, count_held, *first_due = session.execute(query).one()
+        count_open, count_held, now, *first_due = session.execute(query).one()
     return Backlog(
         waiting=count_open - count_held,
         processing=count_held,
-        delay=_delay(*first_due),
+        delay=_longest_delay(now, first_due),
     )
 
 
@@ -168,9 +171,11 @@ def read_neglected(patience: float) -> Backlog | None:
     """
     # Requests are counted only when something is wrong: counting takes
     # longer than this question, and workers mostly keep up.
-    query = sa.select(sa.exists().where(_is_held()), *_first_due())
+    query = sa.select(
+        sa.exists().where(_is_held()), clock.now(), *_columns_of_first_due()
+    )
     with transaction.reader() as session:
-        is_any_held, *first_due = session.execute(query).one()
-    if is_any_held or _delay(*first_due) <= patience:
+        is_any_held, now, *first_due = session.execute(query).one()
+    if is_any_held or _longest_delay(now, first_due) <= patience:
         return None
     return read()
