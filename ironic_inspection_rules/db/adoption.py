@@ -142,38 +142,38 @@ def read_inspector(url: str) -> list[Row]:
         raise exceptions.Invalid(str(exc)) from exc
     try:
         with engine.connect() as connection:
-            tables = sa.MetaData()
-            # Their columns are read from the database, whatever the release.
-            rules = sa.Table('rules', tables, autoload_with=connection)
-            conditions = sa.Table(
-                'rule_conditions', tables, autoload_with=connection
-            )
-            actions = sa.Table(
-                'rule_actions', tables, autoload_with=connection
-            )
-            # Databases of early releases have no column of the scope.
-            scope = getattr(rules.c, 'scope', sa.null().label('scope'))
-            query = sa.select(
-                rules.c.uuid, rules.c.description, scope
-            ).order_by(rules.c.created_at)
-            # All rows at once: other statements follow on the connection.
-            rows = connection.execute(query).mappings().all()
-            entries = []
-            for row in rows:
-                entry = dict(row)
-                entry['conditions'] = _read_operations(
-                    connection,
-                    conditions,
-                    row['uuid'],
-                    ('op', 'field', 'multiple', 'invert'),
-                )
-                entry['actions'] = _read_operations(
-                    connection, actions, row['uuid'], ('action',)
-                )
-                entries.append(entry)
-            return entries
+            return _read_rules_of_inspector(connection)
     finally:
         engine.dispose()
+
+
+def _read_rules_of_inspector(connection: sa.Connection) -> list[Row]:
+    """Read the rules, see :func:`read_inspector`."""
+    tables = sa.MetaData()
+    # The columns are read from the database: they differ by release.
+    rules = sa.Table('rules', tables, autoload_with=connection)
+    conditions = sa.Table('rule_conditions', tables, autoload_with=connection)
+    actions = sa.Table('rule_actions', tables, autoload_with=connection)
+    # Databases of early releases have no column of the scope.
+    scope = getattr(rules.c, 'scope', sa.null().label('scope'))
+    query = sa.select(rules.c.uuid, rules.c.description, scope)
+    query = query.order_by(rules.c.created_at)
+    # All rows at once: other statements follow on the connection.
+    rows = connection.execute(query).mappings().all()
+    entries = []
+    for row in rows:
+        entry = dict(row)
+        entry['conditions'] = _read_operations(
+            connection,
+            conditions,
+            row['uuid'],
+            ('op', 'field', 'multiple', 'invert'),
+        )
+        entry['actions'] = _read_operations(
+            connection, actions, row['uuid'], ('action',)
+        )
+        entries.append(entry)
+    return entries
 
 
 def _read_operations(
