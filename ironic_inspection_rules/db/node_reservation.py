@@ -128,21 +128,29 @@ def stop_clock(
             .execution_options(synchronize_session=False)
         )
     elif not starting:
-        present = session.execute(
-            sa.select(models.Node.provision_state).where(
-                models.Node.uuid == node_uuid
-            )
-        ).scalar_one_or_none()
-        # New nodes, such as discovered ones, are in enroll.
-        if present not in (None, states.INSPECTWAIT, states.ENROLL):
-            raise exceptions.Conflict(
-                _(
-                    'Node %(node)s waits for no inspection data, it is in '
-                    'state "%(state)s".'
-                )
-                % {'node': node_uuid, 'state': present}
-            )
+        _check_may_get_data(session, node_uuid)
     return began
+
+
+def _check_may_get_data(session: orm.Session, node_uuid: str) -> None:
+    """Check that a node is in a state in which machines send data for it.
+
+    A node that does not exist passes.
+
+    :raises: Conflict if it is in another state.
+    """
+    query = sa.select(models.Node.provision_state)
+    query = query.where(models.Node.uuid == node_uuid)
+    state = session.execute(query).scalar_one_or_none()
+    # New nodes, such as discovered ones, are in enroll.
+    if state not in (None, states.INSPECTWAIT, states.ENROLL):
+        raise exceptions.Conflict(
+            _(
+                'Node %(node)s waits for no inspection data, it is in '
+                'state "%(state)s".'
+            )
+            % {'node': node_uuid, 'state': state}
+        )
 
 
 def served_by(
