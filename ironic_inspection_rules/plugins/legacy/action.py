@@ -62,8 +62,8 @@ class PathAction(FormattedAction):
             return
         pointer = _as_pointer(path)
         value = arguments['value']
-        is_filled = bool(list(text.fields(value)))
-        if not self.EXTENDS and not is_filled:
+        has_fields = bool(list(text.fields(value)))
+        if not self.EXTENDS and not has_fields:
             value = schema.value_afterwards(pointer, value, schema.NODE)
         yield plugin.Write('node', pointer, value, self.EXTENDS)
 
