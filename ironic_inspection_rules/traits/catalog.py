@@ -103,6 +103,7 @@ def count_nodes(
     """
     nodes = _nodes_by_trait(selection, project)
     counts = {}
+    # All standard traits, and the custom traits that nodes have.
     for name in sorted(trait_names.STANDARD | nodes.keys()):
         if not selection.has(name):
             continue

@@ -52,6 +52,14 @@ class ParseTestCase(base.TestCase):
             error = self.assertRaises(exceptions.Invalid, catalog.parse, value)
             self.assertIn('startswith:', str(error))
 
+    def test_the_operator_is_read_before_names_are_counted(self):
+        error = self.assertRaises(
+            exceptions.Invalid,
+            catalog.parse,
+            'endswith:' + ',' * trait_names.MOST_ASKED,
+        )
+        self.assertIn('startswith:', str(error))
+
 
 class SelectionTestCase(base.TestCase):
     def found(self, selection, *names):
