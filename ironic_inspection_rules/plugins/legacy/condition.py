@@ -190,10 +190,11 @@ class TypedComparison(ValueCondition):
         be compared with it.
         """
         compare = type(self).compare
-        read: typing.Callable[[typing.Any], typing.Any] | None = None
+        read: typing.Callable[[typing.Any], typing.Any] = _unread
         if isinstance(wanted, float):
             read = float
         elif isinstance(wanted, int):
+            # Of a boolean too, which is an integer to Python.
             read = int
         return functools.partial(_compare, compare, read, wanted)
 
@@ -398,22 +399,25 @@ def _read_address(
         ) from exc
 
 
+def _unread(value: typing.Any) -> typing.Any:
+    """Return a value as it is, for a comparison with no number."""
+    return value
+
+
 def _compare(
     relation: typing.Callable[[typing.Any, typing.Any], bool],
-    read: typing.Callable[[typing.Any], typing.Any] | None,
+    read: typing.Callable[[typing.Any], typing.Any],
     wanted: typing.Any,
     value: typing.Any,
     _allowance: budget.Budget,
 ) -> bool:
     """Test a value against the one in the rule.
 
-    :param read: makes a number of the value; None leaves it as it is.
+    :param relation: such as ``operator.lt``.
+    :param read: makes a number of the value, or leaves it as it is.
     """
     try:
-        converted = value
-        if read is not None:
-            converted = read(value)
-        return bool(relation(converted, wanted))
+        return bool(relation(read(value), wanted))
     except (TypeError, ValueError, OverflowError) as exc:
         raise exceptions.OperationError(
             _('%(value)r cannot be compared with %(wanted)r: %(reason)s')
