@@ -37,11 +37,13 @@ def list_uuids(
     if marker:
         query['marker'] = marker
     with controllers.only_uuids():
-        nodes = listed(node.NodesController(), GET_ALL, chassis_uuid, query)
+        nodes = list_nodes(
+            node.NodesController(), GET_ALL, chassis_uuid, query
+        )
     return [item['uuid'] for item in nodes['nodes']], 'next' in nodes
 
 
-def listed(
+def list_nodes(
     controller: node.NodesController,
     stock: typing.Callable[..., dict[str, typing.Any]],
     chassis_uuid: str | None,

@@ -26,7 +26,7 @@ class NodesController(node.NodesController):
         self, chassis_uuid: str | None = None, **parameters: typing.Any
     ) -> dict[str, typing.Any]:
         """List nodes; the parameters are Ironic's and those of traits."""
-        return node_list.listed(
+        return node_list.list_nodes(
             self, node_list.GET_ALL, chassis_uuid, parameters
         )
 
@@ -36,7 +36,7 @@ class NodesController(node.NodesController):
         self, chassis_uuid: str | None = None, **parameters: typing.Any
     ) -> dict[str, typing.Any]:
         """List nodes in detail, with the same parameters."""
-        return node_list.listed(
+        return node_list.list_nodes(
             self, node_list.DETAIL, chassis_uuid, parameters
         )
 
