@@ -193,9 +193,9 @@ def _compile_kept(
     The text stands for the rules, as lists and mappings cannot be the key of
     a cache.
 
-    :param _revision: of the stored rules, so that a set is not kept when
-        they change.
-    :param text: the JSON of the given rules and tables.
+    :param _revision: the revision of the stored rules. It is a part of the
+        key only: a set that was compiled before they changed is not found.
+    :param text: the JSON of the posted rules and tables: ``[[…], null]``.
     """
     posted, tables = json.loads(text)
     return _compile(rules, posted, tables, prune)

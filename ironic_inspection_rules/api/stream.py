@@ -87,6 +87,7 @@ def _parts_of_page(
     The last part may be shorter.
     """
     texts = [f'{{"{name}": [']
+    # Of the entries in texts, roughly: separators do not count.
     length = 0
     separator = ''
     for entry in entries:
