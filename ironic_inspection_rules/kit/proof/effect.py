@@ -223,8 +223,8 @@ class SymbolicEffects:
         for guard, path in self._known_paths(call, when, args, table):
             value = values.NOTHING
             # A whole attribute cannot be deleted: it is set to its default.
-            sets = 'value' in args or len(path) == 1
-            if sets:
+            has_value = 'value' in args or len(path) == 1
+            if has_value:
                 # Null in an attribute is its default.
                 written = args.get('value', values.const(None))
                 read = functools.partial(
@@ -242,8 +242,8 @@ class SymbolicEffects:
                     self._machine, path, value
                 )
                 is_written = self.end_where(is_written, are_spoilt)
-            self._write(is_written, ('node', *path), value, sets)
-            self._update_capabilities(is_written, path, value, sets)
+            self._write(is_written, ('node', *path), value, has_value)
+            self._update_capabilities(is_written, path, value, has_value)
 
     def _where_broken(self, value: Value) -> Formula:
         """Return the formula that a value is an error, or perhaps is one."""
@@ -252,7 +252,11 @@ class SymbolicEffects:
         )
 
     def _update_capabilities(
-        self, when: Formula, path: data_path.Path, value: Value, sets: bool
+        self,
+        when: Formula,
+        path: data_path.Path,
+        value: Value,
+        has_value: bool,
     ) -> None:
         """Forget the capabilities by name after a write to their text.
 
@@ -264,7 +268,7 @@ class SymbolicEffects:
         :param when: the value was written.
         :param path: the place of the value, from the node on. Nothing is to
             be done elsewhere than at the text or around it.
-        :param sets: whether a value was set, and not removed.
+        :param has_value: whether a value was set, and not removed.
         """
         names = cells.CAPABILITY_TEXT[1:]
         if path != names[: len(path)]:
@@ -276,7 +280,7 @@ class SymbolicEffects:
             return
         text = values.unknown('capabilities as a text', value)
         by_name = values.choose(gone, values.NOTHING, text)
-        self._write(when, cells.CAPABILITIES, by_name, sets)
+        self._write(when, cells.CAPABILITIES, by_name, has_value)
 
     def _write_to_port(
         self,
@@ -423,11 +427,18 @@ class SymbolicEffects:
     def write_plugin_data(
         self, call: ActionCall, when: Formula, args: Arguments
     ) -> None:
-        """Set a value in plugin data, or delete it."""
-        sets = 'value' in args
+        """Follow an action that sets or deletes a value in plugin data.
+
+        :param when: holds on the machines on which the action is carried out.
+        :param args: ``path``, and ``value`` of an action that sets it.
+        """
+        # "unset-plugin-data" has no value: it leaves nothing at the place.
+        has_value = 'value' in args
         value = args.get('value', values.NOTHING)
-        for guard, path in self._known_paths(call, when, args):
-            self._write(guard, ('plugin_data', *path), value, sets)
+        for has_path, path in self._known_paths(call, when, args):
+            self._write(
+                has_path, ('plugin_data', *path), value, creates=has_value
+            )
 
     def write_capability(
         self, call: ActionCall, when: Formula, args: Arguments
@@ -439,10 +450,10 @@ class SymbolicEffects:
 
         :param when: the action is carried out.
         """
-        sets = 'value' in args
+        has_value = 'value' in args
         self._forget_capability_text(when, args)
         text = values.NOTHING
-        if sets:
+        if has_value:
             as_text = functools.partial(
                 attributes.convert_to_capability, self._machine
             )
@@ -461,13 +472,13 @@ class SymbolicEffects:
                 )
                 continue
             known_name = str(name.value).strip()
-            is_bad_name = sets and not _may_name_capability(known_name)
+            is_bad_name = has_value and not _may_name_capability(known_name)
             is_broken = logic.disj(
                 logic.of_bool(is_bad_name), self._where_broken(text)
             )
             is_written = self.end_where(has_name, is_broken)
             place = (*cells.CAPABILITIES, known_name)
-            self._write(is_written, place, text, sets)
+            self._write(is_written, place, text, has_value)
 
     def _forget_capability_text(self, when: Formula, args: Arguments) -> None:
         """Make the text of all capabilities unknown, if a rule has set it.
