@@ -23,23 +23,21 @@ from ironic_inspection_rules.rule_file import file_rule
 
 _ROOTS = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
 # A path without braces: inventory.cpu.count.
-_BARE = re.compile(rf'({_ROOTS})((?:\.[A-Za-z_]\w*|\[\w+\])+)')
+_BARE_PATH = re.compile(rf'({_ROOTS})((?:\.[A-Za-z_]\w*|\[\w+\])+)')
 # A field without its last brace, perhaps behind others: {inventory.cpu.count
-_OPENED = re.compile(
+_UNCLOSED = re.compile(
     rf'(?:[^{{}}]|\{{[^{{}}]*\}})*'
     rf'(?P<field>\{{(?:{_ROOTS})[.\[][^{{}}\s]*)'
 )
 # A field in two pairs of braces, which are text: {{inventory.cpu.count}}
 _DOUBLED = re.compile(rf'\{{(\{{(?:{_ROOTS})[.\[|][^{{}}]*\}})\}}')
 # A field with its filters behind the braces: {inventory.disks} | length
-_OUTSIDE = re.compile(
+_FILTERS_OUTSIDE = re.compile(
     rf'\{{((?:{_ROOTS})[.\[|][^{{}}]*)\}}'
     r'((?:\s*\|\s*[a-z_0-9]+(?:\([^(){}]*\))?)+)\s*'
 )
 # A field as shells write variables: ${inventory.cpu.count}
-_SHELL = re.compile(rf'\$(\{{(?:{_ROOTS})[.\[}}])')
-# The same without braces: $inventory.cpu.count
-_SHELL_BARE = re.compile(rf'\$(?=(?:{_ROOTS})[.\[])')
+_SHELL_BRACES = re.compile(rf'\$(\{{(?:{_ROOTS})[.\[}}])')
 
 _MOSTLY_TEXT = ('path', 'name', 'names', 'prefix', 'msg', 'level')
 """Arguments that are mostly text, also where it looks like a field."""
@@ -205,36 +203,48 @@ def _mend_field(text: str) -> str | None:
 
     :returns: None for any other text.
     """
-    # A path without braces may be text, unless machines have such data. The
-    # "$" of a shell does not count.
-    plain = _SHELL_BARE.sub('', text, count=1)
-    if _BARE.fullmatch(plain):
-        path = text.replace('.', '/').replace('[', '/').replace(']', '')
-        if _may_exist(f'/{path}'):
-            return f'{{{plain}}}'
-    outside = _OUTSIDE.fullmatch(text)
-    if outside:
-        field, filters = outside.groups()
+    # Without braces, also as in a shell: $inventory.cpu.count
+    bare_path = text.removeprefix('$')
+    if _BARE_PATH.fullmatch(bare_path):
+        # Without the "$", it may be text, unless machines have such data.
+        is_of_shell = text.startswith('$')
+        steps = _split_bare_path(bare_path)
+        if steps and (is_of_shell or _may_exist(steps)):
+            return _in_braces(bare_path)
+    # Filters behind the braces: {inventory.disks} | length
+    with_filters = _FILTERS_OUTSIDE.fullmatch(text)
+    if with_filters:
+        field, filters = with_filters.groups()
         names = re.findall(r'\|\s*(\w+)', filters)
         if registry.filters().keys() >= set(names):
-            return f'{{{field.rstrip()}{filters}}}'
-    if _SHELL.search(text):
-        return _SHELL.sub(r'\1', text)
-    if _OPENED.fullmatch(text):
+            return _in_braces(field.rstrip() + filters)
+    # Braces of a shell, anywhere in a text: ${inventory.cpu.count}
+    if _SHELL_BRACES.search(text):
+        return _SHELL_BRACES.sub(r'\1', text)
+    # Without the last brace: {inventory.cpu.count
+    if _UNCLOSED.fullmatch(text):
         return f'{text}}}'
     return None
 
 
-def _may_exist(pointer: str) -> bool:
+def _in_braces(text: str) -> str:
+    return f'{{{text}}}'
+
+
+def _split_bare_path(bare_path: str) -> data_path.Path:
+    """Return the steps of ``inventory.disks[0].size``; none if too many."""
+    pointer = bare_path.replace('.', '/').replace('[', '/').replace(']', '')
+    try:
+        return data_path.parse(f'/{pointer}')
+    except exceptions.OperationError:
+        return ()
+
+
+def _may_exist(steps: data_path.Path) -> bool:
     """Return whether a machine may have data at a path.
 
-    This is known for the inventory and plugin data only. A text with too many
-    steps is no path.
+    This is known for the inventory and plugin data only.
     """
-    try:
-        steps = data_path.parse(pointer)
-    except exceptions.OperationError:
-        return False
     if steps[0] not in ('inventory', 'plugin_data'):
         return True
     field = inventory_fields.find_field(inventory_fields.known_fields(), steps)

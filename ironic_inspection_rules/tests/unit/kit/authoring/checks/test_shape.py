@@ -34,6 +34,11 @@ class CheckTestCase(base.CheckTestCase):
             ('{node.name} {item[a]', '{node.name} {item[a]}'),
             ('inventory.cpu.count', '{inventory.cpu.count}'),
             ('${node.name}', '{node.name}'),
+            ('$inventory.cpu.count', '{inventory.cpu.count}'),
+            # The "$" says that it is a field, and another check reports that
+            # it does not exist; without the "$" it may be text.
+            ('$inventory.cpu.cuont', '{inventory.cpu.cuont}'),
+            ('inventory.cpu.cuont', None),
             ('{inventory.cpu count', None),
             ('{nodes.name', None),
             # Longer than any path may be.
