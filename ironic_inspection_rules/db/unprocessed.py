@@ -112,26 +112,34 @@ def _read_newest(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
 
 
 def store_by_content(limit: int, after: int = 0) -> int:
-    """Move the data of nodes without an open request to the content store.
+    """Move the data of ended requests to the content store, or remove them.
 
-    There, inspections of one machine share equal data. Data of a single
-    reapplication are removed: nobody reads them again.
-    The leader of the workers does so in rounds.
+    What a ramdisk posted is moved: there, inspections of one machine share
+    equal data. What was given for a single reapplication is removed, as nobody
+    reads it again. The leader of the workers calls this in rounds.
 
     :param limit: how many data to store or to remove at most.
     :param after: the ``id`` before the first one to look at, 0 to begin.
     :returns: the ``id`` to go on after, 0 when all were looked at.
     """
     ended, last_id = _find_without_open_request(limit, after)
+    posted_ids = []
+    reapplied_ids = []
+    for row in ended:
+        if row.posted:
+            posted_ids.append(row.id)
+        else:
+            reapplied_ids.append(row.id)
+    # A new request of the node may have begun since, and SQLite reuses the id
+    # of a row that is gone: the same conditions are part of the deletion.
     removal.remove_unlocked(
         models.InspectionDataRow,
-        [row.id for row in ended if not row.posted],
+        reapplied_ids,
         _NO_OPEN_REQUEST,
         sa.not_(models.InspectionDataRow.posted),
     )
-    for row in ended:
-        if row.posted:
-            _move_to_content(row.id)
+    for id_ in posted_ids:
+        _move_to_content(id_)
     return last_id
 
 
