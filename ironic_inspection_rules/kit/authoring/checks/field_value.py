@@ -42,9 +42,6 @@ _BY_NAME = frozenset(('selectattr', 'rejectattr'))
 _KEEP_ITEMS = frozenset(
     ('reject', 'rejectattr', 'select', 'selectattr', 'sort', 'unique')
 )
-_GET = 'get'
-_EXTREME = frozenset(('max', 'min'))
-_ONE_ITEM = frozenset(('first', 'last')) | _EXTREME
 _FORMS = {'lower': LOWER, 'upper': UPPER, 'trait': UPPER}
 _TIMES = ('%H', '%I', '%M', '%S', '%f', '%p', '%X', '%c', '%z')
 
@@ -130,63 +127,71 @@ class FieldValue(typing.NamedTuple):
     Without arguments nothing is known of it.
 
     :param steps: the path of the value in the data, if it is read from there.
-    :param listed: the path of its items, if it is a list that a filter made.
-    :param made: its type, if a filter or the rule made it.
+    :param path_of_items: if it is a list that a filter made: the path of the
+        items in the data.
+    :param made_type: its type, if a filter or the rule made it.
     :param form: the form of its text, if a filter made it.
     :param choices: all values that it may have, None if that is unknown.
     """
 
     steps: Steps | None = None
-    listed: Steps | None = None
-    made: str | None = None
+    path_of_items: Steps | None = None
+    made_type: str | None = None
     form: str | None = None
     choices: tuple[typing.Any, ...] | None = None
 
     @property
     def type(self) -> str | None:
         """The type, None if it is unknown."""
-        if self.steps is not None and self.made is None:
+        if self.steps is not None and self.made_type is None:
             return type_at(self.steps)
-        return self.made
+        return self.made_type
 
     @property
     def items(self) -> Steps | None:
         """The path of its items in the data, None if that is unknown."""
         if self.steps is not None:
             return (*self.steps, MEMBER)
-        return self.listed
+        return self.path_of_items
 
-    def after(
+    def result_of(
         self, call: filter_syntax.FilterCall, attribute: Steps
     ) -> 'FieldValue':
         """Return what is known of the result of a filter on this value.
 
         :param call: the filter with its arguments.
-        :param attribute: see :func:`attribute_of`.
+        :param attribute: the path of the attribute of items that the filter
+            looks at, ``('size',)`` for ``max('size')``; see
+            :func:`attribute_of`.
         """
         items = self.items
-        if call.name == _GET:
+        if call.name == 'get':
             return self._step_to(_find_argument(call, 'path'))
         if call.name in _KEEP_ITEMS:
-            return FieldValue(listed=items, made=LIST)
-        if call.name in _ONE_ITEM:
-            if call.name in _EXTREME and attribute:
-                # "max" and "min" by an attribute return an item, a mapping.
-                return FieldValue(items, made=MAPPING)
-            return FieldValue(items)
+            return FieldValue(path_of_items=items, made_type=LIST)
+        if call.name in ('first', 'last'):
+            return FieldValue(steps=items)
+        if call.name in ('max', 'min'):
+            if attribute:
+                # An item that has attributes is a mapping.
+                return FieldValue(steps=items, made_type=MAPPING)
+            return FieldValue(steps=items)
         if call.name == 'map':
             if items and attribute:
-                return FieldValue(listed=(*items, *attribute), made=LIST)
-            return FieldValue(made=LIST)
+                path_of_attributes = (*items, *attribute)
+                return FieldValue(
+                    path_of_items=path_of_attributes, made_type=LIST
+                )
+            return FieldValue(made_type=LIST)
         if call.name in ('tier', 'lookup'):
             return FieldValue(choices=_list_results(call))
         if call.name == 'default':
             # The value and the default may have a type in common.
             if type_of(_find_argument(call, 'default')) == self.type:
-                return FieldValue(made=self.type)
+                return FieldValue(made_type=self.type)
             return FieldValue()
         return FieldValue(
-            made=_type_of_result(call.name), form=_form_of_result(call)
+            made_type=_type_of_result(call.name), form=_form_of_result(call)
         )
 
     def _step_to(self, path: typing.Any) -> 'FieldValue':
@@ -198,7 +203,7 @@ class FieldValue(typing.NamedTuple):
         except exceptions.OperationError:
             # The filter is an error on every machine.
             return FieldValue()
-        return FieldValue((*self.steps, *steps))
+        return FieldValue(steps=(*self.steps, *steps))
 
 
 def _type_of_result(name: str) -> str | None:
@@ -307,7 +312,7 @@ def of_literals(
     common_type = None
     if len(types) == 1:
         (common_type,) = types
-    return FieldValue(made=common_type, choices=tuple(choices) or None)
+    return FieldValue(made_type=common_type, choices=tuple(choices) or None)
 
 
 def of_vars(steps: Steps, own_vars: Mapping[str, typing.Any]) -> FieldValue:
@@ -326,4 +331,4 @@ def of_vars(steps: Steps, own_vars: Mapping[str, typing.Any]) -> FieldValue:
     if field.root in (None, model.VARS) or not field.is_plain:
         # A variable made of another one is not followed, nor are filters.
         return FieldValue()
-    return FieldValue((str(field.root), *field.steps, *steps[1:]))
+    return FieldValue(steps=(str(field.root), *field.steps, *steps[1:]))

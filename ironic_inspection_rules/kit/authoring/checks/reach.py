@@ -158,7 +158,7 @@ def value_of(
     if field.root is None:
         return field_value.FieldValue()
     if field.conversion is not None or field.spec is not None:
-        return field_value.FieldValue(made=field_value.TEXT)
+        return field_value.FieldValue(made_type=field_value.TEXT)
     if field.root == model.VARS:
         value = field_value.of_vars(field.steps, own_vars)
     elif (
@@ -177,7 +177,7 @@ def _look_up(
 ) -> field_value.FieldValue:
     """Return what is known of the data that a field reads."""
     use = Use('', '', (root, *steps), item)
-    return field_value.FieldValue(use.from_roots)
+    return field_value.FieldValue(steps=use.from_roots)
 
 
 def _apply_filters(
@@ -185,7 +185,7 @@ def _apply_filters(
 ) -> field_value.FieldValue:
     """Return what is known of a value after the filters of a field."""
     for call in field.filters:
-        value = value.after(call, field_value.attribute_of(call))
+        value = value.result_of(call, field_value.attribute_of(call))
     return value
 
 
@@ -226,7 +226,7 @@ def of_field(
         return
     use = Use(pointer, field.text, (field.root, *field.steps), item)
     yield use
-    value = field_value.FieldValue(use.from_roots)
+    value = field_value.FieldValue(steps=use.from_roots)
     for call in field.filters:
         arguments = [argument for _name, argument in call.arguments]
         for _path, inner in data_path.walk(arguments):
@@ -235,7 +235,7 @@ def of_field(
         attribute = field_value.attribute_of(call)
         if attribute and value.items is not None:
             yield Use(pointer, field.text, (*value.items, *attribute))
-        value = value.after(call, attribute)
+        value = value.result_of(call, attribute)
         if call.name == _GET and value.steps is not None:
             yield Use(pointer, field.text, value.steps)
 

@@ -144,7 +144,7 @@ def _find_slip_in_number(
         # With attribute='…', max and min return the whole item that has the
         # largest or smallest attribute.
         is_item = (
-            subject.value.made == field_value.MAPPING
+            subject.value.made_type == field_value.MAPPING
             and subject.value.steps is not None
         )
         if is_item:

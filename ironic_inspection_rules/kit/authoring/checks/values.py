@@ -348,7 +348,7 @@ def _find_slip_in_filters(
             mistake = _find_slip_in_test(value, call)
         if mistake is not None:
             return mistake
-        value = value.after(call, attribute)
+        value = value.result_of(call, attribute)
         text = f'{text} | {call.name}'
     return None
 
