@@ -81,15 +81,15 @@ class Candidate:
     is_lossless: bool = True
 
 
-def from_ironic(
+def adopt_from_ironic(
     dry_run: bool,
     inventories: str | None = None,
     accept_differences: bool = False,
 ) -> int:
     """Adopt the rules that stock Ironic would run, all or none.
 
-    Rules of Ironic's table are set aside there, so that stock Ironic runs none
-    of them. Rules of the file ``[inspection_rules]built_in_rules`` are copied,
+    Rules of Ironic's table are set aside: they stay there, in a phase that
+    stock Ironic never runs. Rules of its file of built-in rules are copied,
     unless they were adopted before.
 
     :param dry_run: only print what would be adopted, and what differs.
@@ -108,16 +108,9 @@ def from_ironic(
     candidates = _convert_all(rows)
     if not candidates:
         print(_('There are no rules to adopt.'))
-        return 0
-    _report(candidates)
-    print(*stock_rule.IN_GENERAL, sep='\n')
+        return _SAME
     conf.register_opts(CONF)
-    is_limited = _report_scope()
-    differences = _try(candidates, inventories)
-    is_lossless = all(candidate.is_lossless for candidate in candidates)
-    status = _SAME
-    if differences or is_limited or not is_lossless:
-        status = _DIFFERENT
+    status = _compare(candidates, inventories)
     if dry_run:
         return status
     if status == _DIFFERENT and not accept_differences:
@@ -131,6 +124,7 @@ def from_ironic(
     adoption.store(
         _values(candidates),
         moved=rows,
+        # If the table has changed since it was read, nothing is stored.
         present=rows,
         origin=_origin(_("Adopted from Ironic's own inspection rules")),
     )
@@ -138,14 +132,27 @@ def from_ironic(
     return status
 
 
-def _report_scope() -> bool:
-    """Print that a default scope keeps the rules from other nodes, if it does.
+def _compare(candidates: list[Candidate], inventories: str | None) -> int:
+    """Print the rules to adopt, and all that they would do otherwise here.
 
-    :returns: whether there is a default scope.
+    :param inventories: a directory with further inventories to try the rules
+        on.
+    :returns: the exit status: whether anything differs.
     """
+    _report(candidates)
+    print(*stock_rule.IN_GENERAL, sep='\n')
     scope = CONF.inspection_rules.default_scope
-    if not scope:
-        return False
+    if scope:
+        _report_scope(scope)
+    differences = _compare_results(candidates, inventories)
+    is_lossless = all(candidate.is_lossless for candidate in candidates)
+    if differences or scope or not is_lossless:
+        return _DIFFERENT
+    return _SAME
+
+
+def _report_scope(scope: str) -> None:
+    """Print that the default scope keeps the rules from other nodes."""
     print(
         _(
             '[inspection_rules]default_scope is "%s": the rules will run '
@@ -153,7 +160,6 @@ def _report_scope() -> bool:
         )
         % scope
     )
-    return True
 
 
 def _report_adopted(candidates: list[Candidate]) -> None:
@@ -403,13 +409,12 @@ def _convert(stock: StockRule, priority: int) -> Candidate:
     )
 
 
-def _try(
+def _compare_results(
     candidates: list[Candidate], inventories: str | None
 ) -> list[stock_trial.TrialDifference]:
-    """Run all rules in both engines on all known machines.
+    """Compare the results of both engines on all known machines.
 
-    It prints every difference of the results, and how many machines there
-    were.
+    Every difference is printed, and how many machines there were.
 
     :param inventories: a directory with inventories of further machines.
     :returns: the differences, in the order in which the rules run.
@@ -506,7 +511,7 @@ def _read_built_in_rules() -> list[dict[str, Any]]:
         raise exceptions.Invalid(str(exc)) from exc
 
 
-def from_inspector(url: str, dry_run: bool) -> None:
+def adopt_from_inspector(url: str, dry_run: bool) -> None:
     """Copy the rules of ironic-inspector's database, all or none.
 
     Print them, with the reasons why some cannot be copied.

@@ -89,9 +89,9 @@ def adopt() -> int:
     if options.undo:
         return rules.undo(options.dry_run)
     if options.inspector_database:
-        rules.from_inspector(options.inspector_database, options.dry_run)
+        rules.adopt_from_inspector(options.inspector_database, options.dry_run)
         return 0
-    return rules.from_ironic(
+    return rules.adopt_from_ironic(
         options.dry_run,
         options.inventory_directory,
         options.accept_differences,

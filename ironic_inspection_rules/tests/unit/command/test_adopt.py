@@ -56,7 +56,7 @@ class AdoptTestCase(base.TestCase):
         self.add(1, 'same')
         edited = self.add(2, 'edited')
         gone = self.add(3, 'gone')
-        self.printed(adopt.from_ironic, False)
+        self.printed(adopt.adopt_from_ironic, False)
         db_rule.update_rule(edited, {'priority': 7}, database.read_revision())
         db_rule.destroy_rule(gone)
         time = db_rule.get_rule_by_uuid(edited).updated_at
@@ -98,10 +98,10 @@ class AdoptTestCase(base.TestCase):
                     },
                 ],
             )
-        self.printed(adopt.from_ironic, False)
+        self.printed(adopt.adopt_from_ironic, False)
         self.assertEqual(3, len(db_rule.list_rules()))
         self.assertIn(
-            'no rules to adopt', self.printed(adopt.from_ironic, False)
+            'no rules to adopt', self.printed(adopt.adopt_from_ironic, False)
         )
 
         self.assertEqual(
@@ -119,13 +119,13 @@ class AdoptTestCase(base.TestCase):
             'actions': [{'action': 'fail', 'message': 'no'}],
         }
         self.patch(adopt.adoption, 'read_inspector', lambda url: [row])
-        self.printed(adopt.from_inspector, 'sqlite://', False)
+        self.printed(adopt.adopt_from_inspector, 'sqlite://', False)
         self.assertEqual(1, len(db_rule.list_rules()))
         for dry_run in (True, False):
             error = self.assertRaises(
                 exceptions.Invalid,
                 self.printed,
-                adopt.from_inspector,
+                adopt.adopt_from_inspector,
                 'sqlite://',
                 dry_run,
             )
@@ -146,7 +146,7 @@ class AdoptTestCase(base.TestCase):
                 file.write(rules)
             for dry_run in (True, False):
                 error = self.assertRaises(
-                    exceptions.Invalid, adopt.from_ironic, dry_run
+                    exceptions.Invalid, adopt.adopt_from_ironic, dry_run
                 )
                 self.assertIn('have the same UUID', str(error))
 
@@ -161,7 +161,7 @@ class AdoptTestCase(base.TestCase):
         self.useFixture(config_fixture.Config(CONF)).config(
             group='inspection_rules', built_in_rules=path
         )
-        self.printed(adopt.from_ironic, False)
+        self.printed(adopt.adopt_from_ironic, False)
         self.assertEqual(
             ["both goes back to Ironic's own table", 'both is removed here'],
             self.printed(adopt.undo, False).splitlines(),
@@ -179,7 +179,7 @@ class AdoptTestCase(base.TestCase):
         )
         self.assertIn(
             '/priority: must be an integer from 0 to 9999, not -1',
-            self.printed(adopt.from_ironic, False),
+            self.printed(adopt.adopt_from_ironic, False),
         )
         self.assertEqual([], db_rule.list_rules())
 
@@ -191,7 +191,7 @@ class AdoptTestCase(base.TestCase):
             )
         options = self.useFixture(config_fixture.Config(CONF))
         options.config(group='inspection_rules', built_in_rules=path)
-        told = self.printed(adopt.from_ironic, True)
+        told = self.printed(adopt.adopt_from_ironic, True)
         self.assertNotIn('default_scope', told)
         self.assertIn('What api-call does was not tried.', told)
         self.assertIn('such as a password', told)
@@ -199,7 +199,7 @@ class AdoptTestCase(base.TestCase):
         options.config(
             group='inspection_rules', built_in_rules=None, default_scope='rack'
         )
-        told = self.printed(adopt.from_ironic, False)
+        told = self.printed(adopt.adopt_from_ironic, False)
         self.assertIn('default_scope is "rack"', told)
         self.assertNotIn('api-call', told)
         self.assertIn('Nothing was adopted', told)
