@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import string
 import typing
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
@@ -232,8 +233,13 @@ def _read_path_of_inspector(
     scheme, _path = legacy_field.split(path)
     if scheme != 'data':
         return
+    try:
+        steps = legacy_field.steps(path)
+    except exceptions.OperationError:
+        # Validation reports a path that cannot be parsed.
+        return
     tokens = []
-    for step in legacy_field.steps(path):
+    for step in steps:
         if step is legacy_field.ANY:
             tokens.append(inventory_fields.MEMBER)
         else:

@@ -48,6 +48,15 @@ class CheckTestCase(files.FilesTestCase):
             if not is_note
         ]
 
+    def test_a_path_that_cannot_be_parsed_is_left_to_validation(self):
+        path = self.write(
+            'rules.yaml',
+            '- conditions:\n'
+            "  - {op: inspector-eq, args: {field: '{item}', value: 1}}\n"
+            '  actions: [{op: log, args: {msg: x}}]\n',
+        )
+        self.assertEqual([], self.check_file(path))
+
     def test_what_the_ramdisk_hooks_and_redfish_report_is_right(self):
         for field in (
             '{inventory[disks][0][serial]}',
