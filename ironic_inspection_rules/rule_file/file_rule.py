@@ -295,10 +295,13 @@ class Operation:
         Where arguments are a list, the pointer to an argument that takes any
         number of values leads to the whole list. The pointer to an argument
         that is not written leads to nothing.
+
+        :param argument: its name; the op may lack it, as an action of a third
+            party lacks ``value`` or ``path``.
         """
         args = self.written.get('args')
-        declared = self.op.signature.by_name[argument]
-        if isinstance(args, list):
+        declared = self.op.signature.by_name.get(argument)
+        if isinstance(args, list) and declared is not None:
             if declared.variadic:
                 return f'{self.pointer}/args'
             position = self.op.signature.arguments.index(declared)

@@ -119,6 +119,26 @@ class DeclaredTestCase(files.FilesTestCase):
                 1, [each.check for each in found].count(lint.PLUGIN), found
             )
 
+    def test_a_place_that_no_argument_of_the_action_names(self):
+        class Rack(plugin.Action):
+            def writes(self, arguments):
+                rack = arguments['rack']
+                yield plugin.Write('node', '/rack', rack)
+                yield plugin.Write('node', '/resource_class', rack)
+
+            def __call__(self, target, rack: str):
+                pass
+
+        ops = registry.Registry({}, {'set-rack': Rack})
+        for args in ({'rack': 'CUSTOM_R1'}, ['CUSTOM_R1']):
+            rule = {'actions': [{'op': 'set-rack', 'args': args}]}
+            found = lint.lint(
+                [self.write('rules.yaml', json.dumps([rule]))], ops
+            )
+            checks = {finding.check for finding in found}
+            self.assertIn('resource-class', checks)
+            self.assertNotIn(lint.PLUGIN, checks)
+
     def test_a_check_that_fails_refuses_the_rule(self):
         found = [
             each
