@@ -105,14 +105,20 @@ def delete_all() -> None:
     def change() -> None:
         revision = rule_object.StoredRule.get_revision(context)
         rules = [rule for rule, _form in _list_expressible()]
-        # Notifies of the start now, and of the end or an error on leaving.
-        with contextlib.ExitStack() as stack:
+        with contextlib.ExitStack() as notifications:
             for rule in rules:
-                stack.enter_context(
+                # Sends "start" of a rule now; "end", or "error" if the change
+                # raises, is sent when the stack is left. So all rules can go
+                # in one transaction in between.
+                notifications.enter_context(
                     notification.emitted(context, rule, 'delete')
                 )
             rule_object.StoredRule.change(
-                context, revision, [], {}, [rule.uuid for rule in rules]
+                context,
+                revision,
+                created=[],
+                updated={},
+                deleted=[rule.uuid for rule in rules],
             )
 
     rule_set.retry_on_conflict(change)
