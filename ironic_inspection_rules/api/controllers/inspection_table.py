@@ -80,11 +80,7 @@ def get_one(name: str, query: Query) -> Answer:
     inspection_table = _find(name, in_force)
     answer = _describe(inspection_table, in_force)
     if query['key'] is not None:
-        for parameter in ('limit', 'marker'):
-            if query[parameter] is not None:
-                raise exceptions.Invalid(
-                    _('"key" asks for one row, without "%s"') % parameter
-                )
+        _refuse_paging_of_one_row(query)
         rows = []
         if inspection_table.row(query['key']) is not data_path.ABSENT:
             rows.append(_show_row(inspection_table, query['key']))
@@ -101,6 +97,18 @@ def get_one(name: str, query: Query) -> Answer:
         f'{RESOURCE}/{name}', entries, limit, show, marker='key', name='rows'
     )
     return {**answer, **page}
+
+
+def _refuse_paging_of_one_row(query: Query) -> None:
+    """Check that a request with ``key`` has no ``limit`` and no ``marker``.
+
+    :raises: Invalid.
+    """
+    for parameter in ('limit', 'marker'):
+        if query[parameter] is not None:
+            raise exceptions.Invalid(
+                _('"key" asks for one row, without "%s"') % parameter
+            )
 
 
 def _find(name: str, in_force: repository.Snapshot) -> table.Table:
