@@ -133,13 +133,16 @@ class Matrix:
     """A page that is filled machine by machine.
 
     Most machines of a fleet are alike: what they have in common is in the
-    page once, and everything else refers to it by number.
+    page once, and everything else refers to it by number. A machine has the
+    number of its outcome, an outcome that of a diff and that of a row, a row
+    the numbers of its cells, a cell those of its conditions and actions, and
+    these, as a diff, the numbers of texts.
     """
 
     def __init__(
         self, rules: typing.Iterable[model.Rule], files: typing.Sequence[str]
     ) -> None:
-        """Begin a matrix without machines.
+        """Begin a matrix without machines; equal values are kept once.
 
         :param rules: the rules that are tested.
         :param files: the paths of their files, for the heading.
@@ -147,25 +150,25 @@ class Matrix:
         self._files = files
         self._rules = repository.order(rules)
         self._names = {rule.uuid: rule.description for rule in self._rules}
-        # What the page has once, with a number for every entry. Texts: lines
-        # of diffs, ops, reasons.
-        self._texts = shell.DistinctValues()
-        # Conditions and actions in cells, as tuples with numbers of texts.
-        self._conditions = shell.DistinctValues()
-        self._actions = shell.DistinctValues()
-        # What a rule does to a machine, as texts of RuleCell.
+        # (path, number of the outcome), for each machine.
+        self._machines: list[tuple[str, int]] = []
+        # (result, error, number of the diff, number of the row)
+        self._outcomes = shell.DistinctValues()
+        # (number of a text, …): the lines of what rules change on a machine.
+        self._diffs = shell.DistinctValues()
+        # (number of a cell, …): one for every rule, in their order.
+        self._rows = shell.DistinctValues()
+        # What a rule does to a machine: JSON of RuleCell.as_text().
         self._cells = shell.DistinctValues()
+        # (number of the op, result, number of the reason)
+        self._conditions = shell.DistinctValues()
+        # (number of the op, reverted, numbers of the lines)
+        self._actions = shell.DistinctValues()
+        # Lines of diffs and of actions, ops, reasons.
+        self._texts = shell.DistinctValues()
         # For every rule, in their order: the cells that keep their reasons,
         # the first _MAX_CELLS different ones.
         self._full_cells: list[set[str]] = [set() for _rule in self._rules]
-        # What rules change on a machine: tuples of numbers of texts.
-        self._diffs = shell.DistinctValues()
-        # Tuples of numbers of cells, one for every rule.
-        self._rows = shell.DistinctValues()
-        # Result and error, with the numbers of a diff and of a row.
-        self._outcomes = shell.DistinctValues()
-        # The path of each machine, and the number of its outcome.
-        self._machines: list[tuple[str, int]] = []
 
     @property
     def extract(self) -> machine_test.Extract:
