@@ -120,7 +120,7 @@ class SymbolicEffects:
             lost = states.lose_value(place, reason, *depends_on, place, old)
             write = states.SymbolicWrite(place, when, lost)
             self._rule_pass.writes.append(write)
-            made = states.put(self._machine, there, tuple(steps), lost)
+            changed = states.put(self._machine, there, tuple(steps), lost)
             # The action may do nothing, for a list without items or by its own
             # decision. Then it does not make the mappings above the place
             # either, and a value in their place is no error.
@@ -130,8 +130,8 @@ class SymbolicEffects:
             # The search first takes it that the action writes: most do.
             self._machine.likely[does_write.get_id()] = does_write
             writes = logic.conj(when, does_write)
-            self.end(logic.conj(writes, made.broken))
-            self._replace_root(root, writes, made.value)
+            self.end(logic.conj(writes, changed.broken))
+            self._replace_root(root, writes, changed.value)
 
     def _replace_root(self, root: str, when: Formula, value: Value) -> None:
         """Replace all data under a root where an action is carried out."""
@@ -380,10 +380,10 @@ class SymbolicEffects:
             has_address = states.where_at(self._machine, item, address)
             is_port = logic.conj(exists, has_address)
             is_any_port.append(is_port)
-            made = states.put(self._machine, item, path, value)
-            self.end(logic.conj(when, guard, is_port, made.broken))
+            changed = states.put(self._machine, item, path, value)
+            self.end(logic.conj(when, guard, is_port, changed.broken))
             is_written = logic.conj(when, is_port)
-            item_after = values.choose(is_written, made.value, item)
+            item_after = values.choose(is_written, changed.value, item)
             items.append(values.WrittenItem(item_after))
         ports_after = dataclasses.replace(ports, items=tuple(items))
         return ports_after, logic.disj(*is_any_port)
@@ -499,10 +499,10 @@ class SymbolicEffects:
         lost = values.unknown('capabilities as a text', *args.values(), text)
         # Its "broken" is not asked: write_capability() finds the same errors
         # when it writes the capability by name.
-        made = states.put(
+        changed = states.put(
             self._machine, node, cells.CAPABILITY_TEXT[1:], lost, creates=False
         )
-        self._replace_root('node', when, made.value)
+        self._replace_root('node', when, changed.value)
 
     def write_trait(
         self, call: ActionCall, when: Formula, args: Arguments
