@@ -120,15 +120,15 @@ class _PackedFleet:
         ]
         # Nodes may name rules that are not listed, such as deleted ones: the
         # numbers of these come last.
-        listed = [dict(rule) for rule in fleet['rules']]
-        unlisted_uuids = self._rules.values[len(listed) :]
-        unlisted = [{'uuid': uuid} for uuid in unlisted_uuids]
+        listed_rules = [dict(rule) for rule in fleet['rules']]
+        unlisted_uuids = self._rules.values[len(listed_rules) :]
+        unlisted_rules = [{'uuid': uuid} for uuid in unlisted_uuids]
         return {
             'title': fleet.get('title'),
             'made': fleet.get('made'),
             'compared': fleet.get('compared'),
             'filters': fleet.get('filters'),
-            'rules': listed + unlisted,
+            'rules': listed_rules + unlisted_rules,
             'nodes': nodes,
             'capacity': capacity,
             'changes': self._changes.values,

@@ -49,11 +49,11 @@ def render(result: peers.Result) -> str:
     It has numbers, links that choose findings by kind, and cards with the
     groups of peers, all findings, and the machines with too few peers.
     """
-    made = shell.format_now()
+    now = shell.format_now()
     description = page.HtmlPage(
-        title=f'Odd machines, {made}',
+        title=f'Odd machines, {now}',
         headline=_write_headline(result),
-        about=made,
+        about=now,
         parts=(
             _build_tiles(result),
             _build_kind_links(result.findings),
