@@ -87,7 +87,9 @@ class ChargesTestCase(base.TestCase):
         super().setUp()
         filters = {'repeat_it': Repeat, 'ignore_it': Ignore}
         known = {
-            name: registry._register(name, each, plugin.Filter, skip=1)
+            name: registry._register(
+                name, each, plugin.Filter, engine_arguments=1
+            )
             for name, each in filters.items()
         }
         self.useFixture(
