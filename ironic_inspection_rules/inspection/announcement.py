@@ -125,7 +125,7 @@ def gaps() -> Iterator[str]:
             continue
         if not facts.is_supported(entry.name):
             continue
-        gap = _gap(entry.load())
+        gap = _describe_gap(entry.load())
         if gap:
             interfaces_with_gaps.append(f'{entry.name}: {gap}')
     if interfaces_with_gaps:
@@ -135,11 +135,12 @@ def gaps() -> Iterator[str]:
         ) % '; '.join(interfaces_with_gaps)
 
 
-def _gap(interface: type) -> str | None:
-    """Return which rules do not run with an inspect interface, or how.
+def _describe_gap(interface: type) -> str | None:
+    """Return why not all rules run with an inspect interface.
 
-    :returns: None where all run as they should, and where nobody expects it,
-        as with ``no-inspect``, or the option with its hooks is not known.
+    :returns: such as "no rules run". None if all rules run, if nobody expects
+        rules to run, as with ``no-inspect``, or if it is not known which
+        option names the hooks of the interface.
     """
     if issubclass(interface, noop.NoInspect):
         return None

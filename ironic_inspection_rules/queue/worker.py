@@ -328,10 +328,10 @@ class Worker:
     def _hold_until(self, condition: Callable[[], bool]) -> None:
         """Take no request until a condition holds or the worker stops.
 
-        So a request at its last attempt, which may have ended earlier
-        processes, runs alone. It takes half a lease at most, or half the time
-        limit if that is shorter: a delivery that hangs must not hold up
-        others.
+        A request at its last attempt runs alone, because it may be what has
+        ended earlier processes. The wait takes half a lease at most, or half
+        the time limit if that is shorter: a delivery that hangs must not hold
+        up others.
 
         :param condition: called again and again; True when requests can be
             taken.

@@ -346,7 +346,7 @@ def _run(
     :param ends: the ends of the phases before; the end of this one is added.
     :param facts: the facts that the phase begins with.
     """
-    # What a sensitive rule set in an earlier phase stays withheld.
+    # Places that a sensitive rule has set in an earlier phase stay withheld.
     closed: frozenset[views.Place] = frozenset()
     for end in ends.values():
         closed |= end.facts.closed

@@ -398,6 +398,6 @@ class _Phase:
                 return step.matches(plan, view)
         except exceptions.RuleError as exc:
             self._audited[plan] = trace.RuleTrace(
-                plan.rule, False, error=str(exc)
+                plan.rule, matched=False, error=str(exc)
             )
             return False

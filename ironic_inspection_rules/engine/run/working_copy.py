@@ -174,10 +174,11 @@ class WorkingCopy:
     def discard(
         self, root: str, path: data_path.Path, value: typing.Any
     ) -> None:
-        """Remove the last item of a list that is the same, if it has one."""
+        """Remove the last item that equals a value from a list, if any."""
         items = data_path.get(self.roots[root], path)
         if not isinstance(items, list):
             return
+        # An operation for 16 items to compare.
         self.roots.budget.spend(len(items) >> 4)
         for index in reversed(range(len(items))):
             if data_path.same(items[index], value):
