@@ -295,13 +295,13 @@ def _find_rules_and_tables(text: str) -> _Content:
     entries: list[yaml.Node] = []
     for node in nodes:
         entries += form.find_rule_nodes(node)
-    tables: list[tuple[yaml.Node, yaml.Node]] = []
+    # A file without the key says nothing of tables, while an empty mapping
+    # says that there are no tables.
+    tables: list[tuple[yaml.Node, yaml.Node]] | None = None
     for node in nodes:
-        tables += form.find_table_nodes(node)
-    if not any(form.has_tables(node) for node in nodes):
-        # A file without the key says nothing of tables, while an empty mapping
-        # says that there are no tables.
-        return _Content(entries)
+        tables_of_document = form.find_table_nodes(node)
+        if tables_of_document is not None:
+            tables = (tables or []) + tables_of_document
     return _Content(entries, tables)
 
 

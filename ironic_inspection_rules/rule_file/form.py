@@ -74,28 +74,32 @@ def find_rule_nodes(node: yaml.Node) -> list[yaml.Node]:
     return _rules_by_name(node) or [node]
 
 
-def find_table_nodes(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
+def find_table_nodes(
+    node: yaml.Node,
+) -> list[tuple[yaml.Node, yaml.Node]] | None:
     """Return the tables of a document: pairs of a name and a node.
 
     The nodes are checked later.
 
     :param node: the root of a document that :func:`find_rule_nodes` accepts.
+    :returns: an empty list for an empty mapping, which says that there are no
+        tables; None for a document that says nothing of tables.
     :raises: MarkedYAMLError if ``tables`` is no mapping, or has a name twice.
     """
     if not isinstance(node, yaml.MappingNode):
-        return []
+        return None
     if _find_actions(node) is not None:
         # The document is a single rule, of which "tables" is no member.
-        return []
+        return None
     members = {key.value: value for key, value in node.value}
     has_list = not members.keys().isdisjoint(LISTS)
     if not has_list and not _has_tables_alone(members):
         # A file of variables, in which "tables" is the name of a rule.
-        return []
+        return None
     member = members.get(TABLES)
     if member is None or member.tag == yaml_text.NULL:
         # Rules alone, or nothing under the name.
-        return []
+        return None
     if not isinstance(member, yaml.MappingNode):
         raise yaml.MarkedYAMLError(
             problem=_('expected a mapping of names to tables under "%s"')
@@ -104,23 +108,6 @@ def find_table_nodes(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
         )
     yaml_text.check_names(member)
     return list(member.value)
-
-
-def has_tables(node: yaml.Node) -> bool:
-    """Return whether a document has a mapping ``tables``, even an empty one.
-
-    An empty mapping says that there are no tables; a document without the
-    mapping says nothing about tables.
-    """
-    if not isinstance(node, yaml.MappingNode):
-        return False
-    if _find_actions(node) is not None:
-        # The document is a single rule, of which "tables" is no member.
-        return False
-    for key, value in node.value:
-        if key.value == TABLES and isinstance(value, yaml.MappingNode):
-            return True
-    return False
 
 
 def _has_tables_alone(members: dict[str, yaml.Node]) -> bool:

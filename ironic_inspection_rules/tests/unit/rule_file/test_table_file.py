@@ -204,6 +204,11 @@ class LoadTestCase(TableFileTestCase):
         self.assertEqual(2, len(read.rules))
         self.assertIsNone(read.tables.entries)
 
+    def test_a_variable_called_tables_may_be_a_rule(self):
+        read = self.load(f'tables: {RULE}\nother: {RULE}\n')
+        self.assertEqual(2, len(read.rules))
+        self.assertIsNone(read.tables.entries)
+
     def test_aliases_stand_for_whole_tables(self):
         read = self.load(
             'tables:\n  a: &a {key: k, rows: [{k: x}]}\n  b: *a\n'
