@@ -67,13 +67,13 @@ def find_all(
 
     These are the data that Ironic stored, or the data of a later inspection
     that failed. If Ironic stores data in Swift, an inspection that failed
-    counts as later.
+    counts as later, and every other machine takes a request to Swift.
 
     :param failing: UUIDs of the nodes whose last inspection failed; None to
         look for such an inspection of all nodes.
     :returns: for every node, in their order, the data or an error: NotFound
-        if there are no data, else an error of the storage. The data are
-        decoded one by one, to save memory.
+        if there are no data, else an error of the storage. Data in Ironic's
+        database are decoded one by one, to save memory.
     """
     if failing is None:
         failing = [node.uuid for node in nodes]

@@ -173,7 +173,9 @@ def _check_directory(url: urllib.parse.SplitResult) -> None:
 
 
 def _check_writable(path: pathlib.Path) -> None:
-    """Check that this user can make files in a directory, or create it.
+    """Check that this user could make files in a directory.
+
+    The directory may be yet to be created: nothing is created here.
 
     :raises: OSError.
     """

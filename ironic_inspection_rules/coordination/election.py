@@ -168,8 +168,8 @@ class Candidacy:
     def _acquire_or_renew(self, lock: coordinator.LeasedLock) -> None:
         """Ask for the lock once, and publish the leadership that follows.
 
-        :raises: _LeaseExpired if the answer came too late, or any error of
-            :meth:`.LeasedLock.hold`.
+        :raises: _LeaseExpired if the answer to a renewal came too late, or any
+            error of :meth:`.LeasedLock.hold`.
         """
         asked_at = time.monotonic()
         is_held = lock.hold()

@@ -136,11 +136,12 @@ def gaps() -> Iterator[str]:
 
 
 def _describe_gap(interface: type) -> str | None:
-    """Return why not all rules run with an inspect interface.
+    """Return which rules do not run, or run too early, with an interface.
 
-    :returns: such as "no rules run". None if all rules run, if nobody expects
-        rules to run, as with ``no-inspect``, or if it is not known which
-        option names the hooks of the interface.
+    :param interface: the class of an inspect interface.
+    :returns: such as "no rules run". None if all rules run as they should, if
+        nobody expects rules to run, as with ``no-inspect``, or if it is not
+        known which option names the hooks of the interface.
     """
     if issubclass(interface, noop.NoInspect):
         return None

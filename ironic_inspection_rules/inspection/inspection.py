@@ -447,7 +447,8 @@ class Inspection:
         """Repeat what the rules of a phase did in an earlier attempt.
 
         :param plugin_data: is changed in place.
-        :raises: HardwareInspectionFailure if a rule has failed inspection.
+        :raises: HardwareInspectionFailure if a rule has failed inspection;
+            what :func:`.saving.save` raises.
         """
         self.run.take_up(phase, saved.get('run'))
         checkpoint.repeat(saved, target)
@@ -612,10 +613,13 @@ def apply_rules(
 
 
 def _refuse_without_tables(error: db_exc.DBError) -> None:
-    """Name the command that makes the plugin's tables if they are missing.
+    """Name the command that makes the plugin's tables if they are not ready.
+
+    They may be missing, or of another release.
 
     :param error: of a query of these tables.
-    :raises: HardwareInspectionFailure if that is the cause of the error.
+    :raises: HardwareInspectionFailure if that is the cause of the error; the
+        error itself if the check of the tables fails like the query.
     """
     try:
         storage.check()

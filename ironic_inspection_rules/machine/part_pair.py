@@ -49,7 +49,8 @@ def find(before: Sequence[part.Part], after: Sequence[part.Part]) -> Pairing:
     """Pair the parts that one source reported at two times.
 
     The surest pairs are made first, see :data:`_STEPS`: a disk is paired by
-    its serial number rather than by its slot.
+    its serial number rather than by its slot. Last, parts are paired that have
+    no more in common than their kind.
     """
     pairing = Pairing([], list(before), list(after))
     for get_keys, may_pair in _STEPS:

@@ -60,7 +60,7 @@ _stock_destroy = DESTROY.find()
 
 
 def around_inspection(context: Around) -> None:
-    """Enter a context around every inspection.
+    """Enter a context around every inspection, which records it as one run.
 
     :param context: called with the task and, if the machine has already sent
         its data, with ``inventory`` and ``plugin_data``; returns the context.

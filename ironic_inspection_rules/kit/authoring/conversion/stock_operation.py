@@ -177,8 +177,10 @@ def _write_attribute(
     :param existing: fields that surely have a value when the action runs; it
         loses those of the node below the path.
     :param notes: gets what differs for this attribute.
-    :raises: :class:`.rule.Inconvertible` for an attribute of the node that no
-        rule may change.
+    :raises: :class:`.rule.Inconvertible` for a path with fields, an attribute
+        of the node that no rule may change, and a value that this language
+        cannot give to the attribute; :class:`.stock_condition.Fails` without
+        a path.
     """
     text = _require_path_text(args['path'])
     # Stock Ironic takes steps with slashes or with dots between them.
