@@ -191,6 +191,7 @@ def compile_pattern(
         return pattern.Pattern(text)
     if loop.items is not None:
         return loop.build_for_each_item(_compile_for_items(pieces, loop.items))
+    # The items come from a machine.
     escaped: list[typing.Any] = []
     for piece in pieces:
         if isinstance(piece, str):
@@ -206,13 +207,41 @@ def _compile_for_items(
 ) -> typing.Iterator[pattern.Pattern]:
     """Yield a pattern for every item of a literal loop.
 
-    :param pieces: the pieces of the expression, whose fields are filled in.
+    :param pieces: the pieces of the expression; an item fills its fields.
+    :param items: the items that the rule has written out.
+    :raises: :class:`.exceptions.OperationError` if an item has no text or
+        number for a field, or a pattern is invalid.
     """
     for item in items:
         text = ''
         for piece in pieces:
-            text += _fill_piece(piece, item)
+            if isinstance(piece, str):
+                text += piece
+                continue
+            value = data_path.get(item, piece.steps)
+            if value is data_path.ABSENT or isinstance(value, dict | list):
+                raise exceptions.OperationError(
+                    _('{%s} is no text in each item of the loop') % piece.text
+                )
+            text += str(value)
         yield pattern.Pattern(text)
+
+
+def _escape_for_pattern(value: typing.Any) -> str:
+    """Escape a machine's text, so that an expression matches it as text.
+
+    :raises: :class:`.exceptions.OperationError` if it is too long.
+    """
+    text = str(value)
+    if len(text) > _LONGEST_ITEM:
+        raise exceptions.OperationError(
+            _(
+                'the item is longer than %d characters, too long for a '
+                'regular expression'
+            )
+            % _LONGEST_ITEM
+        )
+    return re.escape(text)
 
 
 def _compile_with_data(texts: list[str]) -> pattern.Pattern:
@@ -294,37 +323,6 @@ def _split_pattern(
     return [*pieces, literal]
 
 
-def _fill_piece(piece: Piece, item: typing.Any) -> str:
-    """Return a piece of an expression as text, with the item filled in.
-
-    :param item: an item of a literal loop.
-    :raises: :class:`.exceptions.OperationError` if the item has no text or
-        number for the field.
-    """
-    if isinstance(piece, str):
-        return piece
-    value = data_path.get(item, piece.steps)
-    if value is data_path.ABSENT or isinstance(value, dict | list):
-        raise exceptions.OperationError(
-            _('{%s} is no text in each item of the loop') % piece.text
-        )
-    return str(value)
-
-
-def _escape_for_pattern(value: typing.Any) -> str:
-    """Escape a machine's text, so that an expression matches it as text."""
-    text = str(value)
-    if len(text) > _LONGEST_ITEM:
-        raise exceptions.OperationError(
-            _(
-                'the item is longer than %d characters, too long for a '
-                'regular expression'
-            )
-            % _LONGEST_ITEM
-        )
-    return re.escape(text)
-
-
 def compile_path(
     text: typing.Any, loop: engine_loop.Loop | None = None
 ) -> typing.Any:
@@ -353,8 +351,13 @@ def compile_path(
     data_path.check(tokens, text)
     if not rendering.any_varies(tokens):
         return tuple(tokens)
-    parts = [_wrap_token(token) for token in tokens]
-    return rendering.Made(rendering.List(parts), _read_path)
+    checked: list[typing.Any] = []
+    for token in tokens:
+        if isinstance(token, rendering.Template):
+            checked.append(rendering.Made(token, _read_token))
+        else:
+            checked.append(token)
+    return rendering.Made(rendering.List(checked), _read_path)
 
 
 def split_path(pieces: list[Piece]) -> list[list[Piece]]:
@@ -377,32 +380,18 @@ def split_path(pieces: list[Piece]) -> list[list[Piece]]:
         if not isinstance(piece, str):
             tokens[-1].append(piece)
             continue
-        end_of_token, *next_tokens = piece.split(separator)
+        texts = piece.split(separator)
+        if is_pointer:
+            # After the split: "~1" is a slash that separates nothing.
+            texts = [data_path.unescape(text) for text in texts]
+        end_of_token, *next_tokens = texts
         tokens[-1].append(end_of_token)
         for text in next_tokens:
             tokens.append([text])
     if is_pointer:
         # Nothing stands before the first slash.
-        return [_unescape_token(token) for token in tokens[1:]]
+        return tokens[1:]
     return tokens
-
-
-def _unescape_token(token: list[Piece]) -> list[Piece]:
-    """Unescape the literal pieces of a token of an RFC 6901 pointer."""
-    unescaped: list[Piece] = []
-    for piece in token:
-        if isinstance(piece, str):
-            unescaped.append(data_path.unescape(piece))
-        else:
-            unescaped.append(piece)
-    return unescaped
-
-
-def _wrap_token(token: typing.Any) -> typing.Any:
-    """Wrap the template of a token, so that its values are checked."""
-    if isinstance(token, rendering.Template):
-        return rendering.Made(token, _read_token)
-    return token
 
 
 def _read_path(tokens: list[str]) -> data_path.Path:

@@ -34,10 +34,9 @@ class CompiledRule:
 
     ``masked``: secrets are hidden from it. ``unexplained``: traces give no
     reasons for its conditions. ``audited``: what it would do is recorded, not
-    done. ``decides_first``: it is decided before the first action of any
-    rule. ``reads_previous``: it may read the data of the previous inspection.
-    ``scope`` is that of the rule: a phase asks for it first, and most rules
-    need nothing else of ``rule`` then, as they do not match.
+    done. ``decides_first``: its conditions are checked before the first
+    action of any rule. ``reads_previous``: it may read the data of the
+    previous inspection. ``scope`` is that of the rule, for fast access.
     ``vars``: names with values, or with templates of values that depend on
     the data. ``tables``: as the rule sees them, None if it reads none.
     """
@@ -66,39 +65,39 @@ def compile_rule(
 
     :param mask_secrets: when the secrets of a machine are masked: ``always``,
         ``sensitive`` (unless the rule is sensitive) or ``never``.
-    :param explained: whether traces may give reasons.
+    :param explained: whether traces may give the reasons of its conditions.
     :param tables: the tables of the rule set, which are not copied.
     :raises: :class:`.exceptions.InvalidRule`, or
         :class:`.exceptions.OperationError` if an argument is not usable, or
         :class:`.exceptions.UnknownOp`.
     """
-    masked = disclosure.hides_secrets(rule, mask_secrets)
     conditions = _compile_conditions(rule.conditions, ops)
     actions = tuple(
         _compile_action(operation, ops, rule.vars)
         for operation in rule.actions
     )
-    content = [rule.conditions, rule.actions, rule.vars]
-    unexplained = not (explained and disclosure.gives_reasons(rule))
-    decides_first = any(condition.decides_first for condition in conditions)
-    # Actions of earlier inspections are undone before any rule acts, so a
-    # rule with an action that can be undone is decided by then.
-    reverts = any(action.reverts for action in actions)
-    tables_of_rule = None
-    if effects.mentions(interpolation.TABLES, content):
-        tables_of_rule = disclosure.tables(rule, tables)
     compiled_vars = []
     for name, value in rule.vars.items():
         compiled_vars.append((name, template.compile_value(value)))
+    # What earlier inspections did is undone before the first action of any
+    # rule, where a rule no longer matches: so that must be decided by then.
+    can_be_undone = any(action.reverts for action in actions)
+    decides_first = any(condition.decides_first for condition in conditions)
+    gives_reasons = explained and disclosure.gives_reasons(rule)
+    written = [rule.conditions, rule.actions, rule.vars]
+    tables_of_rule = None
+    if effects.mentions(interpolation.TABLES, written):
+        # Unless the rule is sensitive, secret columns are masked in these.
+        tables_of_rule = disclosure.tables(rule, tables)
     return CompiledRule(
         rule=rule,
-        masked=masked,
-        unexplained=unexplained,
+        masked=disclosure.hides_secrets(rule, mask_secrets),
+        unexplained=not gives_reasons,
         audited=rule.mode == model.AUDIT,
         conditions=conditions,
         actions=actions,
-        decides_first=decides_first or reverts,
-        reads_previous=effects.mentions('previous', content),
+        decides_first=decides_first or can_be_undone,
+        reads_previous=effects.mentions('previous', written),
         scope=rule.scope,
         vars=tuple(compiled_vars),
         tables=tables_of_rule,

@@ -117,21 +117,19 @@ class CompoundCondition(CompiledCondition):
                 yield result
 
         self._decide(results_in_turn())
-        are_all = len(results) == len(self.parts)
-        if are_all and self._would_ask_for_more(results):
-            return dict(enumerate(results))
-        return {len(results) - 1: results[-1]}
-
-    def _would_ask_for_more(self, results: list[bool]) -> bool:
-        """Return whether the plugin would ask for another result.
-
-        If it would, the last result has not decided alone: all parts have.
-        """
+        last_number = len(results) - 1
+        last_alone = {last_number: results[last_number]}
+        if len(results) < len(self.parts):
+            return last_alone
+        # All parts were checked. Either the last one decided, or the group
+        # only ran out of parts: then it would take one result more.
         further_result = False
-        results_in_turn = iter([*results, further_result])
-        self._decide(results_in_turn)
-        results_left = list(results_in_turn)
-        return not results_left
+        results_and_one_more = iter([*results, further_result])
+        self._decide(results_and_one_more)
+        not_taken = list(results_and_one_more)
+        if not_taken:
+            return last_alone
+        return dict(enumerate(results))
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
         """Return the reasons of the parts that decide, with their numbers."""

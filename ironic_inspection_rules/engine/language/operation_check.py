@@ -129,26 +129,17 @@ def check_action(
     is_revert_wrong = any(
         problem.pointer == '/revert' for problem in problems_of_keys
     )
-    if not is_revert_wrong:
-        yield from _check_cleanup(action, op)
+    if not is_revert_wrong and engine_action.has_cleanup(action, op):
+        # The value of "cleanup" is set when the action is undone. With
+        # "revert: false" that never happens.
+        if not engine_action.reverts(action, op):
+            yield Problem(
+                '/revert',
+                _('must not be false beside "%s"') % engine_action.CLEANUP,
+            )
     if op.plugin.revert is None:
         if strutils.bool_from_string(action.get('revert')):
             yield Problem('/revert', _('"%s" cannot be undone') % name)
-
-
-def _check_cleanup(
-    action: dict[str, typing.Any], op: registry.Op
-) -> typing.Iterator[Problem]:
-    """Yield the problem of a cleanup in an action that is never undone.
-
-    Only undoing the action would set the value of ``cleanup``.
-    """
-    has_cleanup = engine_action.has_cleanup(action, op)
-    if has_cleanup and not engine_action.reverts(action, op):
-        yield Problem(
-            '/revert',
-            _('must not be false beside "%s"') % engine_action.CLEANUP,
-        )
 
 
 def _read_op(operation: dict[str, typing.Any]) -> str:

@@ -341,16 +341,14 @@ def _keeps_values(field: interpolation.Field) -> bool:
         if may_be_text and call.name in _SPLITS_TEXT:
             # It gives a character of "******", which does not look masked.
             return False
-        if call.name in _GIVES_LISTS or _is_map_to_attribute(call):
+        names_of_arguments = [name for name, _value in call.arguments]
+        # map(attribute='size') chooses, map('upper') makes new values.
+        chooses_attribute = names_of_arguments == ['attribute']
+        is_choosing_map = call.name == 'map' and chooses_attribute
+        if is_choosing_map or call.name in _GIVES_LISTS:
             may_be_text = False
         elif call.name in _GIVES_ITEMS:
             may_be_text = True
         else:
             return False
     return field.conversion is None and field.spec is None
-
-
-def _is_map_to_attribute(call: filter_syntax.FilterCall) -> bool:
-    """Return whether a filter is ``map(attribute=…)`` without a default."""
-    names = [name for name, _value in call.arguments]
-    return call.name == 'map' and names == ['attribute']

@@ -264,7 +264,9 @@ def _compile_arguments(
     literals: dict[str, typing.Any] = {}
     varying: dict[str, rendering.Template] = {}
     arguments_to_bind = call.arguments
-    if op.plugin.TAKES_FILTER and _begins_with_unnamed_argument(call):
+    names = [name for name, _value in call.arguments]
+    first_is_unnamed = names[:1] == [None]
+    if op.plugin.TAKES_FILTER and first_is_unnamed:
         # {… | map("round", 2)}: the name of a filter and its arguments make
         # a single argument, a function.
         function = op.signature.arguments[0].name
@@ -280,20 +282,14 @@ def _compile_arguments(
         if not isinstance(compiled, rendering.Template):
             literals[name] = _convert_argument(op, name, compiled)
             continue
-        if _must_be_literal(op, name):
+        # A pattern is compiled and checked now; a machine must not choose it.
+        is_pattern = op.signature.by_name[name].type is pattern.Pattern
+        if is_pattern or name in op.plugin.LITERAL:
             raise _filter_error(
                 op, _('%s must be written out in the rule') % name
             )
         varying[name] = compiled
     return literals, varying
-
-
-def _begins_with_unnamed_argument(call: filter_syntax.FilterCall) -> bool:
-    """Return whether the first argument of a filter has no name."""
-    if not call.arguments:
-        return False
-    name, _value = call.arguments[0]
-    return name is None
 
 
 def _compile_inner_filter(
@@ -327,13 +323,6 @@ def _compile_inner_filter(
         )
     inner_call = filter_syntax.FilterCall(inner, tuple(arguments_of_inner))
     return FilterAsArgument(_compile_filter(inner_call))
-
-
-def _must_be_literal(op: registry.Op, name: str) -> bool:
-    """Return whether an argument of a filter cannot depend on the data."""
-    if name in op.plugin.LITERAL:
-        return True
-    return op.signature.by_name[name].type is pattern.Pattern
 
 
 def _bind_literals(
