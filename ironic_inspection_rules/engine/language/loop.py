@@ -90,7 +90,8 @@ class Loop:
             they may be compiled while they are read.
         :raises: :class:`.exceptions.OperationError` if there are too many.
         """
-        # Too many values are not all compiled.
+        # One more than the limit shows that there are too many, without
+        # compiling them all.
         compiled = list(itertools.islice(arguments, _MOST_COMPILED + 1))
         if len(compiled) > _MOST_COMPILED:
             raise exceptions.OperationError(
@@ -108,7 +109,7 @@ class _ValueOfItem(rendering.Template):
     """A path or a regular expression with items of a literal loop in it.
 
     It is compiled once for every item, not for every machine. The number of
-    the present item is a root of the data.
+    the present item, which selects it, is the root :data:`INDEX` of the data.
 
     :ivar arguments: the values or templates, in the order of the items.
     """
@@ -128,10 +129,10 @@ class ItemsInTurn:
 
     A context manager: the ``item`` of an outer loop is restored when the
     context ends, also by an error in it. It is no generator function, which
-    would cost as much as the condition on an item.
+    would take as long as the condition on an item.
 
-    :param first_number: what ``{index}`` is at the first of the items: more
-        than 0 where only the last ones of a loop are given.
+    :param first_number: the number of the first of these items in the loop:
+        more than 0 where only the last ones of a loop are given.
     :raises: :class:`.exceptions.BudgetExceeded` if there are too many items,
         or the iterator goes on without budget.
     """
@@ -147,7 +148,7 @@ class ItemsInTurn:
         self._items = items
         self._roots = roots
         self._first_number = first_number
-        # The roots "item" and "index" of an outer loop, to be restored.
+        # The item of an outer loop and its number, to be restored.
         self._roots_of_outer_loop: dict[str, typing.Any] = {}
 
     def __enter__(self) -> typing.Iterator[typing.Any]:
@@ -162,13 +163,13 @@ class ItemsInTurn:
         return self._iterate()
 
     def _iterate(self) -> typing.Iterator[typing.Any]:
-        """Yield the items; every step sets ``item`` and its index first."""
+        """Yield the items; every step sets ``item`` and its number first."""
         roots = self._roots
         allowance = roots.budget
-        for index, item in enumerate(self._items, self._first_number):
+        for number, item in enumerate(self._items, self._first_number):
             allowance.spend()
             roots[interpolation.ITEM] = item
-            roots[INDEX] = index
+            roots[INDEX] = number
             yield item
 
     def __exit__(self, *error: object) -> None:

@@ -8,7 +8,8 @@ only be decided on the data, as the names in them say what is a secret.
 
 The secrets of a machine are those of its data. Tables have secrets of another
 kind, columns that their authors mark, see :class:`_FieldsOfTables`. *Masked*
-tables are without the values of these columns, *open* tables have them.
+tables have ``******`` for the values of these columns, *open* tables have the
+values.
 """
 
 import typing
@@ -39,7 +40,7 @@ OF_RULE = (model.VARS, interpolation.ITEM)
 class MaskedFields:
     """Refuses an action that would write a masked value.
 
-    It is built when a rule is compiled, and asked before the action runs.
+    It is built when the action first runs, and asked before every run.
 
     :param written: the arguments as the rule has them, without messages.
     :param own_vars: the ``vars`` of the rule as they are written.
@@ -59,9 +60,9 @@ class MaskedFields:
         compile_value: CompileValue,
     ) -> None:
         origins = origin.Origins(own_vars, loop)
-        # Every field with its root and, of a value that the rule computes, the
-        # places of the machine's data that it is made of. Fields over tables
-        # are not here.
+        # Every field with its root and the places of the data that its value
+        # is made of. Only vars and the item of a loop, which the rule
+        # computes, have such places. Fields over tables are not here.
         self._fields = []
         for field in effects.fields(written):
             if field.root and field.root != _TABLES:
@@ -74,13 +75,7 @@ class MaskedFields:
         self._of_tables = _FieldsOfTables(
             fields_with_root, origins, compile_field
         )
-        if self._of_tables.reads_vars:
-            self._of_tables.own_vars = {
-                name: compile_value(value, False)
-                for name, value in own_vars.items()
-            }
-        if self._of_tables.reads_item:
-            self._of_tables.loop = compile_value(loop, True)
+        self._of_tables.compile_vars_and_loop(own_vars, loop, compile_value)
 
     def refuse(
         self, view: budget.View, unmasked: typing.Mapping[str, typing.Any]
@@ -98,10 +93,10 @@ class MaskedFields:
         if view is unmasked:
             # The rule sees the secrets of the machine, and may write them.
             return
-        for field, root, origins in self._fields:
+        for field, root, made_of in self._fields:
             if root in OF_RULE:
                 value = data_path.get(_get_root(view, root), field.steps)
-                is_masked = _is_made_of_masked(value, origins, view, unmasked)
+                is_masked = _is_made_of_masked(value, made_of, view, unmasked)
             else:
                 is_masked = _is_masked(root, field.steps, view, unmasked)
             if is_masked:
@@ -115,17 +110,16 @@ class _FieldsOfTables:
     field is computed twice, with masked and with open tables: where both are
     the same, no secret is in it.
 
-    ``own_vars`` and ``loop`` are templates, which the owner sets if
-    ``reads_vars`` or ``reads_item`` says that a field needs them.
+    ``are_any``: whether there are such fields.
     """
 
     __slots__ = (
         '_fields',
+        '_loop',
+        '_own_vars',
+        '_reads_item',
+        '_reads_vars',
         'are_any',
-        'loop',
-        'own_vars',
-        'reads_item',
-        'reads_vars',
     )
 
     def __init__(
@@ -136,9 +130,9 @@ class _FieldsOfTables:
     ) -> None:
         # Every field that reads a table: its text, and its template.
         self._fields: list[tuple[str, rendering.Template]] = []
-        # Templates, which the owner sets where a field needs them.
-        self.own_vars: typing.Mapping[str, typing.Any] = {}
-        self.loop: typing.Any = None
+        # Templates of what the rule computes, where a field needs them.
+        self._own_vars: typing.Mapping[str, typing.Any] = {}
+        self._loop: typing.Any = None
         roots: set[str] = set()
         for field in fields:
             roots_of_field = set(_find_roots_with_tables(field, origins))
@@ -146,9 +140,28 @@ class _FieldsOfTables:
                 self._fields.append((field.text, compile_field(field)))
             roots |= roots_of_field
         self.are_any = bool(self._fields)
-        self.reads_item = interpolation.ITEM in roots
+        self._reads_item = interpolation.ITEM in roots
         # The loop may read the vars.
-        self.reads_vars = model.VARS in roots or self.reads_item
+        self._reads_vars = model.VARS in roots or self._reads_item
+
+    def compile_vars_and_loop(
+        self,
+        own_vars: typing.Mapping[str, typing.Any],
+        loop: typing.Any,
+        compile_value: CompileValue,
+    ) -> None:
+        """Compile the vars and the loop, if a field reads tables by them.
+
+        :param own_vars: the ``vars`` of the rule as they are written.
+        :param loop: the loop of the action as it is written; None for none.
+        """
+        if self._reads_vars:
+            self._own_vars = {
+                name: compile_value(value, False)
+                for name, value in own_vars.items()
+            }
+        if self._reads_item:
+            self._loop = compile_value(loop, True)
 
     def refuse(self, view: budget.View) -> None:
         """Raise an error if a field depends on a masked column of a table.
@@ -157,7 +170,7 @@ class _FieldsOfTables:
         item of the loop likewise, and the values are compared.
 
         :param view: the data by root name, with masked tables. Its tables,
-            vars and item are replaced during the call.
+            vars and item are replaced during the call, and put back.
         :raises: :class:`.exceptions.MaskedField` if a value differs.
         """
         roots = (_TABLES, model.VARS, interpolation.ITEM)
@@ -168,11 +181,13 @@ class _FieldsOfTables:
         }
         item = before.get(interpolation.ITEM)
         try:
-            masked_items = self._use_tables(view, masked_tables)
+            self._replace_tables(view, masked_tables)
+            masked_items = self._compute_items(view)
             masked_values = self._compute_values(view, item)
-            open_items = self._use_tables(view, open_tables)
-            # The values of all fields, for every open item that the present
-            # item may be.
+            self._replace_tables(view, open_tables)
+            open_items = self._compute_items(view)
+            # Several open items may look like the present one when masked:
+            # the values of all fields, for each of these.
             open_values = []
             for open_item in _find_open_counterparts(
                 item, masked_items, open_items
@@ -188,26 +203,29 @@ class _FieldsOfTables:
                 if _differ(masked_value, values[number], view.budget):
                     raise exceptions.MaskedField(text)
 
-    def _use_tables(self, view: budget.View, tables: typing.Any) -> typing.Any:
-        """Put tables into the data, and compute the vars with these tables.
+    def _replace_tables(self, view: budget.View, tables: typing.Any) -> None:
+        """Replace the tables in the data, and compute the vars with them.
 
         A variable that is missing with these tables is left out.
 
         :param view: the data by root name, which are changed.
-        :returns: the items of the loop with these tables; None if no field
-            reads the item.
         """
         view[_TABLES] = tables
-        if self.reads_vars:
-            values: dict[str, typing.Any] = {}
-            view[model.VARS] = values
-            for name, written in self.own_vars.items():
-                made = _render(written, view)
-                if not isinstance(made, rendering.Missing):
-                    values[name] = made
-        if not self.reads_item:
+        if not self._reads_vars:
+            return
+        values: dict[str, typing.Any] = {}
+        # Here before they are complete: a variable may use those before it.
+        view[model.VARS] = values
+        for name, written in self._own_vars.items():
+            value = _render(written, view)
+            if not isinstance(value, rendering.Missing):
+                values[name] = value
+
+    def _compute_items(self, view: budget.View) -> typing.Any:
+        """Return the items of the loop, None if no field reads the item."""
+        if not self._reads_item:
             return None
-        return _render(self.loop, view)
+        return _render(self._loop, view)
 
     def _compute_values(
         self, view: budget.View, item: typing.Any
@@ -216,7 +234,7 @@ class _FieldsOfTables:
 
         :param item: the item of the loop for this computation.
         """
-        if self.reads_item:
+        if self._reads_item:
             view[interpolation.ITEM] = item
         return [_render(field, view) for _text, field in self._fields]
 
