@@ -157,15 +157,15 @@ class _Matcher:
 
         Rules are matched by UUID or description, else by content.
         """
-        matches = [self._by_name(rule) for rule in self._wanted]
-        stored_by_content = self._by_content(matches)
-        if not stored_by_content:
+        matches = [self._match_by_name(rule) for rule in self._wanted]
+        unmatched_by_content = self._list_unmatched_by_content(matches)
+        if not unmatched_by_content:
             return matches
         for index, rule in enumerate(self._wanted):
             # A rule with a UUID that is not stored is new.
             if matches[index] or not rule or rule.get('uuid'):
                 continue
-            equal_rules = stored_by_content[_content(rule)]
+            equal_rules = unmatched_by_content[_content(rule)]
             if not equal_rules:
                 continue
             matched_by = None
@@ -177,7 +177,7 @@ class _Matcher:
             matches[index] = Match(equal_rules.popleft(), matched_by)
         return matches
 
-    def _by_name(self, rule: Fields | None) -> Match | None:
+    def _match_by_name(self, rule: Fields | None) -> Match | None:
         """Return the stored rule of the same UUID, else of the description.
 
         A description counts only if the wanted rule has no UUID, and no other
@@ -202,24 +202,25 @@ class _Matcher:
             return None
         return Match(stored, 'description')
 
-    def _by_content(
+    def _list_unmatched_by_content(
         self, matches: typing.Sequence[Match | None]
     ) -> dict[typing.Hashable, collections.deque[Fields]]:
         """Return the stored rules without a match so far, by their content.
 
+        Equal rules are in the order in which they run.
+
         :param matches: those by UUID or description, for every wanted rule.
         """
-        # Also those that a wanted rule names by UUID, whether they match or
-        # not.
-        taken = set(self._uuids)
-        for match_of_rule in matches:
-            if match_of_rule is not None:
-                taken.add(match_of_rule.rule['uuid'])
+        matched_uuids = {
+            match_of_rule.rule['uuid']
+            for match_of_rule in matches
+            if match_of_rule is not None
+        }
         by_content: dict[typing.Hashable, collections.deque[Fields]] = (
             collections.defaultdict(collections.deque)
         )
         for rule in self._present:
-            if rule['uuid'] not in taken:
+            if rule['uuid'] not in matched_uuids:
                 by_content[_content(rule)].append(rule)
         return by_content
 
@@ -251,9 +252,9 @@ def _unique(rules: typing.Iterable[Fields]) -> dict[str, Fields]:
         if isinstance(description, str) and description:
             by_description.setdefault(description, []).append(rule)
     unique = {}
-    for description, same in by_description.items():
-        if len(same) == 1:
-            unique[description] = same[0]
+    for description, rules_with_it in by_description.items():
+        if len(rules_with_it) == 1:
+            unique[description] = rules_with_it[0]
     return unique
 
 
@@ -313,8 +314,14 @@ def decide(
     ):
         if match_of_rule is None:
             steps.append(RuleStep(None, rule, new_position=position))
-        else:
-            steps.append(_step_of_match(match_of_rule, rule, position))
+            continue
+        stored = match_of_rule.rule
+        new_position = None
+        if position != stored['position']:
+            new_position = position
+        steps.append(
+            RuleStep(stored, rule, match_of_rule.matched_by, new_position)
+        )
     wanted_uuids = {
         match_of_rule.rule['uuid']
         for match_of_rule in matched
@@ -328,22 +335,6 @@ def decide(
         else:
             steps.append(RuleStep(before=rule, after=rule))
     return steps
-
-
-def _step_of_match(
-    match_of_rule: Match, wanted: Fields, position: float
-) -> RuleStep:
-    """Return the step that makes a stored rule the wanted one.
-
-    :param match_of_rule: the stored rule.
-    :param position: the one that the rule is to have.
-    """
-    stored = match_of_rule.rule
-    # None: the rule stays where it is.
-    new_position = None
-    if position != stored['position']:
-        new_position = position
-    return RuleStep(stored, wanted, match_of_rule.matched_by, new_position)
 
 
 def rules_after(steps: typing.Iterable[RuleStep]) -> list[Fields]:
@@ -394,7 +385,8 @@ def _positions_in_set(
     )
     if not moves_any:
         return positions
-    # Among these only does the order of positions matter.
+    # By phase and priority, the indexes of the rules that have them: the
+    # order of positions matters only among these.
     indexes_of_equals = collections.defaultdict(list)
     for index, rule in enumerate(wanted):
         phase_and_priority = (rule.get('phase'), rule.get('priority'))
@@ -405,6 +397,8 @@ def _positions_in_set(
         )
         for index, position in zip(indexes, among_equals, strict=True):
             positions[index] = position
+    # Each of these got its positions by itself, so two rules may have come to
+    # one position. Rules that keep theirs have it, others get one beside it.
     taken = {
         position
         for position, old_position in zip(
@@ -418,6 +412,7 @@ def _positions_in_set(
             if positions[index] != old_positions[index]:
                 free = _free_position(before, positions[index], taken)
                 if free is None:
+                    # There is no room: all rules get new positions.
                     return _whole_numbers(len(positions))
                 positions[index] = free
                 taken.add(free)
@@ -511,15 +506,15 @@ def _longest_rising(
     Rules at these indexes keep their positions, so as few as possible move:
     of ``[3.0, None, 1.0, 2.0]`` it is ``[(2, 1.0), (3, 2.0)]``.
 
-    This is patience sorting: ``tails`` has, by length, the least number that
-    a rising part of that length may end with. So a binary search finds the
-    longest part that a number can follow, and the number ends a part that is
-    longer by one. The parts are read backwards from the end of the longest.
+    This is patience sorting. ``tails`` has, for every length, the least number
+    that a rising part of that length may end with, so a binary search finds
+    the longest part that a number can follow. With the number, that part is
+    longer by one. At the end, the longest part is read backwards.
 
     :param values: None where there is no number.
     """
     tails: list[float] = []
-    # By length: the index of the number that the part ends with.
+    # By length, as in tails: the index of the number that the part ends with.
     ends: list[int] = []
     # By index of a number: that of the one before it in its part.
     before: dict[int, int] = {}
@@ -529,6 +524,7 @@ def _longest_rising(
         length = bisect.bisect_left(tails, value)
         if length:
             before[index] = ends[length - 1]
+        # A new end of the parts of this length, or the first such part.
         tails[length : length + 1] = [value]
         ends[length : length + 1] = [index]
     chosen: list[tuple[int, float]] = []

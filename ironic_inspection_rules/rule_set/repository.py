@@ -165,8 +165,8 @@ class Repository:
     def refresh(self, context: typing.Any) -> Snapshot:
         """Take up changes of stored rules since the last time.
 
-        Threads share ``snapshot``, which is replaced as a whole: who reads
-        it once has the rules of one revision.
+        Threads share ``snapshot``, which is replaced as a whole: a thread that
+        reads the attribute once has the rules of one revision.
 
         :returns: the rules in force.
         :raises: :class:`.exceptions.InvalidRule` where a stored rule cannot
@@ -184,7 +184,7 @@ class Repository:
         with self._lock:
             while revision != self.snapshot.revision:
                 try:
-                    read = self._read(context, revision)
+                    snapshot = self._read(context, revision)
                 except exceptions.Conflict:
                     # Rows of a table were replaced while it was read.
                     revision_before = revision
@@ -192,11 +192,11 @@ class Repository:
                     if revision == revision_before:
                         raise
                     continue
-                # If it is another one by now, the rules may be those of before
-                # the change or of after it: they are read once more.
+                # If another revision is stored by now, the rules may be those
+                # before the change or after it: they are read once more.
                 revision = self._read_revision(context)
-                if revision == read.revision:
-                    self.snapshot = read
+                if revision == snapshot.revision:
+                    self.snapshot = snapshot
             return self.snapshot
 
     def _read(self, context: typing.Any, revision: int) -> Snapshot:
@@ -270,12 +270,12 @@ class Repository:
         plans: dict[str, list[compiler.CompiledRule]] = {
             phase: [] for phase in model.PHASES
         }
-        wrong = []
+        errors = []
         for rule in order(rules):
             if rule.mode == model.OFF:
                 continue
             if rule.phase == model.EARLY:
-                _warn_of_fields(rule)
+                _warn_of_node_fields(rule)
             try:
                 plan = self._compile(rule, tables)
             except exceptions.InvalidRule as exc:
@@ -284,11 +284,11 @@ class Repository:
                     'it is mended, deleted or its mode is "off"',
                     exc,
                 )
-                wrong.append(exc)
+                errors.append(exc)
             else:
                 plans[rule.phase].append(plan)
-        if wrong:
-            raise wrong[0]
+        if errors:
+            raise errors[0]
         return {phase: tuple(compiled) for phase, compiled in plans.items()}
 
     def _compile(
@@ -330,13 +330,14 @@ class Repository:
         return dataclasses.replace(rule, scope=self._default_scope)
 
 
-def _warn_of_fields(rule: model.Rule) -> None:
-    """Name an early rule that was stored before its fields were refused.
+def _warn_of_node_fields(rule: model.Rule) -> None:
+    """Log a warning if an early rule reads the node.
 
-    It has run without them until now, so that other rules need not stop.
+    Such rules are refused today, but this one may have been stored before.
+    It still runs, without these values, as it has run until now.
     """
     problems = validation.check_fields_of_node(rule.to_mapping())
-    # Without those that are there twice, in their order.
+    # In their order; two fields may be at one place.
     places = dict.fromkeys(problem.pointer for problem in problems)
     if places:
         LOG.warning(

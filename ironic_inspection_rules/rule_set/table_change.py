@@ -188,6 +188,10 @@ def _represent_changed(
 def _pick(
     row: table.Row, names: typing.Collection[str]
 ) -> dict[str, typing.Any]:
+    """Return the columns of a row that are named, in the order of the names.
+
+    A name that the row does not have is left out.
+    """
     return {column: row[column] for column in names if column in row}
 
 
@@ -201,17 +205,17 @@ def with_kept_secrets(
 
     :returns: None if no row gets a value.
     """
-    columns = [
+    secret_in_both = [
         column
         for column in wanted.definition.secret
         if column in stored.definition.secret
     ]
-    if not columns:
+    if not secret_in_both:
         return None
     rows: list[table.Row] = []
     has_kept = False
     for key, row in wanted.pairs:
-        missing = [column for column in columns if column not in row]
+        missing = [column for column in secret_in_both if column not in row]
         stored_row: typing.Any = None
         if missing:
             stored_row = stored.row(key)
@@ -222,20 +226,13 @@ def with_kept_secrets(
         kept_values = _pick(stored_row, missing)
         if kept_values:
             has_kept = True
-        rows.append(_in_order_of(stored_row, {**row, **kept_values}))
+        # The order of columns is stored, too: a secret that only came back
+        # stands where it was, else the row would look changed.
+        stored_order = dict.fromkeys([*stored_row, *row])
+        rows.append(_pick({**row, **kept_values}, stored_order))
     if not has_kept:
         return None
     return rows
-
-
-def _in_order_of(before: table.Row, row: table.Row) -> table.Row:
-    """Return a row with its columns where they were in another one.
-
-    The order of columns is stored: a secret that only came back must not look
-    like a change.
-    """
-    columns = dict.fromkeys([*before, *row])
-    return _pick(row, list(columns))
 
 
 def plan_lines(
