@@ -149,18 +149,19 @@ class _Records:
             the wrong record begins.
         """
         lines = self._open()
-        skipped, delimiter = self._find_header()
-        for _number in range(skipped):
+        lines_before, delimiter = self._find_header()
+        for _number in range(lines_before):
             next(lines)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        begin = skipped + 1
+        # A record may have several lines, of which the reader counts the last.
+        begin = lines_before + 1
         try:
             for record in reader:
                 # A row of several cells is not blank, even if all of them
                 # are empty.
                 if len(record) > 1 or ''.join(record).strip():
                     yield begin, record
-                begin = skipped + reader.line_num + 1
+                begin = lines_before + reader.line_num + 1
         except csv.Error as exc:
             # A quote that is not closed takes in all that follows.
             raise exceptions.InvalidDocument(
@@ -174,15 +175,16 @@ class _Records:
 
         Excel may write a first line that names the delimiter: ``sep=;``.
         """
-        skipped = 0
+        blank_lines = 0
         for line in self._open():
             separator = _SEPARATOR.fullmatch(line)
-            if separator and not skipped:
+            is_first = blank_lines == 0
+            if separator and is_first:
                 return 1, separator[1]
             if line.strip():
-                return skipped, self._find_delimiter(line, skipped + 1)
-            skipped += 1
-        return skipped, ','
+                return blank_lines, self._find_delimiter(line, blank_lines + 1)
+            blank_lines += 1
+        return blank_lines, ','
 
     def _find_delimiter(self, header: str, line: int) -> str:
         """Return the delimiter in a header, a comma if there is none.
@@ -212,7 +214,7 @@ class _Column:
 
     def __init__(self, name: str, kind: str | None) -> None:
         self.name = name
-        # A type that there is not is reported by the check of the table.
+        # An unknown type is reported by the check of the table.
         self._kind = None
         if kind in column_type.TYPES:
             self._kind = kind
@@ -220,19 +222,6 @@ class _Column:
         self._values: dict[str, typing.Any] = {}
 
     def convert(self, cell: str) -> typing.Any:
-        """Convert a cell to its value, or return the value of an equal cell.
-
-        :raises: :class:`.exceptions.OperationError` for a formula.
-        """
-        # Columns such as racks and models have few values, many times.
-        if cell in self._values:
-            return self._values[cell]
-        value = self._convert_anew(cell)
-        if len(self._values) < _MOST_SHARED:
-            self._values[cell] = value
-        return value
-
-    def _convert_anew(self, cell: str) -> typing.Any:
         """Convert a cell to the type of the column.
 
         Spreadsheets show ``="007"`` as the text ``007``, and as that it is
@@ -240,7 +229,11 @@ class _Column:
 
         :returns: the text of the cell if it is not of the type: the check of
             the table reports that.
+        :raises: :class:`.exceptions.OperationError` for a formula.
         """
+        # Columns such as racks and models have few values, many times.
+        if cell in self._values:
+            return self._values[cell]
         text = cell
         if cell.startswith('='):
             formula = _TEXT_FORMULA.fullmatch(cell)
@@ -253,9 +246,12 @@ class _Column:
                 )
             text = formula[1].replace('""', '"')
         try:
-            return column_type.convert(text, self._kind)
+            value = column_type.convert(text, self._kind)
         except exceptions.OperationError:
-            return text
+            value = text
+        if len(self._values) < _MOST_SHARED:
+            self._values[cell] = value
+        return value
 
 
 def _find_problem_of_header(cells: list[str]) -> str | None:

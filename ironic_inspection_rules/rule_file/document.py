@@ -249,36 +249,28 @@ def parse(path: str, text: str) -> Document:
         the inventory of a machine or a listing of the API.
     """
     parsed = _build_document(path, text, _find_rules_and_tables)
-    without_actions = []
+    # Two kinds of files that people take for files of rules. The message that
+    # actions are missing would not help them.
     for entry in parsed.entries:
-        if isinstance(entry, dict) and 'actions' not in entry:
-            without_actions.append(entry)
-    # Two kinds of files that people take for files of rules: that actions are
-    # missing would not help them.
-    if any(_is_machine(entry) for entry in without_actions):
-        raise exceptions.InvalidDocument(
-            path, _('this is the inventory of a machine, not a file of rules')
-        )
-    if any(_is_abridged(entry) for entry in without_actions):
-        raise exceptions.InvalidDocument(
-            path,
-            _(
-                'the API lists these rules without their conditions and '
-                'actions; ask for them with detail=true'
-            ),
-        )
+        if not isinstance(entry, dict) or 'actions' in entry:
+            continue
+        has_inventory = isinstance(entry.get('inventory'), dict)
+        has_interfaces = isinstance(entry.get('interfaces'), list)
+        if has_inventory or has_interfaces:
+            raise exceptions.InvalidDocument(
+                path,
+                _('this is the inventory of a machine, not a file of rules'),
+            )
+        is_of_list = 'links' in entry and 'priority' in entry
+        if is_of_list:
+            raise exceptions.InvalidDocument(
+                path,
+                _(
+                    'the API lists these rules without their conditions and '
+                    'actions; ask for them with detail=true'
+                ),
+            )
     return parsed
-
-
-def _is_machine(entry: dict[str, typing.Any]) -> bool:
-    """Return whether an entry is the inventory of a machine."""
-    has_inventory = isinstance(entry.get('inventory'), dict)
-    return has_inventory or isinstance(entry.get('interfaces'), list)
-
-
-def _is_abridged(entry: dict[str, typing.Any]) -> bool:
-    """Return whether an entry is a rule from a list of the API."""
-    return 'links' in entry and 'priority' in entry
 
 
 @dataclasses.dataclass(frozen=True)

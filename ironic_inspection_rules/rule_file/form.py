@@ -181,7 +181,11 @@ def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
                     for item in value.value
                     if not _is_reference(item, names)
                 ]
-            elif not _has_only_scalars(value):
+                continue
+            is_list_of_scalars = all(
+                isinstance(item, yaml.ScalarNode) for item in value.value
+            )
+            if not is_list_of_scalars:
                 doubtful.append(key)
     if rules and doubtful:
         raise yaml.MarkedYAMLError(
@@ -193,10 +197,6 @@ def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
             problem_mark=doubtful[0].start_mark,
         )
     return rules
-
-
-def _has_only_scalars(node: yaml.SequenceNode) -> bool:
-    return all(isinstance(item, yaml.ScalarNode) for item in node.value)
 
 
 def _is_named_rule(node: yaml.Node) -> bool:

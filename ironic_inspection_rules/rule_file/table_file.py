@@ -257,7 +257,13 @@ def build(tables: FileTables) -> dict[str, table.Table]:
     """
     errors = list(problems(tables))
     if errors:
-        raise _join_errors(errors)
+        # One error with all of them, at the place of the first.
+        first, *others = errors
+        raise exceptions.InvalidDocument(
+            first.path,
+            exceptions.listed([first.reason, *map(str, others)]),
+            first.place,
+        )
     return {
         name: file_table.table for name, file_table in tables.tables.items()
     }
@@ -281,18 +287,6 @@ def check_rules(
                 f'{written_rule.label}: {file_rule.count_from_one(problem)}',
                 written_rule.place(problem.pointer),
             )
-
-
-def _join_errors(
-    errors: Sequence[exceptions.InvalidDocument],
-) -> exceptions.InvalidDocument:
-    """Join errors to one error, at the place of the first."""
-    first, *others = errors
-    return exceptions.InvalidDocument(
-        first.path,
-        exceptions.listed([first.reason, *map(str, others)]),
-        first.place,
-    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -135,20 +135,11 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
     return _read_yaml(path, text)
 
 
-def _is_surely_misread(node: yaml.Node) -> bool:
-    """Return whether nobody means a value as YAML reads it.
-
-    YAML reads 0123456 as a number to the base of 8.
-    """
-    if not yaml_scalar.is_misread(node):
-        return False
-    return not yaml_scalar.is_perhaps_meant(node.value)
-
-
 def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
     """Build the rows of a list in a file of YAML, with their lines.
 
-    Columns with values that nobody means as YAML reads them are noted.
+    Columns with values that nobody means as YAML reads them are noted: it
+    takes 0123456 for a number to the base of 8.
 
     :param node: the list.
     :param text: of the whole file.
@@ -164,7 +155,9 @@ def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
             continue
         for key, value in item.value:
             cells.append(value.start_mark.line + 1)
-            if not _is_surely_misread(value):
+            if not yaml_scalar.is_misread(value):
+                continue
+            if yaml_scalar.is_perhaps_meant(value.value):
                 continue
             first_of_column = AmbiguousColumn(number, value.value, count=0)
             column = ambiguous.get(key.value, first_of_column)
