@@ -19,7 +19,6 @@ from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import reasons
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import rendering
-from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.engine.language.secrecy import masked_field
 from ironic_inspection_rules.i18n import _
 
@@ -53,11 +52,7 @@ class CompiledAction:
     """An action of a rule.
 
     ``name`` is its op. ``reverts``: it is undone if its rule does not match
-    (blueprint 000 "Plugins"). ``when`` are its conditions.
-
-    :param operation: an action that passed validation.
-    :param when: its compiled conditions.
-    :param own_vars: the ``vars`` of its rule as they are written.
+    (blueprint 000 "Plugins"). ``when`` are its own conditions.
     """
 
     __slots__ = (
@@ -83,16 +78,16 @@ class CompiledAction:
     ) -> None:
         """Compile an action.
 
-        :param when: its own conditions.
+        :param operation: an action that passed validation.
+        :param when: its own conditions, compiled.
         :param own_vars: the ``vars`` of its rule as they are written.
         """
         self.name = operation['op']
         self.when = when
         self._operation = operation
         self._own_vars = own_vars or {}
-        # The fields that must not read a secret, by whether the action is
-        # undone; None until the action is first carried out.
-        self._masked: dict[bool, masked_field.MaskedFields] | None = None
+        # The fields that must not read a secret, by the call that has them.
+        self._masked: dict[engine_call.Call, masked_field.MaskedFields] = {}
         op = ops.action(self.name.strip())
         self.reverts = reverts(operation, op)
         # The function that carries the action out, and below the function that
@@ -117,7 +112,8 @@ class CompiledAction:
         """Carry the action out; with a loop, for every item.
 
         :param note: called for every condition that is checked.
-        :returns: why it was carried out for no item; None if it was for any.
+        :returns: None if the action was carried out, in a loop for one item at
+            least; else why it was not.
         :raises: :class:`.exceptions.OperationError` if it cannot be.
         """
         step: _Step = self._apply_once
@@ -138,7 +134,8 @@ class CompiledAction:
         The conditions of the action are not checked: it is undone because its
         rule does not match.
 
-        :returns: why it was undone for no item; None if it was for any.
+        :returns: None if the action was undone, in a loop for one item at
+            least; else why it was not.
         :raises: :class:`.exceptions.OperationError` if it cannot be.
         """
         if self._items is None:
@@ -157,15 +154,16 @@ class CompiledAction:
             number, its result and the data.
         :returns: the reason if it was not carried out, else None.
         """
+        is_loop = self._items is not None
         for number, condition in enumerate(self.when):
             holds = engine_condition.check_part(condition, roots)
             note(number, holds, roots)
-            if not holds:
-                is_loop = self._items is not None
-                if is_loop:
-                    # A loop reports it only if no item matches.
-                    return _NO_MATCHING_ITEM
-                return _NO_MATCH
+            if holds:
+                continue
+            if is_loop:
+                # The loop reports it if no other item matches, either.
+                return _NO_MATCHING_ITEM
+            return _NO_MATCH
         self._apply_once(target, roots)
         return None
 
@@ -177,7 +175,7 @@ class CompiledAction:
         if call.varying:
             # Before the fields are rendered: a filter or an argument may
             # refuse "******", and the error would not name the secret.
-            self._refuse_masked(target, roots)
+            self._refuse_masked(call, target, roots)
             rendered = call.render(roots)
             if isinstance(rendered, rendering.Missing):
                 raise exceptions.MissingField(rendered.field)
@@ -194,63 +192,52 @@ class CompiledAction:
         :raises: :class:`.exceptions.MaskedField` if it would write a masked
             secret.
         """
-        rendered = self._revert_call.render(roots)
+        call = self._revert_call
+        rendered = call.render(roots)
         # Checked first: an action that is not undone writes no secrets.
         if isinstance(rendered, rendering.Missing):
             return _idle_by_missing_field(rendered)
-        self._refuse_masked(target, roots, undoes=True)
+        self._refuse_masked(call, target, roots)
         self._undo(
-            target,
-            *self._call.op.context(roots),
-            **self._revert_call.literals,
-            **rendered,
+            target, *call.op.context(roots), **call.literals, **rendered
         )
         return None
 
     def _refuse_masked(
-        self, target: Target, roots: budget.View, undoes: bool = False
+        self, call: engine_call.Call, target: Target, roots: budget.View
     ) -> None:
         """Check that no masked value is written or part of a path.
 
-        :param undoes: whether the action is undone, which may take fewer
-            arguments.
+        :param call: the call that is about to be made, which carries the
+            action out or undoes it.
         :raises: :class:`.exceptions.MaskedField` if there is one.
         """
         if roots is target.roots and not masked_field.hides_columns(roots):
             # The view of the rule masks nothing: it sees all secrets.
             return
         # Here, not when compiled: most rules of a set act on no machine.
-        if self._masked is None:
-            self._masked = {}
-        if undoes not in self._masked:
-            self._masked[undoes] = self._find_masked_fields(undoes)
-        self._masked[undoes].refuse(roots, target.roots)
+        if call not in self._masked:
+            self._masked[call] = self._find_masked_fields(call)
+        self._masked[call].refuse(roots, target.roots)
 
-    def _find_masked_fields(self, undoes: bool) -> masked_field.MaskedFields:
-        """Find the fields of the action that must not read a masked secret.
+    def _find_masked_fields(
+        self, call: engine_call.Call
+    ) -> masked_field.MaskedFields:
+        """Find the fields of a call that must not read a masked secret.
 
         In messages for people, a secret reads ``******``; a node must never
         get these stars as a value.
-
-        :param undoes: whether only arguments that undoing takes count.
         """
-        op = self._call.op
+        op = call.op
         bound = op.signature.bind(self._operation.get('args'))
-        # Messages, and arguments that cannot have fields.
-        left_out = op.plugin.TELLS | op.plugin.LITERAL
         written = {}
         for name, value in bound.values.items():
-            if name in left_out:
-                continue
-            if undoes and name not in self._revert_call.varying:
-                continue
-            written[name] = value
+            is_message = name in op.plugin.TELLS
+            # Other arguments than the varying ones have no fields.
+            if name in call.varying and not is_message:
+                written[name] = value
         return masked_field.MaskedFields(
-            written,
-            self._own_vars,
-            self._operation.get('loop'),
-            template.compile_field,
-            template.compile_value,
+            written, self._own_vars, self._operation.get('loop')
         )
 
 
@@ -260,7 +247,8 @@ def _take_step_for_items(
     """Carry an action out, or undo it, for every item of its loop.
 
     :param step: carries the action out, or undoes it, for the present item.
-    :returns: why this was done for no item; None if it was done for any.
+    :returns: None if this was done for one item at least; else why it was not
+        done for the last one.
     """
     if not items:
         return _NO_ITEMS

@@ -22,12 +22,8 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import origin
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import rendering
+from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.engine.language.secrecy import masking
-
-CompileField = typing.Callable[[interpolation.Field], rendering.Template]
-CompileValue = typing.Callable[[typing.Any, bool], typing.Any]
-"""Compiles a value of a rule; the boolean is whether an item of a list whose
-field is missing stays in the list."""
 
 _TABLES = interpolation.TABLES
 _FAILED = object()
@@ -45,8 +41,6 @@ class MaskedFields:
     :param written: the arguments as the rule has them, without messages.
     :param own_vars: the ``vars`` of the rule as they are written.
     :param loop: the loop of the action; None for none.
-    :param compile_field: builds the template of a field.
-    :param compile_value: builds the template of a value, if it has fields.
     """
 
     __slots__ = ('_fields', '_of_tables')
@@ -56,8 +50,6 @@ class MaskedFields:
         written: typing.Any,
         own_vars: typing.Mapping[str, typing.Any],
         loop: typing.Any,
-        compile_field: CompileField,
-        compile_value: CompileValue,
     ) -> None:
         origins = origin.Origins(own_vars, loop)
         # Every field with its root and the places of the data that its value
@@ -73,9 +65,8 @@ class MaskedFields:
             field for field in interpolation.fields(written) if field.root
         ]
         self._of_tables = _FieldsOfTables(
-            fields_with_root, origins, compile_field
+            fields_with_root, origins, own_vars, loop
         )
-        self._of_tables.compile_vars_and_loop(own_vars, loop, compile_value)
 
     def refuse(
         self, view: budget.View, unmasked: typing.Mapping[str, typing.Any]
@@ -111,6 +102,10 @@ class _FieldsOfTables:
     the same, no secret is in it.
 
     ``are_any``: whether there are such fields.
+
+    :param fields: all fields of the action; those without tables are left out.
+    :param own_vars: the ``vars`` of the rule as they are written.
+    :param loop: the loop of the action as it is written; None for none.
     """
 
     __slots__ = (
@@ -126,42 +121,30 @@ class _FieldsOfTables:
         self,
         fields: typing.Iterable[interpolation.Field],
         origins: origin.Origins,
-        compile_field: CompileField,
+        own_vars: typing.Mapping[str, typing.Any],
+        loop: typing.Any,
     ) -> None:
         # Every field that reads a table: its text, and its template.
         self._fields: list[tuple[str, rendering.Template]] = []
-        # Templates of what the rule computes, where a field needs them.
-        self._own_vars: typing.Mapping[str, typing.Any] = {}
-        self._loop: typing.Any = None
         roots: set[str] = set()
         for field in fields:
             roots_of_field = set(_find_roots_with_tables(field, origins))
             if roots_of_field:
-                self._fields.append((field.text, compile_field(field)))
+                compiled = template.compile_field(field)
+                self._fields.append((field.text, compiled))
             roots |= roots_of_field
         self.are_any = bool(self._fields)
         self._reads_item = interpolation.ITEM in roots
         # The loop may read the vars.
         self._reads_vars = model.VARS in roots or self._reads_item
-
-    def compile_vars_and_loop(
-        self,
-        own_vars: typing.Mapping[str, typing.Any],
-        loop: typing.Any,
-        compile_value: CompileValue,
-    ) -> None:
-        """Compile the vars and the loop, if a field reads tables by them.
-
-        :param own_vars: the ``vars`` of the rule as they are written.
-        :param loop: the loop of the action as it is written; None for none.
-        """
+        # Templates of what the rule computes, where a field needs them.
+        self._own_vars: dict[str, typing.Any] = {}
         if self._reads_vars:
-            self._own_vars = {
-                name: compile_value(value, False)
-                for name, value in own_vars.items()
-            }
+            for name, value in own_vars.items():
+                self._own_vars[name] = template.compile_value(value)
+        self._loop: typing.Any = None
         if self._reads_item:
-            self._loop = compile_value(loop, True)
+            self._loop = template.compile_value(loop, lenient=True)
 
     def refuse(self, view: budget.View) -> None:
         """Raise an error if a field depends on a masked column of a table.

@@ -148,13 +148,7 @@ def _is_written(
     :returns: False also if no filter takes the data that are tried.
     """
     own_vars = rule.rule.vars
-    fields = masked_field.MaskedFields(
-        value,
-        own_vars,
-        action.loop,
-        template.compile_field,
-        template.compile_value,
-    )
+    fields = masked_field.MaskedFields(value, own_vars, action.loop)
     tables = {whole.definition.name: _keep_one_row(whole, column)}
     for machine in (_build_machine([own_vars, action.loop, value]), {}):
         roots = {**machine, interpolation.TABLES: tables}
