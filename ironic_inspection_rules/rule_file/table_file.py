@@ -85,39 +85,22 @@ class FileTable:
 
         :param pointer: RFC 6901 pointer into the entry.
         """
+        # The member of the table, then perhaps row and column: rows, 12, cpus.
         tokens = _split_pointer(pointer)
-        if self.rows is not None and tokens[:1] == ('rows',):
-            row_and_column = tokens[1:]
-            place = _place_in_rows(self.rows, row_and_column)
-            if place is not None:
-                return self.rows.path, place
-            if self.rows.path != self.written.path:
-                # All rows are meant, or a row that the file does not have.
-                return self.rows.path, (_FIRST_LINE, _START_OF_LINE)
+        if self.rows is None or tokens[:1] != ('rows',):
+            return self.written.path, self.written.place(pointer)
+        if len(tokens) > 1:
+            row_number = int(tokens[1])
+            column = None
+            if len(tokens) > 2:
+                column = tokens[2]
+            if row_number < len(self.rows.rows):
+                line = self.rows.line(row_number, column)
+                return self.rows.path, (line, _START_OF_LINE)
+        # All rows are meant, or a row that the file does not have.
+        if self.rows.path != self.written.path:
+            return self.rows.path, (_FIRST_LINE, _START_OF_LINE)
         return self.written.path, self.written.place(pointer)
-
-
-def _place_in_rows(
-    rows: table_rows.Rows, row_and_column: data_path.Path
-) -> document.Place | None:
-    """Return the place of a row, or of a value in a row, in its file.
-
-    :param row_and_column: number of the row from zero, and perhaps the name of
-        a column, such as ``('12', 'cpus')``; empty for all rows.
-    :returns: the line, and the first character of it; None if all rows are
-        meant, or if there is no such row.
-    """
-    if not row_and_column:
-        return None
-    number, *column_and_below = row_and_column
-    row_number = int(number)
-    if row_number >= len(rows.rows):
-        return None
-    column_name = None
-    if column_and_below:
-        column_name = column_and_below[0]
-    line = rows.line(row_number, column_name)
-    return line, _START_OF_LINE
 
 
 def _split_pointer(pointer: str) -> data_path.Path:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rules in force in this process, compiled.
+"""The compiled rules of this process, as they are stored now.
 
-Built-in rules are there from the start. Stored ones are compiled when they
-are first needed and again when one of them changed, in whatever process;
-to know that takes one small query.
+Built-in rules are there from the start. Stored rules are compiled when they
+are first needed, and again after any process has changed one of them: one
+small query says whether that is so.
 """
 
 import dataclasses
@@ -75,7 +75,7 @@ class Snapshot(typing.NamedTuple):
 
 
 class Repository:
-    """All rules in force, compiled.
+    """The built-in and the stored rules, compiled.
 
     :param ops: the actions, conditions and filters that rules may name.
     :param built_in: the rules of the file that ``built_in`` names in the

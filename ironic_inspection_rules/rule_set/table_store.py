@@ -66,14 +66,14 @@ class StoredTable:
 
 
 class TableStore:
-    """Reads the stored tables, and keeps those that are in force."""
+    """Reads the stored tables, and keeps those of the newest revision."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._kept: dict[str, StoredTable] = {}
 
     def refresh(self, context: typing.Any) -> dict[str, StoredTable]:
-        """Return the tables in force; only those that changed are read.
+        """Return the newest tables; only those that changed are read.
 
         The caller lets no two threads do so at the same time.
 
@@ -92,7 +92,7 @@ class TableStore:
     def of_revision(
         self, context: typing.Any, revision: int
     ) -> dict[str, table.Table]:
-        """Read the tables of a revision; rows that are in force are shared.
+        """Read the tables of a revision; rows that they still have are shared.
 
         :raises: :class:`.exceptions.Conflict` as :func:`read_chunks`.
         """

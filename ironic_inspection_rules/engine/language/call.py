@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The call of an op with compiled arguments.
+"""The call of an op, a condition or an action, with compiled arguments.
 
 A path is split before its fields are filled in, and each field then fills one
 token, whatever its value is. So a machine cannot choose another place than
@@ -79,7 +79,8 @@ class Call:
                 compiled = rendering.OrElse(compiled, missing)
             if _needs_conversion(argument, value):
                 compiled = _Converted(
-                    compiled, functools.partial(_convert_to_type, argument)
+                    compiled,
+                    functools.partial(arguments.convert, argument=argument),
                 )
             self.varying[name] = compiled
 
@@ -126,12 +127,6 @@ class _Converted(rendering.Made):
     """
 
     __slots__ = ()
-
-
-def _convert_to_type(
-    argument: arguments.Argument, value: typing.Any
-) -> typing.Any:
-    return arguments.convert(value, argument)
 
 
 def is_as_written(value: rendering.Template) -> bool:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A condition of one op, and the text of its reason.
+"""A condition that is one call of an op, and the text of its reason.
 
-Most time of an inspection is spent here. Of nearly all conditions only the
-first value depends on the data, so they need no mapping of their arguments.
+A reason says why the condition holds or not, such as ``values=[8, 4]``. Most
+time of an inspection is spent here. Of nearly all conditions only the first
+value depends on the data, so they need no mapping of their arguments.
 """
 
 import functools
@@ -110,11 +111,12 @@ class Single(condition.CompiledCondition):
             self._describes_value = engine_call.is_as_written(
                 self._first_value
             )
-        # The last value, the same before filters, and what was decided. The
-        # next machine often has the same, so its reason is not built again.
-        # Threads share a plan: with three attributes one could read the value
-        # of its own machine and the decision of another. So it is one tuple
-        # in one attribute, read once and replaced as a whole.
+        # The value of the last machine, the same value before filters, and
+        # what was decided. The next machine often has the same value, so its
+        # reason is not built again. Threads share a plan: with three
+        # attributes, a thread could read the value of its own machine and the
+        # decision on another machine. So it is one tuple in one attribute,
+        # read once and replaced as a whole.
         self._last = _NOTHING_DECIDED
 
     @property
@@ -174,7 +176,8 @@ class Single(condition.CompiledCondition):
     def decide(self, roots: budget.View) -> reasons.ConditionResult:
         """Check the condition and return the result with its reason.
 
-        A machine with the same value as the last machine gets its reason.
+        A machine with the same value as the last machine gets the reason that
+        was built for that one. Without a reason, :meth:`reason` finds it.
         """
         # Mostly built already: the attribute saves the call of the property.
         sentence = self._sentence or self.sentence

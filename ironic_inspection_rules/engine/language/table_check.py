@@ -39,10 +39,11 @@ class Column(typing.NamedTuple):
 def find_problems(
     rule: model.Rule, tables: table.Tables
 ) -> typing.Iterator[Problem]:
-    """Yield a problem for every table or column that a rule reads in vain.
+    """Yield the problems of the tables and columns that a rule reads.
 
-    The rule set has no such table, the table has no such column, or a row
-    needs a key.
+    The rule set does not have the table, the table does not have the column,
+    or the rule reads a row without a key, and the table cannot find the row
+    of a machine.
 
     :param rule: a rule that passed validation.
     :param tables: all tables of the rule set.

@@ -58,22 +58,23 @@ def mark_if_ever_sensitive(rule: Fields) -> Fields:
 def close_restored(
     rules: Iterable[Fields], present: Iterable[Fields]
 ) -> Sequence[Fields]:
-    """Return the rules of a revision to be restored, closed where necessary.
+    """Return the rules of a revision that is restored, some made sensitive.
 
-    A rule becomes sensitive if any revision, or the rule in force, is: to
-    restore an older revision must not open what is hidden today.
+    A rule becomes sensitive if it is so today or in any revision: what is
+    hidden today must not become readable when an older revision is restored.
 
-    :param rules: the rules of the revision, with content and ``secret``.
-    :param present: the rules in force.
+    :param rules: the rules of the revision, with content and ``secret``:
+        whether the rule is sensitive in any revision.
+    :param present: the rules that are stored today.
     :returns: the fields that a client may write.
     """
     sensitive_uuids = {rule['uuid'] for rule in present if rule['sensitive']}
     restored_rules: list[Fields] = []
     for rule in rules:
         fields = {name: rule[name] for name in model.WRITABLE}
-        was_sensitive = mark_if_ever_sensitive(rule)['sensitive']
-        is_sensitive = rule['uuid'] in sensitive_uuids
-        fields['sensitive'] = was_sensitive or is_sensitive
+        was_ever_sensitive = rule['sensitive'] or rule['secret']
+        is_sensitive_today = rule['uuid'] in sensitive_uuids
+        fields['sensitive'] = was_ever_sensitive or is_sensitive_today
         restored_rules.append(fields)
     return restored_rules
 
