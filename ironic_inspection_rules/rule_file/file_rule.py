@@ -351,7 +351,7 @@ def operations(
     """Return the conditions and the actions of a rule."""
     return (
         read_operations(rule.conditions, '/conditions', ops),
-        read_operations(rule.actions, '/actions', ops, 'when'),
+        read_operations(rule.actions, '/actions', ops, inside='when'),
     )
 
 

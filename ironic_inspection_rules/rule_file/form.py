@@ -133,11 +133,13 @@ def _rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
         if key.value not in (*LISTS, TABLES, *REQUEST, *ANSWER)
     ]
     if unknown:
+        # Members of an answer are accepted, but no author is to write them.
+        suggested = (*LISTS, TABLES, *REQUEST)
         raise yaml.MarkedYAMLError(
             problem=suggestion.all_unknown(
                 _('member of the file'),
                 [key.value for key in unknown],
-                (*LISTS, TABLES, *REQUEST),
+                suggested,
             ),
             problem_mark=unknown[0].start_mark,
         )

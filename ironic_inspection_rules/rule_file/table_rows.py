@@ -11,7 +11,6 @@ import codecs
 import collections
 from collections.abc import Iterator
 import dataclasses
-import errno
 import json
 import math
 import os
@@ -181,10 +180,6 @@ def _read_content(path: str) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         with open(descriptor, 'rb') as stream:
             mode = os.fstat(descriptor).st_mode
-            if stat.S_ISDIR(mode):
-                raise IsADirectoryError(
-                    errno.EISDIR, os.strerror(errno.EISDIR)
-                )
             if not stat.S_ISREG(mode):
                 raise exceptions.InvalidDocument(
                     path, _('this is no regular file')

@@ -345,7 +345,8 @@ def _find_unquoted_field(node: yaml.MappingNode) -> str | None:
     if not node.flow_style or len(node.value) != 1:
         return None
     key, value = node.value[0]
-    if getattr(value, 'tag', None) != NULL or value.value:
+    has_value = getattr(value, 'tag', None) != NULL or value.value
+    if has_value:
         return None
     if isinstance(key, yaml.MappingNode):
         return _('text with "{{" must be in quotes')

@@ -13,8 +13,8 @@ them is charged here, by who calls, whatever is called:
 * ``masking`` and ``pattern`` for their own walks and matches.
 
 One operation pays for a condition, for 64 characters or items that are read,
-for 256 characters of text that is made, or for 4 items of a container that is
-walked: hence the shifts by 6, 8 and 2.
+for 256 characters of text that is made, or for 4 items of a list or mapping
+whose items are looked at.
 
 Plugins need not know of it. Only one of which a single call can make
 something huge, or take long, before it returns charges that itself.
@@ -169,7 +169,7 @@ class Budget:
         kind = value.__class__
         if kind in _SIZED:
             if len(value) > SHORT:
-                self.spend(len(value) >> 6)
+                self.spend(len(value) // 64)
             if kind is not str:
                 # What the items hold is not charged, so it may take long to
                 # work on a short list.
@@ -190,7 +190,7 @@ class Budget:
             self.make_text(len(value))
         elif kind in _CONTAINERS:
             if of_parts:
-                self.spend(len(value) >> 2)
+                self.spend(len(value) // 4)
             else:
                 self.make_value(value)
 
@@ -205,7 +205,7 @@ class Budget:
             raise exceptions.BudgetExceeded(
                 _('the text is longer than %d characters') % self.limits.size
             )
-        self.spend(length >> 8)
+        self.spend(length // 256)
 
     def make_value(self, value: typing.Any) -> None:
         """Pay for a value that is made of other values, perhaps repeatedly.
@@ -257,7 +257,7 @@ class Budget:
         if value.__class__ is str:
             return len(value)
         if value.__class__ not in _CONTAINERS:
-            # Roughly a number, whatever it is.
+            # A number, a boolean or null: it need not be exact.
             return 8
         size = 0
         # Level by level, not by recursion: Ironic's threads have little
@@ -270,7 +270,7 @@ class Budget:
             next_level: list[typing.Any] = []
             for container in level:
                 # Paid first: the same container may be in many places.
-                self.spend(1 + (len(container) >> 2))
+                self.spend(1 + (len(container) // 4))
                 # Brackets, and a separator and a blank for every item.
                 size += 2 + 2 * len(container)
                 items: collections.abc.Iterable[typing.Any] = container
@@ -283,6 +283,7 @@ class Budget:
                     elif item.__class__ in _CONTAINERS:
                         next_level.append(item)
                     else:
+                        # A number, a boolean or null: roughly.
                         size += 4
             level = next_level
         return size

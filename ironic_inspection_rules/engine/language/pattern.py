@@ -266,7 +266,8 @@ def _find_longest_quick(compiled: re.Pattern[str]) -> int:
     # A text has length + 1 places, at any of which the match and every
     # repetition may end, and a branch doubles the ways to match. So n
     # repetitions have (length + 1) ** (n + 1) * 2 ** branches ways.
-    ways_of_places = _MOST_WAYS >> choices.count('branch')
+    branches = choices.count('branch')
+    ways_of_places = _MOST_WAYS // 2**branches
     exponent = 1 + choices.count('repeat')
     places = int(ways_of_places ** (1 / exponent))
     return places - 1

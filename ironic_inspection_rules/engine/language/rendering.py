@@ -74,7 +74,7 @@ _FREE_LENGTH = 255
 class Made(Template):
     """A value that a function makes of another, unless a field is missing.
 
-    Text that is made is paid for.
+    Long text counts against the budget of the phase.
     """
 
     source: Template
@@ -87,15 +87,18 @@ class Made(Template):
     def render(self, roots: budget.View) -> typing.Any:
         """Return what the function makes of the value.
 
-        A missing field is returned as it is; a long text is paid for.
+        A missing field is returned as it is.
+
+        :raises: :class:`.exceptions.BudgetExceeded` if a text is too long, or
+            the function's error.
         """
         value = self.source.render(roots)
         if value.__class__ is Missing:
             return value
-        made = self.make(value)
-        if made.__class__ is str and len(made) > _FREE_LENGTH:
-            roots.budget.pay_for_result(made)
-        return made
+        new_value = self.make(value)
+        if new_value.__class__ is str and len(new_value) > _FREE_LENGTH:
+            roots.budget.pay_for_result(new_value)
+        return new_value
 
 
 class Composed(Made):
@@ -420,7 +423,7 @@ def find_port(
     if position is not None and position < len(ports):
         return position
     # One operation for sixteen ports: to compare a port takes little time.
-    allowance.spend(len(ports) >> 4)
+    allowance.spend(len(ports) // 16)
     wanted = name.lower()
     for index, port in enumerate(ports):
         address = str(port.get('address')).lower()

@@ -322,7 +322,7 @@ class Sentence:
     __slots__ = (
         '_after',
         '_arguments',
-        '_explains',
+        '_explain',
         '_filtered',
         '_gaps',
         'describe',
@@ -347,7 +347,7 @@ class Sentence:
                 op, name, value, loop
             )
         # Returns the reason that the op gives itself, None for the usual text.
-        self._explains = op.guarded(op.plugin.explain, 'explain')
+        self._explain = op.guarded(op.plugin.explain, 'explain')
         # The text also shows the values before these filters.
         self._filtered: list[template.Filtered] = []
         for value in self._arguments.values():
@@ -463,7 +463,7 @@ class Sentence:
             if isinstance(value, Missing):
                 return _('field {%s} does not exist') % value.field
             arguments[name] = value
-        reason = self._explains(view, arguments)
+        reason = self._explain(view, arguments)
         if reason is None:
             return self._describe(view)
         return reasons.shorten(reason)

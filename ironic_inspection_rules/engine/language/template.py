@@ -523,7 +523,7 @@ def _require_items(
     if isinstance(value, dict | str):
         # A character of a list takes eight times the memory that it takes in
         # text, and a call.
-        allowance.spend(len(value) >> 2)
+        allowance.spend(len(value) // 4)
         return list(value)
     raise exceptions.OperationError(
         _('takes a list, not %s') % suggestion.kind_of(value)

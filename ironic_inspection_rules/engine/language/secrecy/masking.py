@@ -136,6 +136,7 @@ def is_secret(key: str) -> bool:
     if _SECRETS.search(key.lower()) is not None:
         return True
     if len(key) <= _LONGEST_CACHED:
+        # Machines choose names: without a bound they could fill the memory.
         if len(_HARMLESS_NAMES) >= _MOST_CACHED:
             _HARMLESS_NAMES.clear()
         _HARMLESS_NAMES.add(key)
@@ -261,6 +262,7 @@ def is_masked_in_api(path: data_path.Path) -> bool:
     pattern = MASKED_IN_API.get(path[0])
     if pattern is None:
         return False
+    # The last token that is a name: items of a list have none.
     for token in reversed(path[1:]):
         is_index = data_path.index(token) is not None
         is_place_in_list = is_index or data_path.is_append(token)
@@ -312,10 +314,10 @@ def has_mask(value: typing.Any, allowance: budget.Budget) -> bool:
             if MASK in part:
                 return True
         elif isinstance(part, dict):
-            allowance.spend(1 + (len(part) >> 2))
+            allowance.spend(1 + (len(part) // 4))
             ahead += [*part, *part.values()]
         elif isinstance(part, list):
-            allowance.spend(1 + (len(part) >> 2))
+            allowance.spend(1 + (len(part) // 4))
             ahead += part
     return False
 
@@ -343,13 +345,13 @@ def is_masked_value(
         if seen.__class__ is not real.__class__:
             return True
         if isinstance(seen, dict):
-            allowance.spend(1 + (len(seen) >> 2))
+            allowance.spend(1 + (len(seen) // 4))
             if seen.keys() != real.keys():
                 return True
             # Mappings of the old language compute their values on access.
             ahead += [(name, seen[name], real[name]) for name in seen]
         elif isinstance(seen, list):
-            allowance.spend(1 + (len(seen) >> 2))
+            allowance.spend(1 + (len(seen) // 4))
             if len(seen) != len(real):
                 return True
             for item, real_item in zip(seen, real, strict=True):
@@ -409,7 +411,7 @@ def find_secret_arguments(
     """
     path = arguments.get('path')
     tokens: data_path.Path = ()
-    if isinstance(path, str) and path.strip('./'):
+    if isinstance(path, str):
         # The check of the rule reports a wrong path.
         with contextlib.suppress(exceptions.OperationError):
             tokens = data_path.parse(path)
