@@ -49,16 +49,16 @@ class _NamedInErrors:
     Errors of this package pass. Not a generator function: rules take a third
     longer to be checked with one.
 
-    :param name: the name of the plugin in rules.
-    :param code: the class of the plugin, with the method that is called.
+    :param op: the op of the plugin.
+    :param method: the method of the plugin that is called in the context.
     :raises: :class:`.exceptions.PluginFailed` for any other error.
     """
 
-    __slots__ = ('_code', '_name')
+    __slots__ = ('_method', '_op')
 
-    def __init__(self, name: str, code: str) -> None:
-        self._name = name
-        self._code = code
+    def __init__(self, op: 'Op', method: str) -> None:
+        self._op = op
+        self._method = method
 
     def __enter__(self) -> None:
         pass
@@ -73,8 +73,11 @@ class _NamedInErrors:
             return
         # Code of other projects may raise any error.
         if isinstance(error, Exception):
+            code = self._op.code
+            if self._method != _CALL:
+                code = f'{code}.{self._method}'
             raise exceptions.PluginFailed(
-                self._name, self._code, error
+                self._op.name, code, error
             ) from error
 
 
@@ -111,16 +114,6 @@ class Op(typing.NamedTuple):
         """Whether the plugin belongs to this package."""
         return self.code.startswith(f'{_OUR_PACKAGE}.')
 
-    def _name_in_errors(self, method: str) -> _NamedInErrors:
-        """Return a context in which errors of the plugin's code name it.
-
-        :param method: the name of the method that is called in the context.
-        """
-        code = self.code
-        if method != _CALL:
-            code = f'{code}.{method}'
-        return _NamedInErrors(self.name, code)
-
     def guarded(
         self, function: typing.Callable[_P, _R], method: str = _CALL
     ) -> typing.Callable[_P, _R]:
@@ -131,7 +124,7 @@ class Op(typing.NamedTuple):
 
         :param method: the name of the function, for the error.
         """
-        context = self._name_in_errors(method)
+        context = _NamedInErrors(self, method)
 
         def call(*arguments: _P.args, **named: _P.kwargs) -> _R:
             with context:
@@ -198,7 +191,7 @@ class Op(typing.NamedTuple):
             an argument that it does not declare.
         """
         problems = []
-        with self._name_in_errors('problems'):
+        with _NamedInErrors(self, 'problems'):
             for name, message in self.plugin.problems(arguments):
                 if name not in self.signature.by_name:
                     raise KeyError(name)
@@ -213,7 +206,7 @@ class Op(typing.NamedTuple):
         :raises: :class:`.exceptions.PluginFailed` if its code fails, or names
             an argument that it does not declare.
         """
-        with self._name_in_errors('of_node'):
+        with _NamedInErrors(self, 'of_node'):
             names = list(self.plugin.of_node(arguments))
             for name in names:
                 if name not in self.signature.by_name:
@@ -228,7 +221,7 @@ class Op(typing.NamedTuple):
         :param inverted: whether the op is inverted in the rule.
         :raises: :class:`.exceptions.PluginFailed`.
         """
-        with self._name_in_errors('facts'):
+        with _NamedInErrors(self, 'facts'):
             facts = self.plugin.facts(arguments, inverted)
             # A plugin may yield tuples in place of facts.
             return [Fact(*fact) for fact in facts]
@@ -241,7 +234,7 @@ class Op(typing.NamedTuple):
         :raises: :class:`.exceptions.PluginFailed` if its code fails, or
             declares a write of an unknown kind.
         """
-        with self._name_in_errors('writes'):
+        with _NamedInErrors(self, 'writes'):
             # A plugin may yield tuples in place of writes.
             writes = [Write(*write) for write in self.plugin.writes(arguments)]
             for write in writes:
@@ -258,7 +251,7 @@ class Op(typing.NamedTuple):
             arguments ``value`` and ``cleanup``.
         :raises: :class:`.exceptions.PluginFailed`.
         """
-        with self._name_in_errors('cases'):
+        with _NamedInErrors(self, 'cases'):
             # Unpacked here, so that any other number of values is an error of
             # the plugin.
             return [
