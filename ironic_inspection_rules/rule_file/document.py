@@ -220,7 +220,7 @@ def read(path: str) -> str:
     """
     try:
         if path == STDIN:
-            # So it is if the descriptor was closed when Python started.
+            # Python has none if the descriptor was closed when it started.
             if sys.stdin is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             text = sys.stdin.read()

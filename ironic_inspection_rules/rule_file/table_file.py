@@ -306,9 +306,9 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
     with_rows: set[str] = set()
     with_tables: set[str] = set()
     for read_file in files:
-        named = _list_files_of_rows(read_file)
-        with_rows.update(named)
-        if named:
+        paths_of_rows = _list_files_of_rows(read_file)
+        with_rows.update(paths_of_rows)
+        if paths_of_rows:
             # A file that has tables is a rule file, even if a table names it.
             with_tables.add(os.path.realpath(read_file.path))
     only_rows = with_rows - with_tables
@@ -356,18 +356,16 @@ def _list_files_of_rows(read_file: ReadFile) -> list[str]:
     except exceptions.InvalidDocument:
         # The command that reads the rules reports the error.
         return []
-    named = []
+    folder = os.path.dirname(read_file.path)
+    paths = []
     for written in tables:
         name = None
         if isinstance(written.entry, dict):
             name = written.entry.get(FILE)
+        # What is no name of a file is reported when the rows are read.
         if isinstance(name, str) and '\0' not in name:
-            named.append(
-                os.path.realpath(
-                    os.path.join(os.path.dirname(read_file.path), name)
-                )
-            )
-    return named
+            paths.append(os.path.realpath(os.path.join(folder, name)))
+    return paths
 
 
 def _read_rows(written: document.WrittenTable) -> table_rows.Rows | None:

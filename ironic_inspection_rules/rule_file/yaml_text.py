@@ -260,7 +260,7 @@ def _find_extent_of_alias(
     if name in anchored:
         return anchored[name]
     if any(name == around.anchor for around in outer):
-        # This height is refused.
+        # It has no end: with this height the caller finds it too deep.
         return _Extent(height=DEPTH)
     return _Extent()
 

@@ -397,8 +397,9 @@ def _positions_in_set(
         )
         for index, position in zip(indexes, among_equals, strict=True):
             positions[index] = position
-    # Each of these got its positions by itself, so two rules may have come to
-    # one position. Rules that keep theirs have it, others get one beside it.
+    # Every phase and priority got its positions by itself, so two rules may
+    # have come to one position. A rule that keeps its old position stays
+    # there, others get a free position.
     taken = {
         position
         for position, old_position in zip(

@@ -127,12 +127,12 @@ def fields(written: typing.Any) -> list[interpolation.Field]:
 
     The last field comes first.
     """
-    return _find_with_arguments(interpolation.fields(written))
+    return _add_fields_in_filters(interpolation.fields(written))
 
 
 def fields_of_field(field: interpolation.Field) -> list[interpolation.Field]:
     """Return a field, and the fields in the arguments of its filters."""
-    return _find_with_arguments([field])
+    return _add_fields_in_filters([field])
 
 
 def fields_of_operation(operation: OperationLike) -> list[interpolation.Field]:
@@ -154,14 +154,15 @@ def tables_of(field: interpolation.Field) -> typing.Iterator[str]:
             yield read.steps[0]
 
 
-def _find_with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
+def _add_fields_in_filters(
+    outer_fields: list[interpolation.Field],
+) -> list[interpolation.Field]:
     """Return fields, and the fields in the arguments of their filters.
 
     They are found at any depth; the last field comes first.
-
-    :param ahead: the fields; the list is empty afterwards.
     """
     all_fields = []
+    ahead: list[typing.Any] = [*outer_fields]
     while ahead:
         item = ahead.pop()
         if isinstance(item, interpolation.Field):

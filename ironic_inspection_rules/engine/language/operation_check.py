@@ -313,10 +313,8 @@ def _point_to_argument(
             return data_path.pointer([name])
         return ''
     first = signature.arguments[0]
-    if first.variadic:
-        # This argument takes all values of the list.
-        return ''
-    if signature.by_name[name].variadic:
+    if first.variadic or signature.by_name[name].variadic:
+        # That argument takes all values of the list.
         return ''
     names = [argument.name for argument in signature.arguments]
     return f'/{names.index(name)}'

@@ -211,6 +211,7 @@ def rule(built_in: bool = False) -> Schema:
     priority = _PRIORITY_OF_USERS
     if built_in:
         priority = _PRIORITY_OF_BUILT_IN
+    # The fields that are more than a text, a boolean or a choice.
     properties |= {
         'uuid': _UUID,
         'priority': priority,
