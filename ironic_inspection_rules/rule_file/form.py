@@ -48,7 +48,8 @@ def find_rule_nodes(node: yaml.Node) -> list[yaml.Node]:
 
     Whether they are valid rules is checked later.
 
-    :param node: the root of the document, in any of the forms above.
+    :param node: the root of the document: a list of rules, one rule, or a
+        mapping that has rules or lists of rules in it.
     :raises: MarkedYAMLError for an object of Kubernetes, a double name, an
         unknown member, and a member without a list of rules.
     """

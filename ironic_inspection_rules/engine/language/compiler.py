@@ -79,11 +79,13 @@ def compile_rule(
     compiled_vars = []
     for name, value in rule.vars.items():
         compiled_vars.append((name, template.compile_value(value)))
-    # What earlier inspections did is undone before the first action of any
-    # rule, where a rule no longer matches: so that must be decided by then.
+    # What a rule did in an earlier inspection is undone before any rule acts,
+    # if it no longer matches: whether it matches must be decided by then.
     can_be_undone = any(action.reverts for action in actions)
     decides_first = any(condition.decides_first for condition in conditions)
     gives_reasons = explained and disclosure.gives_reasons(rule)
+    # Only searched for the names of roots: a rule that has such a word in
+    # other text gets the tables for nothing.
     written = [rule.conditions, rule.actions, rule.vars]
     tables_of_rule = None
     if effects.mentions(interpolation.TABLES, written):

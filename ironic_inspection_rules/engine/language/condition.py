@@ -224,17 +224,18 @@ class Looped(CompiledCondition):
             checked = items[-1:]
         # "all" is decided by the first item that does not hold, "any" and the
         # others by the first item that holds.
-        decisive = self._multiple != 'all'
+        deciding_result = self._multiple != 'all'
         with engine_loop.ItemsInTurn(
             checked, roots, first_number
         ) as items_in_turn:
             for number, _item in enumerate(items_in_turn, first_number):
-                if self.condition.check(roots) is decisive:
-                    return LoopResult(decisive, items, number)
+                if self.condition.check(roots) is deciding_result:
+                    return LoopResult(deciding_result, items, decisive=number)
+        result = not deciding_result
         if len(checked) < len(items):
             # "first" or "last": the item decides with either result.
-            return LoopResult(not decisive, items, first_number)
-        return LoopResult(not decisive, items)
+            return LoopResult(result, items, decisive=first_number)
+        return LoopResult(result, items)
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
         """Return the reasons of the items that decide, with their numbers.
