@@ -168,10 +168,10 @@ class Repository:
         Threads share ``snapshot``, which is replaced as a whole: a thread that
         reads the attribute once has the rules of one revision.
 
-        :returns: the rules in force.
+        :returns: the rules that are stored now.
         :raises: :class:`.exceptions.InvalidRule` where a stored rule cannot
-            be compiled, such as after its plugin was removed; the rules of
-            before stay.
+            be compiled, such as after its plugin was removed; the snapshot
+            stays as it was.
         :raises: :class:`.exceptions.Conflict` where rows of a table are not
             there, although the rules have not changed meanwhile.
         """
@@ -179,8 +179,8 @@ class Repository:
         # for the query of another one.
         revision = self._read_revision(context)
         # Only one thread reads and compiles; the others wait, and find its
-        # snapshot. One that has read an earlier revision reads once more, and
-        # ends with the newest as well.
+        # snapshot. A thread that has read an earlier revision meanwhile reads
+        # the rules once more, and ends with the newest as well.
         with self._lock:
             while revision != self.snapshot.revision:
                 try:

@@ -149,7 +149,7 @@ def read_chunks(
     new_digests = [digest for digest in digests if digest not in kept_digests]
     new_chunks = _read_new_chunks(source, context, name, revision, new_digests)
     # The digests and the rows are read by several queries. Between these,
-    # another process may have put other rows in force and forgotten the old.
+    # another process may have stored other rows and removed the old ones.
     if len(new_chunks) < len(new_digests):
         raise exceptions.Conflict(
             _('Inspection table %s was changed meanwhile.') % name
@@ -174,7 +174,7 @@ def _read_new_chunks(
 
     Many rows have the same texts: equal ones become one object.
 
-    :param revision: the revision that had the chunks; None for those in force.
+    :param revision: the revision that has the chunks; None for the newest.
     :returns: without the chunks that the source does not have any more.
     """
     chunks: dict[str, Pairs] = {}

@@ -239,19 +239,21 @@ def _check_tables(
                 suggestion.unknown_at(pointer, _('table'), name, tables),
             )
             continue
+        if not read.filters:
+            continue
         # Only the first filter gets the table itself.
-        for call in read.filters[:1]:
-            reads_row = call.name == filter_syntax.ROW
-            has_key = bool(call.arguments) or read_table.has_of
-            if reads_row and not has_key:
-                yield (
-                    name,
-                    Problem(
-                        pointer,
-                        _(
-                            '{%(field)s}: table "%(table)s" has no "of", so a '
-                            'row needs a key: {tables.%(table)s | row(KEY)}'
-                        )
-                        % {'field': read.text, 'table': name},
-                    ),
-                )
+        first_filter = read.filters[0]
+        reads_row = first_filter.name == filter_syntax.ROW
+        has_key = bool(first_filter.arguments) or read_table.has_of
+        if reads_row and not has_key:
+            yield (
+                name,
+                Problem(
+                    pointer,
+                    _(
+                        '{%(field)s}: table "%(table)s" has no "of", so a '
+                        'row needs a key: {tables.%(table)s | row(KEY)}'
+                    )
+                    % {'field': read.text, 'table': name},
+                ),
+            )
