@@ -256,6 +256,7 @@ def _find_longest_quick(compiled: re.Pattern[str]) -> int:
     :returns: characters; -1 if every text needs a time limit.
     """
     if compiled.flags & re.VERBOSE or _VERBOSE.search(compiled.pattern):
+        # What is counted below may stand in a comment, and mean nothing.
         return -1
     choices = [
         match.lastgroup for match in _CHOICES.finditer(compiled.pattern)

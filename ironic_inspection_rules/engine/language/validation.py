@@ -165,13 +165,14 @@ def _find_problems(
     yield from _check_shape(rule, built_in)
     yield from _check_meaning(rule)
     early = rule.get('phase') == model.EARLY
-    for name, check in (
-        ('conditions', operation_check.check_condition),
-        ('actions', operation_check.check_action),
-    ):
-        yield from operation_check.check_all(
-            rule, name, functools.partial(check, ops=ops, early=early)
-        )
+    check_condition = functools.partial(
+        operation_check.check_condition, ops=ops, early=early
+    )
+    check_action = functools.partial(
+        operation_check.check_action, ops=ops, early=early
+    )
+    yield from operation_check.check_all(rule, 'conditions', check_condition)
+    yield from operation_check.check_all(rule, 'actions', check_action)
     if early:
         yield from check_fields_of_node(rule)
 
