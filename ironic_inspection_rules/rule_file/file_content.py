@@ -25,12 +25,12 @@ def read(path: str, stream: typing.BinaryIO, most: int = -1) -> bytes:
     if not stat.S_ISREG(after.st_mode):
         # A pipe is read once, and has no size.
         return data
-    # Files that are made while they are read, such as in /proc, have size 0.
-    has_size = after.st_size > 0 or before.st_size > 0
     has_same_time = before.st_mtime_ns == after.st_mtime_ns
     has_same_size = before.st_size == after.st_size
-    # Not only the time, which has steps of some milliseconds: in one step a
-    # file may be written again with the same size.
+    # The time has steps of some milliseconds. If the file is written again
+    # within a step, with the same size, only the bytes read may be too few.
+    # Files that are made while they are read, such as in /proc, have size 0.
+    has_size = after.st_size > 0 or before.st_size > 0
     is_whole = not has_size or len(data) in (after.st_size, most)
     if not (has_same_time and has_same_size and is_whole):
         raise exceptions.InvalidDocument(

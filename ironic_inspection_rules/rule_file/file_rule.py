@@ -104,8 +104,9 @@ def list_rules(read: document.Document) -> list[WrittenRule]:
 def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
     """Parse a built-in rule of a file.
 
-    A rule with a plain name as ``uuid``, or without ``uuid``, gets a UUID that
-    is made of the name, or of the content, and stays the same with it.
+    A rule whose ``uuid`` is a plain name gets a UUID that is made of the name;
+    a rule without ``uuid``, one that is made of its content. So the UUID stays
+    the same as long as the name or the content does.
 
     :raises: :class:`.exceptions.InvalidRule` with all problems.
     """

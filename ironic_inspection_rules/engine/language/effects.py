@@ -330,6 +330,7 @@ def may_change(
     for write in declared:
         effect = _make_effect(write)
         if effect is None or interpolation.fields(list(effect.place)):
+            # Only its root is known here, not the place in the root.
             root = _ROOTS[write.kind]
             if any(field.root == root for field in read):
                 return True

@@ -260,7 +260,7 @@ def without_content(
 def check_patch(
     rule: Fields, op: str, pointers: Iterable[Sequence[str]]
 ) -> None:
-    """Refuse an operation of a JSON patch that would open a sensitive rule.
+    """Refuse an operation of a JSON patch that would reveal a sensitive rule.
 
     ``copy``, ``move`` and ``test`` would reveal its content. To replace only a
     part, such as the path of an action, could make the rule write a secret to
