@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The plan of a change of the rule set.
+"""Plans how the stored rules become the wanted rules.
 
-The service that stores the rules decides it; clients show it as a diff.
+The service that stores the rules makes the plan; clients show it as a diff.
 """
 
 import bisect

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The plan of a change of a table."""
+"""Compares a table before and after a change, for the plan of the change."""
 
 import dataclasses
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An action of a rule, with ``when``, its loop and its undoing."""
+"""An action of a rule: its conditions, its loop, and how it is undone."""
 
 import functools
 import typing

@@ -188,6 +188,8 @@ class Single(condition.CompiledCondition):
             or self._first_value is None
             or not self._describes_value
         ):
+            # The text is not made of the first value alone: without a reason
+            # here, reason() looks at the data again.
             return super().decide(roots)
         value = self._first_value.render(roots)
         # A condition with a missing field does not hold, inverted or not.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables: the row of a key or of a machine, and secret columns.
+"""Tables of a rule set: rows by key or of a machine, and secret columns.
 
 A table is built once, checked as a whole, and shared by all threads of a
 process: nothing in it changes. A look-up takes the same time whatever the

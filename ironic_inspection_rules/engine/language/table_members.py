@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks the members of a table beside its rows.
+"""Checks all members of a table but its rows, such as key and types.
 
 The rows are checked in :mod:`.table_form`.
 """
