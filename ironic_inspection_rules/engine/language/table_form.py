@@ -346,10 +346,10 @@ def _check_cells(
             and value is not None
             and not column_type.has_type(kind, value)
         ):
-            shown = disclosure.row({column: value}, secret)[column]
+            disclosed = disclosure.row({column: value}, secret)
             yield Problem(
                 place + data_path.pointer([column]),
-                column_type.wrong_type_message(kind, shown),
+                column_type.wrong_type_message(kind, disclosed[column]),
             )
         elif value.__class__ is str:
             # Most text is ASCII, in which NUL is found fast.

@@ -210,13 +210,13 @@ def disclose_side(
     :param differing_names: the fields that differ; a withheld field among them
         reads ``(withheld, new)``.
     """
-    shown = dict(fields)
+    side = dict(fields)
     if any(rule.get('sensitive') for rule in before_and_after):
         for name in model.CONTENT:
-            shown[name] = _('(withheld)')
+            side[name] = _('(withheld)')
             if name in differing_names:
-                shown[name] = _('(withheld, new)')
-    return shown
+                side[name] = _('(withheld, new)')
+    return side
 
 
 def disclose_error(
