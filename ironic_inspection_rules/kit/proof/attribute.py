@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What actions make of a value before they write it, as a proof follows it.
+"""What actions make of a value before they write it, on all machines at once.
 
 Ironic keeps attributes of a type, capabilities in one text, and traits that
 have to be names of traits. What the checks of actions refuse is an error of
@@ -103,7 +103,9 @@ def convert_to_attribute(
         if not is_boolean:
             return _convert_to_text(machine, path, table, alternative)
     if is_boolean:
+        # True and false are no text, no UUID and no MAC address.
         return values.FAILED
+    # Which texts read as true, say, only the engine knows.
     return values.unknown(f'{path[0]} out of the data', alternative)
 
 
@@ -120,8 +122,9 @@ def _convert_to_text(
     text = machine.text_of(alternative)
     number = machine.numbers_of.get(text.get_id())
     if number is not None:
-        # The solver hardly finds a number whose text has a certain length: it
-        # is asked of the numbers that are tried.
+        # The solver hardly finds a number whose text has a certain length. So
+        # the engine says of the numbers that are tried whether their text
+        # fits.
         fits = machine.ask_of_number_text(
             number,
             f'{path[0]} takes',
@@ -171,16 +174,18 @@ def extend_list(
     new: values.Alternative,
     unique: values.Alternative,
 ) -> Value:
-    """Return a list with one more item, as an action extends the list.
+    """Return what an action makes of a list: with 2, ``[1]`` is ``[1, 2]``.
 
-    ``[1]`` becomes ``[1, 2]``. The result is unknown unless list, item and
-    ``unique`` are known. A value that is no list is an error.
+    The new list is known only where the list, the item and ``unique`` are
+    known before a machine is. Any other list becomes unknown, also one of the
+    machine. To extend a text, a number or a mapping is an error of the rule;
+    whether a value of which nothing is known is a list, the solver chooses.
 
-    :param is_crowded: whether the list has so many alternatives that no more
-        are followed.
+    :param is_crowded: whether the place may have so many lists that the new
+        one is to be unknown: each rule that extends them may double them.
     :param old: the list; null and a missing value are an empty list.
     :param new: the item.
-    :param unique: whether a list that has the item is left as it is.
+    :param unique: whether a list that has the item already stays as it is.
     """
     if isinstance(old, values.Failed | values.SolverTerm | values.Mapping):
         return values.FAILED
@@ -195,12 +200,16 @@ def extend_list(
         items = []
     if not isinstance(items, list):
         return values.FAILED
-    are_known = all(isinstance(part, values.Const) for part in (new, unique))
-    if is_crowded or not are_known:
+    if is_crowded:
         return lost
-    assert isinstance(new, values.Const) and isinstance(unique, values.Const)
-    if unique.value and any(data_path.same(item, new.value) for item in items):
-        return values.const(items)
+    if not isinstance(new, values.Const):
+        return lost
+    if not isinstance(unique, values.Const):
+        return lost
+    if unique.value:
+        has_item = any(data_path.same(item, new.value) for item in items)
+        if has_item:
+            return values.const(items)
     return values.const([*items, new.value])
 
 
@@ -209,7 +218,8 @@ def convert_to_capability(
 ) -> Value:
     """Convert a value to the text of a capability: " uefi" to "uefi".
 
-    A comma in the text is an error, since commas separate capabilities.
+    An empty text, a list and a mapping are errors of the rule. So is a comma
+    in the text, since commas separate capabilities.
     """
     if isinstance(alternative, values.Const):
         if isinstance(alternative.value, list | dict):
@@ -234,10 +244,11 @@ def convert_to_capability(
 def where_capabilities_spoilt(
     machine: machines.SymbolicMachine, path: data_path.Path, value: Value
 ) -> logic.Formula:
-    """Return the formula that a write makes capabilities something but text.
+    """Return the formula that a write spoils the capabilities of a node.
 
-    That is an error of the rule. A write that removes them, such as null, is
-    no error.
+    Ironic keeps all of them in one text, such as ``boot_mode:uefi,gpu:yes``,
+    under ``properties/capabilities``. A rule that writes anything but a text
+    there is an error. To remove them is none.
 
     :param path: the place of the write, from the node on, such as
         ``('properties',)`` or ``('properties', 'capabilities')``.
@@ -253,20 +264,27 @@ def where_capabilities_spoilt(
         return logic.FALSE
     parts = []
     for guard, alternative in values.step(value, *names[len(path) :]):
-        is_wrong = _where_no_text(machine, alternative)
-        parts.append(logic.conj(guard, is_wrong))
+        is_spoilt = _where_no_capabilities(machine, alternative)
+        parts.append(logic.conj(guard, is_spoilt))
     return logic.disj(*parts)
 
 
-def _where_no_text(
+def _where_no_capabilities(
     machine: machines.SymbolicMachine, alternative: values.Alternative
 ) -> logic.Formula:
-    """Return the formula that a value is neither text, null nor missing."""
+    """Return the formula that a value cannot be a node's capabilities.
+
+    They are one text, such as ``boot_mode:uefi,gpu:yes``. A node without
+    any has null there, or nothing. All else is an error of the rule that
+    writes it.
+    """
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'is no text', alternative)
     if isinstance(alternative, values.SolverTerm):
         return logic.of_bool(not alternative.is_text)
     if isinstance(alternative, values.Const):
         is_nothing = alternative.value in (None, data_path.ABSENT)
-        return logic.of_bool(not is_nothing and alternative.kind != 'text')
+        is_text = alternative.kind == 'text'
+        return logic.of_bool(not is_nothing and not is_text)
+    # No list and no mapping is a text.
     return logic.TRUE

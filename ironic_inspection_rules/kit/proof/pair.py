@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two rules in a proof, on all machines: what one does to the other."""
+"""Two rules on all machines at once: writes that clash, equal messages."""
 
 from collections.abc import Hashable, Iterable, Iterator
 import json
@@ -67,8 +67,11 @@ class Messages:
         changing = [
             (root, *steps) for root, steps in places if root in _CHANGING
         ]
+        # A message reads traits as a list, and capabilities as a text. Rules
+        # change them by name, which the data have as well.
+        by_name = _by_name_forms(changing)
         read = []
-        for root, *steps in (*changing, *_by_name_forms(changing)):
+        for root, *steps in (*changing, *by_name):
             data = roots.get(root, values.NOTHING)
             read.append(values.step(data, *steps))
         key = (json.dumps(written, default=str), *map(_key_of_value, read))
@@ -79,7 +82,7 @@ class Messages:
 
 
 def _key_of_value(value: values.Value) -> Hashable:
-    """Return a key, which is equal for values that are the same."""
+    """Return a key that is equal for values with equal alternatives."""
     pairs = []
     for guard, alternative in value:
         pairs.append((guard.get_id(), alternative.identity))
@@ -107,6 +110,7 @@ def overlap(one: data_path.Path, other: data_path.Path) -> bool:
     ``node.extra`` overlaps ``node.extra.rack``, and not ``node.name``. A port
     without a known MAC address may be any port.
     """
+    # The shorter place is as long as is compared: what is below it, it has.
     for number, (here, there) in enumerate(zip(one, other, strict=False)):
         is_port = number == 1 and one[0] == 'ports'
         if is_port and states.ANY_PORT in (here, there):
@@ -121,8 +125,9 @@ def clash(
 ) -> logic.Formula:
     """Return the formula that two writes leave different values at a place.
 
-    So ``prove`` finds rules that conflict. The order of the writes does not
-    matter.
+    So ``prove`` finds rules that conflict. Where one place is inside of the
+    other, such as ``extra/rack`` in ``extra``, the values of the inner place
+    are compared. The order of the writes does not matter.
     """
     if first.extends and second.extends:
         # Two items in one list, or two traits, are no conflict.
@@ -133,7 +138,7 @@ def clash(
         # "CUSTOM_*" stands for many traits, but for none that rules name.
         if write.place[-1].endswith('*') and write.place[:2] == cells.TRAITS:
             return logic.FALSE
-    # "below" is at the same place as "above", or inside of it.
+    # The place of "below" is that of "above", or inside of it.
     above, below = first, second
     if len(second.place) < len(first.place):
         above, below = second, first
