@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions in a proof, on all machines: groups, loops, errors.
+"""Translate conditions of rules to formulas about all possible machines.
 
 Known values are decided by the op itself; for what a machine sends each op
 has a translation, which is given one alternative of each argument. Ops
@@ -77,25 +77,26 @@ def _join_cases(parts: Sequence[Truth]) -> Truth:
 def all_hold(
     conditions: Iterable[Written], scope: Scope, holding: bool = True
 ) -> Truth:
-    """Return the truth of several conditions, asked in order.
+    """Return the truth that all conditions hold, or that none does.
 
-    As in the engine, a condition is asked only where all earlier ones hold:
+    As in the engine, they are asked in order, up to the first that decides:
     errors of a condition that is not asked do not count.
 
-    :param holding: False for the truth of "none of the conditions holds": a
-        condition is then asked only where no earlier one holds.
+    :param holding: True where all are to hold, and the first that does not
+        decides; False where none is, and the first that holds decides.
     """
-    going = logic.TRUE
+    undecided = logic.TRUE
     fails = logic.FALSE
     for condition in conditions:
         truth = translate(condition, scope)
-        fails = logic.disj(fails, logic.conj(going, truth.fails))
+        fails = logic.disj(fails, logic.conj(undecided, truth.fails))
         if not holding:
             truth = truth.inverted()
-        going = logic.conj(going, truth.holds)
-        if going is logic.FALSE:
+        undecided = logic.conj(undecided, truth.holds)
+        if undecided is logic.FALSE:
+            # On no machine is the next condition asked.
             break
-    return Truth(going, fails)
+    return Truth(undecided, fails)
 
 
 def translate(written: Written, scope: Scope) -> Truth:
@@ -121,19 +122,20 @@ def translate(written: Written, scope: Scope) -> Truth:
 def _translate_group(
     op: registry.Op, parts: Sequence[Written], scope: Scope
 ) -> Truth:
-    """Return the truth of a group of conditions.
+    """Return the truth of ``any-of``, ``all-of`` or ``none-of``.
 
-    The engine asks the conditions of ``any-of``, ``all-of`` and ``none-of`` in
-    order, up to the first that decides, as :func:`all_hold` does.
+    As the engine does, :func:`all_hold` asks the conditions of the group in
+    order, up to the first that decides.
     """
-    truth = all_hold(parts, scope, holding=op.plugin.HOLDS == 'all')
+    asks_for_all = op.plugin.HOLDS == 'all'
+    truth = all_hold(parts, scope, holding=asks_for_all)
     if op.plugin.HOLDS == 'any':
-        # The opposite of "none holds".
+        # The opposite of "none holds", which all_hold() has returned.
         return truth.inverted()
     if op.plugin.HOLDS:
         # "all", or "none".
         return truth
-    # A group of another package, which decides by itself.
+    # A group of another package, of which nobody knows what it asks for.
     holds = scope.machine.guess(
         f'{op.name} has no translation', op.name, json.dumps(parts), scope
     )
@@ -158,8 +160,9 @@ def _translate_over(
 ) -> Truth:
     """Return the truth of a condition over one alternative of its loop.
 
-    As in the engine, it does not hold over null or a missing value, and is an
-    error over a text or a number.
+    As in the engine, a loop over null or a missing value does not hold, and
+    one over a text or a number is an error. What is in an unknown value, and
+    in which order a node has its traits, nobody knows: the solver chooses.
 
     :param alternative: what the loop goes over.
     """
@@ -275,8 +278,15 @@ def _translate_over_items(
     if multiple == 'last':
         return _hold_for_last(items, rest)
     if multiple == 'all':
-        return _hold_for_all(items, rest)
-    return _hold_for_any(items, rest)
+        all_held, fails = _loop_until_decided(items, rest, decisive=False)
+        rest_holds = logic.disj(logic.negated(rest.exists), rest.truth.holds)
+        # As in the engine, "all" does not hold for a list without items: there
+        # has to be a first one.
+        holds = logic.conj(items[0].exists, all_held, rest_holds)
+        return Truth(holds, fails)
+    none_held, fails = _loop_until_decided(items, rest, decisive=True)
+    holds_in_rest = logic.conj(rest.exists, rest.truth.holds)
+    return Truth(logic.disj(logic.negated(none_held), holds_in_rest), fails)
 
 
 def _guess_items_beyond(
@@ -289,10 +299,10 @@ def _guess_items_beyond(
     """Return all items after the first ``LONGEST`` of a list as one item.
 
     Only the first items of a list have formulas of their own. For the others,
-    it is a guess whether the condition holds, and whether it fails. The names
-    of the guesses are noted in ``machine.loops`` under the name of the list:
-    by their number :class:`.search.MachineSearch` knows whether longer lists
-    matter at all.
+    the solver chooses whether the condition holds, and whether it fails: these
+    are guesses, which the engine confirms or not. Their names are noted in
+    ``machine.loops`` under the name of the list: by their number
+    :class:`.search.MachineSearch` knows whether longer lists matter at all.
 
     :param once: the condition without its loop.
     :param items: the first items, which have formulas.
@@ -334,40 +344,18 @@ def _hold_for_last(items: Sequence[_Item], rest: _Item) -> Truth:
     return _join_cases([looked_at, rest.truth.only_where(rest.exists)])
 
 
-def _hold_for_any(items: Sequence[_Item], rest: _Item) -> Truth:
-    """Return the truth of a condition with ``multiple: any``.
-
-    The first item for which the condition holds ends the loop. The items that
-    are not looked at come after all others, as one item.
-    """
-    none_holds, fails = _loop_until_decided(items, rest, holding=True)
-    beyond = logic.conj(rest.exists, rest.truth.holds)
-    return Truth(logic.disj(logic.negated(none_holds), beyond), fails)
-
-
-def _hold_for_all(items: Sequence[_Item], rest: _Item) -> Truth:
-    """Return the truth of a condition with ``multiple: all``.
-
-    As in the engine, it does not hold for a list without items.
-    """
-    all_held, fails = _loop_until_decided(items, rest, holding=False)
-    beyond = logic.disj(logic.negated(rest.exists), rest.truth.holds)
-    # There are items where there is a first one.
-    return Truth(logic.conj(items[0].exists, all_held, beyond), fails)
-
-
 def _loop_until_decided(
-    items: Sequence[_Item], rest: _Item, holding: bool
+    items: Sequence[_Item], rest: _Item, decisive: bool
 ) -> tuple[logic.Formula, logic.Formula]:
-    """Return formulas: that no item decides, and that the loop fails.
+    """Ask a condition item by item, until the result for one decides.
 
-    As in the engine, the first item that decides ends the loop: for later
-    items the condition is not asked, and is no error.
+    As in the engine, the loop then ends: for later items the condition is not
+    asked, and is no error.
 
     :param items: the first items, which have formulas of their own.
     :param rest: the items after them, see :func:`_guess_items_beyond`.
-    :param holding: True for ``any``, where an item decides for which the
-        condition holds, False for ``all``, where it does not hold.
+    :param decisive: the result that decides: True for ``any``, where one item
+        for which the condition holds is enough; False for ``all``.
     :returns: the formula that none of ``items`` decides, so that the loop goes
         on to ``rest``; and the formula that the condition is an error for an
         item that is reached, in ``rest`` too.
@@ -378,7 +366,7 @@ def _loop_until_decided(
         fails_here = logic.conj(goes_on, item.exists, item.truth.fails)
         fails = logic.disj(fails, fails_here)
         decides = item.truth.holds
-        if not holding:
+        if not decisive:
             decides = logic.negated(decides)
         ends_here = logic.conj(item.exists, decides)
         goes_on = logic.conj(goes_on, logic.negated(ends_here))
@@ -544,10 +532,12 @@ def _decide_combination(
     :param chosen: an alternative of every argument, in the same order.
     :raises: :class:`.logic.Untranslatable` where the solver cannot say.
     """
-    ended = _truth_without_value(chosen, _asks_missing(op), machine)
-    if ended is not None:
+    truth_without_value = _truth_without_value(
+        chosen, _asks_missing(op), machine
+    )
+    if truth_without_value is not None:
         # Without a value, a condition does not hold even with "!".
-        return ended
+        return truth_without_value
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
         raise logic.Untranslatable('it looks into the data itself')
     for alternative in chosen:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What each action does in a proof: attributes, capabilities, traits."""
+"""What each kind of action writes, on all possible machines at once."""
 
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses
@@ -91,10 +91,11 @@ class SymbolicEffects:
     def make_unknown(
         self, call: ActionCall, when: Formula, reason: str, *about: typing.Any
     ) -> None:
-        """Make the places unknown that an action may change.
+        """Make all places unknown that an action may change.
 
-        The action cannot be followed. That it is an error, and that it does
-        anything at all, are guesses.
+        So a proof goes on after an action that it cannot follow. Whether the
+        action is an error, and whether it does anything at all, the solver
+        chooses: these are guesses.
 
         :param reason: why the action cannot be followed.
         :param about: all that its effect depends on, besides the values at
@@ -242,8 +243,8 @@ class SymbolicEffects:
                     self._machine, path, value
                 )
                 is_written = self.end_where(is_written, are_spoilt)
-            self._write(is_written, ('node', *path), value, has_value)
-            self._update_capabilities(is_written, path, value, has_value)
+            self._write(is_written, ('node', *path), value, creates=has_value)
+            self._forget_named_capabilities(is_written, path, value, has_value)
 
     def _where_broken(self, value: Value) -> Formula:
         """Return the formula that a value is an error, or perhaps is one."""
@@ -251,7 +252,7 @@ class SymbolicEffects:
             values.where_failed(value), self._machine.may_fail(value)
         )
 
-    def _update_capabilities(
+    def _forget_named_capabilities(
         self,
         when: Formula,
         path: data_path.Path,
@@ -260,10 +261,10 @@ class SymbolicEffects:
     ) -> None:
         """Forget the capabilities by name after a write to their text.
 
-        Capabilities are kept in two forms: as the text
-        ``properties/capabilities``, and by name. After a write of the text, or
-        of all ``properties``, capabilities by name are unknown, or gone with
-        the text.
+        A proof keeps capabilities in two forms: as the node has them, the text
+        ``properties/capabilities``, and by name, as rules change them. After a
+        write of the text, or of all ``properties``, those by name are gone
+        where the text is gone, and unknown elsewhere: no proof reads the text.
 
         :param when: the value was written.
         :param path: the place of the value, from the node on. Nothing is to
@@ -280,7 +281,7 @@ class SymbolicEffects:
             return
         text = values.unknown('capabilities as a text', value)
         by_name = values.choose(gone, values.NOTHING, text)
-        self._write(when, cells.CAPABILITIES, by_name, has_value)
+        self._write(when, cells.CAPABILITIES, by_name, creates=has_value)
 
     def _write_to_port(
         self,
@@ -445,8 +446,8 @@ class SymbolicEffects:
     ) -> None:
         """Set or remove a capability by its name.
 
-        Capabilities are kept by name, and as one text. How the text changes is
-        not followed: it becomes unknown.
+        A proof keeps capabilities by name, and as the text that the node has.
+        How the text changes is not followed: it becomes unknown.
 
         :param when: the action is carried out.
         """
@@ -478,7 +479,7 @@ class SymbolicEffects:
             )
             is_written = self.end_where(has_name, is_broken)
             place = (*cells.CAPABILITIES, known_name)
-            self._write(is_written, place, text, has_value)
+            self._write(is_written, place, text, creates=has_value)
 
     def _forget_capability_text(self, when: Formula, args: Arguments) -> None:
         """Make the text of all capabilities unknown, if a rule has set it.
@@ -508,7 +509,8 @@ class SymbolicEffects:
         self, call: ActionCall, when: Formula, args: Arguments
     ) -> None:
         """Add a trait, or remove it."""
-        self._write_trait(when, args['name'], call.op.name != 'remove-trait')
+        adds = call.op.name != 'remove-trait'
+        self._write_trait(when, args['name'], adds)
 
     def _write_trait(self, when: Formula, name: Value, adds: bool) -> None:
         """Add or remove the trait of a name.
@@ -561,7 +563,7 @@ class SymbolicEffects:
             )
             self._replace_root('node', acts, node.value)
         write = states.SymbolicWrite(
-            cells.TRAITS, acts, values.unknown(reason, name), adds
+            cells.TRAITS, acts, values.unknown(reason, name), extends=adds
         )
         self._rule_pass.writes.append(write)
 
