@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Characters and regular expressions as languages of the solver.
+"""Regular expressions as languages (sets of texts) of a solver.
 
 A machine may send any text. No rule tells all characters apart, so that a few
 stand for the others: those that the rules name and their neighbours, ASCII,
@@ -22,9 +22,11 @@ from ironic_inspection_rules.kit.proof import logic
 # private; other parsers read other patterns.
 _parser: typing.Any = getattr(re, '_parser')  # noqa: B009
 _constants: typing.Any = getattr(re, '_constants')  # noqa: B009
+_compiler: typing.Any = getattr(re, '_compiler')  # noqa: B009
 
-# An anchor holds at a place, and a language has only texts. So a text is put
-# between two characters that no text has, and an anchor is one of them.
+# "^" and "$" hold at a place of a text, and a language has only texts. So a
+# text is put between two marks, characters that no text has, and an anchor in
+# a regular expression is one of the marks.
 _BEGIN = '\x02'
 _END = '\x03'
 _LAST_CODE = 0x2FFFF  # Of the characters that the solver has.
@@ -49,10 +51,9 @@ _OTHER_SAMPLES = (
 
 
 class Alphabet:
-    """Characters that stand for all there are.
+    """The characters that texts of a proof may have; a few stand for all.
 
     :param texts: all texts of the rules, regular expressions among them.
-    :ivar language: returns the language of a pattern, see :meth:`_language`.
     """
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
@@ -67,10 +68,10 @@ class Alphabet:
         candidates = {*_PRINTABLE, *_OTHER_SAMPLES, *named}
         self.characters = frozenset(filter(_is_usable, candidates))
         # Rules ask for the same expressions again and again, and the solver
-        # takes long for a language. The caches go with the alphabet.
-        self.language = functools.lru_cache(None)(self._language)
-        self._all_match = functools.lru_cache(None)(self._decide_match)
-        self._all_below = functools.lru_cache(None)(self._decide_below)
+        # takes long for a language: what was made or decided is kept.
+        self._languages: dict[tuple[str, bool], logic.Language] = {}
+        self._all_match: dict[tuple[str, bool, str], bool | None] = {}
+        self._all_below: dict[tuple[str, str], bool | None] = {}
 
     def cleaned(self, text: str) -> str:
         """Return a text with only characters of the alphabet: "☃" for others.
@@ -89,18 +90,20 @@ class Alphabet:
         """Return whether all characters of a text are in the alphabet."""
         return self.characters.issuperset(text)
 
-    def _language(
-        self, pattern: str, searches: bool = False
-    ) -> logic.Language:
+    def language(self, pattern: str, searches: bool = False) -> logic.Language:
         """Return the language of texts that match a pattern as a whole.
 
-        An anchor in the pattern is one of :func:`marked`'s marks.
+        ``^`` and ``$`` in the pattern become the marks that :func:`marked`
+        puts around a text.
 
         :param searches: whether ``$`` also matches before a newline that ends
             the text, as it does in a search.
         :raises: :class:`.logic.Untranslatable` where the solver has no
             language for the pattern.
         """
+        key = (pattern, searches)
+        if key in self._languages:
+            return self._languages[key]
         parsed = _parser.parse(pattern)
         parts = list(parsed)
         # A text has a mark once, but two anchors may stand at one place.
@@ -108,12 +111,17 @@ class Alphabet:
             if _count_anchors(parts, kind) > 1:
                 raise logic.Untranslatable('two anchors of a kind')
         reader = _Reader(self.characters, searches)
-        return reader.translate_sequence(parts, parsed.state.flags, True)
+        language = reader.translate_sequence(
+            parts, parsed.state.flags, is_last=True
+        )
+        self._languages[key] = language
+        return language
 
     def matching(self, pattern: str, searches: bool) -> logic.Language:
         """Return the language of the marked texts that match a pattern.
 
-        :func:`marked` puts a text between two marks, which anchors match.
+        :func:`marked` puts a text between two marks: ``^`` in the pattern is
+        the first of them, and ``$`` is the last.
 
         :param searches: whether a part of the text is enough.
         :raises: :class:`.logic.Untranslatable` where the solver has no
@@ -122,7 +130,7 @@ class Alphabet:
         body = self.language(pattern, searches)
         if searches:
             return z3.Concat(_all_texts(), body, _all_texts())
-        # The language has a mark already where the pattern has an anchor.
+        # With an anchor in the pattern, the language has its mark already.
         begin = z3.Option(z3.Re(_BEGIN))
         end = z3.Option(z3.Re(_END))
         return z3.Concat(begin, body, end)
@@ -152,13 +160,13 @@ class Alphabet:
         :param among: a regular expression of the language.
         :returns: False if no text does, None if perhaps only some texts do.
         """
-        return self._all_below(text, among)
-
-    def _decide_below(self, text: str, among: str) -> bool | None:
-        """Decide for :meth:`all_below`, which caches the answer."""
-        term = z3.String('text')
-        is_before = z3.InRe(term, self.below(text))
-        return self._decide_for_all(term, is_before, among)
+        key = (text, among)
+        if key not in self._all_below:
+            term = z3.String('text')
+            is_before = z3.InRe(term, self.below(text))
+            verdict = self._decide_for_all(term, is_before, among)
+            self._all_below[key] = verdict
+        return self._all_below[key]
 
     def all_match(
         self, pattern: str, searches: bool, among: str
@@ -171,17 +179,15 @@ class Alphabet:
         :raises: :class:`.logic.Untranslatable` where the solver has no
             language for the pattern.
         """
-        return self._all_match(pattern, searches, among)
-
-    def _decide_match(
-        self, pattern: str, searches: bool, among: str
-    ) -> bool | None:
-        """Decide for :meth:`all_match`, which caches the answer."""
-        # No language that callers ask about has texts with marks in them.
-        language = self.matching(pattern, searches)
-        term = z3.String('text')
-        matches = z3.InRe(marked(term), language)
-        return self._decide_for_all(term, matches, among)
+        key = (pattern, searches, among)
+        if key not in self._all_match:
+            # No language that callers ask about has texts with marks in them.
+            language = self.matching(pattern, searches)
+            term = z3.String('text')
+            matches = z3.InRe(marked(term), language)
+            verdict = self._decide_for_all(term, matches, among)
+            self._all_match[key] = verdict
+        return self._all_match[key]
 
     def example(self, pattern: str, searches: bool, among: str) -> str:
         """Find a text of a language that matches a pattern.
@@ -189,7 +195,7 @@ class Alphabet:
         :param searches: whether a match of a part of the text is enough.
         :param among: a regular expression of the language.
         :returns: an empty text if there is no such text, or the solver does
-            not find one in time.
+            not find one within its limit.
         :raises: :class:`.logic.Untranslatable` where the solver has no
             language for the pattern.
         """
@@ -209,9 +215,11 @@ class Alphabet:
     ) -> bool | None:
         """Return whether a formula holds for all texts of a language.
 
-        :param text: the text that the formula is about.
+        :param text: the text of the solver that the formula is about.
+        :param matches: the formula, such as that a pattern matches the text.
         :param among: a regular expression of the language.
-        :returns: False if it holds for no text, None if neither is known.
+        :returns: False if it holds for no text. None if it holds for some
+            texts only, or if the solver does not know within its limit.
         """
         if self._surely_none_holds(text, matches, among):
             return False
@@ -224,10 +232,11 @@ class Alphabet:
     ) -> bool:
         """Return whether surely no text of a language fulfils a formula.
 
-        It is False where the solver does not know in time.
+        It is False where the solver does not know within its limit.
 
         :param text: the text of the solver that the formula is about.
-        :param among: a regular expression of the texts.
+        :param wanted: the formula.
+        :param among: a regular expression of the language.
         """
         solver = z3.Solver()
         solver.add(z3.InRe(text, self.language(among)))
@@ -255,13 +264,13 @@ def _no_texts() -> logic.Language:
 
 
 def marked(text: logic.Term) -> logic.Term:
-    """Put a text between the marks of its start and its end."""
+    """Put a text between the marks that stand for ``^`` and ``$``."""
     return z3.Concat(z3.StringVal(_BEGIN), text, z3.StringVal(_END))
 
 
 @functools.cache
 def without_marks() -> logic.Language:
-    """Return the language of texts that :func:`marked` may take."""
+    """Return the language of texts without a mark, as :func:`marked` takes."""
     below = (0, ord(_BEGIN) - 1)
     above = (ord(_END) + 1, _LAST_CODE)
     return z3.Star(_union_of_ranges([below, above]))
@@ -407,7 +416,9 @@ class _Reader:
         :param most: a number, or the ``MAXREPEAT`` of Python's parser.
         :param inner: the parts of the expression that are repeated.
         """
-        body = self.translate_sequence(list(inner), flags, False)
+        # What is repeated is never the end of the expression: the next turn
+        # follows it.
+        body = self.translate_sequence(list(inner), flags, is_last=False)
         if most == 0:
             # To the solver, a loop up to 0 has no end.
             return z3.Re('')
@@ -422,7 +433,10 @@ class _Reader:
     def _translate_anchor(
         self, kind: str, flags: int, is_last: bool
     ) -> logic.Language:
-        """Return the language of an anchor, which is one of the marks.
+        """Return the language of an anchor such as ``^`` or ``$``.
+
+        It has one text: the mark that is put before or behind a text, see
+        :func:`marked`.
 
         :param kind: a name of Python's parser, such as ``AT_END``.
         :param is_last: whether nothing of the expression follows it.
@@ -442,7 +456,7 @@ class _Reader:
         if not is_last:
             raise logic.Untranslatable('an anchor before the end')
         if kind == 'AT_END' and self._searches:
-            # "$" also holds before a newline at the end.
+            # In a search "$" also holds before a newline at the end.
             return z3.Concat(z3.Option(z3.Re('\n')), z3.Re(_END))
         return z3.Re(_END)
 
@@ -453,22 +467,26 @@ class _Reader:
 
         :param kind: the parser's name of a part for a single character, such
             as ``LITERAL``, ``NOT_LITERAL`` or ``IN``.
+        :param value: the content of the part, such as the code of a character.
+        :param flags: those of the expression, such as ``re.IGNORECASE``.
         """
-        # Python itself matches the part, so that cases of letters and classes
-        # such as "\w" are the same as where the rule runs.
+        # Python itself compiles the part and matches it, so that cases of
+        # letters and classes such as "\w" are the same as where the rule runs.
         part = (getattr(_constants, kind), value)
-        pattern = _parser.SubPattern(_make_parser_state(flags), [part])
-        compiled = _compile_part(pattern, flags)
+        state = _parser.State()
+        state.flags = flags
+        pattern = _parser.SubPattern(state, [part])
+        compiled = _compiler.compile(pattern, flags)
         return {
             character for character in self._all if compiled.match(character)
         }
 
     def _language_of(self, characters: Iterable[str]) -> logic.Language:
-        """Return the language of texts of one of the characters.
+        """Return the language of the texts that are one of some characters.
 
         If "☃" is among them, it stands for all characters that are not in the
-        alphabet. The language then has the long ranges that are left between
-        the characters that it lacks.
+        alphabet. Then the language has every character but the marks and those
+        of the alphabet that are not among them.
         """
         codes = set(map(ord, characters))
         if ord(_OTHER_CHARACTER) not in codes:
@@ -482,22 +500,6 @@ class _Reader:
                 ranges.append((first, code - 1))
             first = code + 1
         return _union_of_ranges(ranges)
-
-
-def _make_parser_state(flags: int) -> typing.Any:
-    """Return the state of the parser that :func:`_compile_part` needs.
-
-    :param flags: the flags of the expression that the part is from.
-    """
-    state = _parser.State()
-    state.flags = flags
-    return state
-
-
-def _compile_part(pattern: typing.Any, flags: int) -> re.Pattern[str]:
-    """Compile a part of a parsed regular expression by itself."""
-    compiler: typing.Any = getattr(re, '_compiler')  # noqa: B009
-    return typing.cast('re.Pattern[str]', compiler.compile(pattern, flags))
 
 
 def _group_into_ranges(codes: Iterable[int]) -> list[tuple[int, int]]:

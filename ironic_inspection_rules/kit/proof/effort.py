@@ -8,7 +8,6 @@ some of its work on regular expressions takes seconds and hardly a step, so
 that there is a limit of seconds as well.
 """
 
-from collections.abc import Sequence
 import dataclasses
 import math
 
@@ -66,10 +65,10 @@ class GivenUp(Exception):
 
 
 def steps_taken(solver: z3.Solver) -> int:
-    """Count the steps of all solvers since the program began.
+    """Return how many steps all solvers have taken since the program began.
 
-    Any solver knows the count of the whole process. Only the difference of two
-    counts is of use.
+    Any solver knows the count of the whole process. So only the difference of
+    two counts, before and after a check, says something of the check.
     """
     return int(solver.statistics().get_key_value('rlimit count'))
 
@@ -83,28 +82,6 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
     """
     limit.set_on(solver)
     before = steps_taken(solver)
-    result, reason = _check_formulas(solver, assumed)
-    if reason is None:
-        return bool(result == z3.sat)
-    if reason == _INTERRUPTED:
-        # While the solver works it catches the signal itself: without this
-        # the program would go on with the next check.
-        raise KeyboardInterrupt
-    if reason == TIME and steps_taken(solver) - before >= limit.steps:
-        # The solver says "canceled" for both limits.
-        reason = STEPS
-    raise GivenUp(reason)
-
-
-def _check_formulas(
-    solver: z3.Solver, assumed: Sequence[logic.Formula]
-) -> tuple[z3.CheckSatResult, str | None]:
-    """Check whether the formulas of a solver can hold, with assumptions.
-
-    :returns: ``(z3.sat, None)`` or ``(z3.unsat, None)``; or ``z3.unknown`` and
-        a value of ``_REASONS``, such as :data:`TIME`, or other words of the
-        solver.
-    """
     try:
         result = solver.check(*assumed)
     except z3.Z3Exception as exc:
@@ -112,11 +89,19 @@ def _check_formulas(
         reason = reason_of(exc)
         if reason is None:
             raise
-        return z3.unknown, reason
-    if result == z3.unknown:
+    else:
+        if result != z3.unknown:
+            return bool(result == z3.sat)
         words = solver.reason_unknown()
-        return result, _REASONS.get(words, words)
-    return result, None
+        reason = _REASONS.get(words, words)
+    if reason == _INTERRUPTED:
+        # While the solver works it catches the signal itself: without this
+        # the program would go on with the next check.
+        raise KeyboardInterrupt
+    if reason == TIME and steps_taken(solver) - before >= limit.steps:
+        # The solver says "canceled" for both limits: it was that of steps.
+        reason = STEPS
+    raise GivenUp(reason)
 
 
 def reason_of(error: z3.Z3Exception) -> str | None:
