@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values of text with fields and filters in a proof, for its solver."""
+"""Evaluate texts with fields and filters on all possible machines at once."""
 
 from collections.abc import Hashable, Mapping, Sequence
 import dataclasses
@@ -57,7 +57,8 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
     """Evaluate a text with fields, such as ``['rack-', <field>]``.
 
     The value of a single field may be of any type, that of any other text is
-    a text.
+    a text. It is missing or an error where a field is. Where the fields have
+    too many combinations of values, the text is unknown.
     """
     parts: list[Value] = []
     for piece in pieces:
@@ -68,7 +69,12 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
     if len(parts) == 1:
         return parts[0]
     if math.prod(len(part) for part in parts) > values.MOST_ALTERNATIVES:
-        return _forget_long_text(parts)
+        # A term for every combination would be exact. But the solver would
+        # spend the time of all other questions on such terms.
+        unknown_text = values.unknown_value(
+            'a value with too many alternatives', 'text', *parts
+        )
+        return _require_parts(parts, unknown_text)
     return values.join(
         (guard, _join_text(alternatives, scope.machine))
         for guard, alternatives in values.product(
@@ -112,39 +118,29 @@ def evaluate(written: typing.Any, scope: Scope) -> Value:
 
 
 def _require_parts(parts: list[Value], whole: values.Alternative) -> Value:
-    """Return a list or mapping where all its parts have a value.
+    """Return a list, a mapping or a text where all its parts have a value.
 
     The engine reads the parts in order, and the first without a value decides:
-    a missing part makes the whole missing, and an error makes it an error.
+    a missing part makes the whole missing, and an error makes it an error. An
+    unknown part may be either, so that the whole is unknown.
 
     :param parts: the values of the parts.
-    :param whole: the list or mapping.
+    :param whole: the list, mapping or text.
     """
-    # From the last part to the first: what the later parts decide holds where
-    # a part does not decide.
+    # From the last part to the first: where a part has a value, the parts
+    # after it decide.
     decided = values.only(whole)
     for part in reversed(parts):
-        decided = values.join(
-            (guard, _decide_part(alternative, parts, decided))
-            for guard, alternative in part
-        )
+        cases = []
+        for guard, alternative in part:
+            result = decided
+            if values.has_no_value(alternative):
+                result = values.only(alternative)
+            elif isinstance(alternative, values.UnknownValue):
+                result = values.unknown(alternative.reason, *parts)
+            cases.append((guard, result))
+        decided = values.join(cases)
     return decided
-
-
-def _decide_part(
-    alternative: values.Alternative, parts: list[Value], others: Value
-) -> Value:
-    """Return the whole list or mapping for one alternative of a part.
-
-    :param alternative: an alternative of the part.
-    :param parts: all parts, on which an unknown value depends.
-    :param others: what the later parts decide.
-    """
-    if values.has_no_value(alternative):
-        return values.only(alternative)
-    if isinstance(alternative, values.UnknownValue):
-        return values.unknown(alternative.reason, *parts)
-    return others
 
 
 def evaluate_argument(
@@ -276,18 +272,6 @@ def _join_text(
     if len(texts) == 1:
         return values.only(values.SolverTerm(texts[0]))
     return values.only(values.SolverTerm(z3.Concat(*texts)))
-
-
-def _forget_long_text(parts: list[Value]) -> Value:
-    """Return an unknown text for values with too many combinations.
-
-    It is missing or an error where a part is. A term for every combination
-    would be exact, and the solver would spend the time of all other questions
-    on such terms.
-    """
-    reason = 'a value with too many alternatives'
-    ((_always, text),) = values.unknown(reason, 'text', *parts)
-    return _require_parts(parts, text)
 
 
 def evaluate_field(field: interpolation.Field, scope: Scope) -> Value:

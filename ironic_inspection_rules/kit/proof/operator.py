@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What each op of a condition is in a proof: a formula of its values."""
+"""Translate each op of a condition to a formula about its values."""
 
 from collections.abc import Callable, Sequence
 import dataclasses
@@ -188,10 +188,9 @@ def _where_number_matches(
     if all_match is not None:
         return logic.of_bool(all_match)
     way = 'fullmatch'
-    compute_match = functools.partial(_matches_whole, regex)
     if searches:
         way = 'search'
-        compute_match = functools.partial(_matches_part, regex)
+    compute_match = functools.partial(_matches, regex, searches)
     # With it, the search tries a number that matches.
     example = machine.alphabet.example(regex, searches, all_numbers)
     return machine.ask_of_number_text(
@@ -199,12 +198,11 @@ def _where_number_matches(
     )
 
 
-def _matches_whole(regex: str, text: str) -> bool:
+def _matches(regex: str, searches: bool, text: str) -> bool:
+    """Return whether an expression matches a text, or a part of it."""
+    if searches:
+        return re.search(regex, text) is not None
     return re.fullmatch(regex, text) is not None
-
-
-def _matches_part(regex: str, text: str) -> bool:
-    return re.search(regex, text) is not None
 
 
 def _where_one_of(operands: Operands) -> logic.Formula:

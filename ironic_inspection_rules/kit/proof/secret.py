@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Secrets in a proof, on all machines at once: what rules see of them.
+"""Mask secrets on all machines at once, and tell where an action shows one.
 
 The engine hides them by the names that they are kept under. So that rules
 may name their own variables as they like, a value is masked where it is read
@@ -159,7 +159,14 @@ def mask_inside(machine: Machine, alternative: values.Alternative) -> Value:
         isinstance(alternative, values.ItemList)
         and alternative.has_written_items
     ):
-        items = [_mask_in_item(machine, item) for item in alternative.items]
+        items = []
+        for item in alternative.items:
+            # Items of the machine itself are masked when a rule reads them.
+            if isinstance(item, values.WrittenItem):
+                masked_value = _mask_inside_value(machine, item.value)
+                items.append(values.WrittenItem(masked_value))
+            else:
+                items.append(item)
         masked_list = dataclasses.replace(alternative, items=tuple(items))
         return values.only(masked_list)
     return values.only(alternative)
@@ -185,13 +192,6 @@ def _mask_in_mapping(
         return mapping
     entries = {**mapping.entries, **changed}
     return dataclasses.replace(mapping, entries=entries)
-
-
-def _mask_in_item(machine: Machine, item: typing.Any) -> typing.Any:
-    """Mask the secrets in an item of a list, if a rule wrote the item."""
-    if isinstance(item, values.WrittenItem):
-        return values.WrittenItem(_mask_inside_value(machine, item.value))
-    return item
 
 
 def _mask_inside_value(machine: Machine, value: Value) -> Value:
