@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions in a proof, on all machines: loops, conditions, arguments."""
+"""Carry out the actions of a rule on all possible machines at once."""
 
 from collections.abc import Mapping
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One field of the machine of a proof, with all types that it may have.
+"""One field of a machine that a solver makes up, of any type it may have.
 
 What a machine sends may be missing, or of any type: nobody checks it before
 the rules do. What Ironic keeps, such as an attribute of a node, is of the

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rows of tables in a proof, on all machines: small tables exactly."""
+"""Find the row of a table on all possible machines at once."""
 
 import typing
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters in terms of the solver, for all machines at once.
+"""Translate filters to terms of a solver, for all machines at once.
 
 What rules write out goes through the filter itself. For what a machine sends
 there are three ways: arithmetic is that of the solver, see :mod:`.floats`;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules carried out on all machines at once: phases, order, what is undone.
+"""Run rules on all possible machines at once: phases, order, undoing.
 
 Data are *symbolic*: a value is a list of alternatives with the formula, or
 guard, that holds on the machines which have it. A :class:`.state.State` is all

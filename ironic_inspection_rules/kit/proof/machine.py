@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The machine of a proof: its fields, and what unknown values may be."""
+"""The machine that a solver makes up: its fields, and guesses about it."""
 
 from collections.abc import Callable, Iterable
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The search of a proof for a machine: limits, and reasons for unknown."""
+"""Let a solver search for a machine that meets a formula, within limits."""
 
 import dataclasses
 import math

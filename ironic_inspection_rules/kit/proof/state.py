@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""All machines of a proof between rules, and what rules write there."""
+"""All possible machines at a moment between rules, and writes to them."""
 
 from collections.abc import Iterator, Mapping
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Texts and numbers of a machine, and what is asked of them.
+"""Texts that a solver chooses, and what the engine computes from them.
 
 The solver knows regular expressions over texts, and little else: it has no
 versions, no addresses, no numbers with a fraction in a text. What it does not

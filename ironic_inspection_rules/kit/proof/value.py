@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values in a proof: what fields may be, and what rules make of them.
+"""Values on all machines at once: alternatives, guarded by formulas.
 
 A value is one of several alternatives, each under a guard, a formula of z3;
 exactly one guard holds for a machine. What rules write out is known, what a

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Example machines of prove: usual values, inventories, tried in the engine.
+"""Machines that prove an answer: built of a solution, run in the engine.
 
 They are the sample of this package where nothing has to differ from it.
 
