@@ -83,11 +83,12 @@ def diff_lines(changes: typing.Iterable[engine_change.Change]) -> list[str]:
 
 
 class Listing:
-    """Prints machines as they come.
+    """Prints tests of machines as they come.
 
     A format that prints each machine by itself keeps none of them. Tests are
-    run in other processes: ``extract`` is called there, and takes out of a
-    test the little that :meth:`add` prints.
+    run in other processes, and to pass a whole test on would take long. So
+    ``extract`` is called there, and returns the little that :meth:`add`
+    prints.
     """
 
     extract: machine_test.Extract
@@ -191,8 +192,9 @@ class TableListing(Listing):
     def _table(self) -> str:
         """Return the table of machines.
 
-        It has a column of audit where a rule in mode ``audit`` would do
-        something.
+        A fleet has a row for all machines that are alike, a few machines have
+        one each. There is a column of audit where a rule in mode ``audit``
+        would do something.
         """
         if self._counts.total() <= _MAX_SINGLE_ROWS:
             rows = self._rows_of_machines()
@@ -213,7 +215,10 @@ class TableListing(Listing):
         return table.render(columns, cells_of_rows)
 
     def _rows_of_machines(self) -> list[MachineRow]:
-        """Return a row for each machine, in the order of their paths."""
+        """Return a row for each machine, in the order of their paths.
+
+        There are few machines: the paths of all of them were kept.
+        """
         rows = []
         for alike, paths in self._paths.items():
             rows += [alike._replace(path=path) for path in paths]
@@ -329,18 +334,21 @@ def _verdict_sentence(test: machine_test.MachineTest) -> str:
 
 
 def _why_unreadable(path: str, problem: exceptions.InvalidDocument) -> str:
-    """Return why a machine cannot be read, for a line that has its path."""
+    """Return why a machine cannot be read, for a line that has its path.
+
+    The path is not said twice. But the problem may be one of another file,
+    such as that of the node, or of a place in the file: then it names both.
+    """
     if problem.path == path and problem.place is None:
         return problem.reason
-    # It names another file, as that of the node, or a place in the file.
     return str(problem)
 
 
 def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
-    """Return a row for every rule in mode ``enforce``.
+    """Return a row for every rule in mode ``enforce``: what became of it.
 
     Its last cell says why the rule did not match, or why some of its actions
-    did not run.
+    did not run; of a sensitive rule, that this is withheld.
     """
     rows = []
     for traced in traces:
@@ -351,7 +359,7 @@ def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
             matched = _('yes')
         reasons = _list_reasons(traced)
         if len(reasons) > _MAX_REASONS:
-            # The last line is the number of the others.
+            # The number of the others is a line as well.
             first_reasons = reasons[: _MAX_REASONS - 1]
             left_out = len(reasons) - len(first_reasons)
             reasons = [*first_reasons, _('%d more') % left_out]

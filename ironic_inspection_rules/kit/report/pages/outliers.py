@@ -268,17 +268,18 @@ def _part_name(odd: finding.Outlier) -> str:
 def _describe_deviation(odd: finding.Outlier) -> str:
     """Return what a machine has where its peers have another value.
 
-    It is a value; of a missing part "missing"; of several parts also what is
-    left: "only 3", or "missing, 96 GiB" for a total.
+    It is a value. Of a missing part it is "missing", with what is left of
+    several parts: "only 3" of a number, or "missing, 96 GiB" of a total.
     """
     if odd.what != finding.MISSING:
         return str(odd.has)
     if odd.has is None:
         return 'missing'
-    # Without a slot, some of several equal parts are missing: the value is the
-    # number of parts that are left.
     if odd.slot is None:
+        # Some of several equal parts are missing, nobody knows in which slot:
+        # the value is the number of parts that are left.
         return f'only {odd.has}'
+    # The part of this slot is missing: the value is the total of the others.
     return f'missing, {odd.has}'
 
 
@@ -287,12 +288,13 @@ def _build_findings_card(
 ) -> page.Card | None:
     """Build the card with the table of findings; None without findings.
 
-    Links of the page choose rows by machine, group or kind. A row opens to
-    the sentence, the group, the path and the file.
+    Links of the page choose rows by machine, group or kind: each row has
+    these as marks. A click on a row shows the sentence, the group of peers,
+    the path of the value, and the file of the machine.
     """
     if not findings:
         return None
-    # The words for every choice that a link may make.
+    # What the page says above the rows, by the mark that a link chooses.
     choices: dict[str, str] = {}
     rows = []
     for odd in findings:
@@ -338,8 +340,9 @@ def _build_findings_card(
 def _build_skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
     """Build the card of machines that have too few peers to be compared.
 
-    :returns: a line for every group that is too small; None without such
-        groups.
+    It has a line for every group that is too small.
+
+    :returns: None without such groups.
     """
     if not skipped:
         return None

@@ -178,8 +178,8 @@ class Matrix:
     def add(self, column: MachineColumn) -> None:
         """Add the column of a machine.
 
-        Its lines, its cells and its whole outcome get numbers, so that the
-        page has equal values once.
+        Its lines, its cells and its whole outcome get numbers: the page has
+        equal values once, and refers to them by number.
         """
         error = column.error
         if error is not None:
@@ -217,7 +217,8 @@ class Matrix:
                 for path, _outcome in self._machines
             ]
         )
-        # First the cells: conditions, actions and texts in them get numbers.
+        # The cells come first: what is in them gets its numbers here, so that
+        # the lists of conditions, actions and texts are complete below.
         cells = []
         for text in self._cells.values:
             cells.append(self._pack_cell(RuleCell.from_text(text)))
@@ -249,30 +250,30 @@ class Matrix:
     def _pack_cell(self, cell: RuleCell) -> list[typing.Any]:
         """Return a cell as JSON data, with numbers for operations.
 
+        Equal conditions, actions and texts are in the page once, and have a
+        number there.
+
         :returns: the state; where the rule ran, also the numbers of its
             conditions and of its actions.
         """
         if cell.conditions is None or cell.actions is None:
             return [cell.state]
-        conditions = [
-            self._number_condition(condition) for condition in cell.conditions
-        ]
-        actions = [self._number_action(action) for action in cell.actions]
+        number_of_text = self._texts.number_of
+        conditions = []
+        for condition in cell.conditions:
+            op = number_of_text(condition.op)
+            reason = None
+            if condition.reason is not None:
+                reason = number_of_text(condition.reason)
+            packed_condition = (op, condition.result, reason)
+            conditions.append(self._conditions.number_of(packed_condition))
+        actions = []
+        for action in cell.actions:
+            op = number_of_text(action.op)
+            lines = tuple(map(number_of_text, action.lines))
+            packed_action = (op, action.reverted, lines)
+            actions.append(self._actions.number_of(packed_action))
         return [cell.state, conditions, actions]
-
-    def _number_condition(self, condition: ConditionCell) -> int:
-        """Return the number of a condition, whose texts are numbers too."""
-        op = self._texts.number_of(condition.op)
-        reason = None
-        if condition.reason is not None:
-            reason = self._texts.number_of(condition.reason)
-        return self._conditions.number_of((op, condition.result, reason))
-
-    def _number_action(self, action: ActionCell) -> int:
-        """Return the number of an action, whose texts are numbers too."""
-        op = self._texts.number_of(action.op)
-        lines = tuple(self._texts.number_of(line) for line in action.lines)
-        return self._actions.number_of((op, action.reverted, lines))
 
 
 def _build_column(
