@@ -34,13 +34,13 @@ _TRIMMED_TEXT = r'[^\s,](?:[^,]*[^\s,])?'
 def where_trait_name(
     machine: machines.SymbolicMachine, name: values.Alternative
 ) -> logic.Formula | None:
-    """Return the formula that a text is the name of a trait.
+    """Return the formula that a text of the machine is the name of a trait.
 
-    The solver cannot tell. It chooses a truth value, which the engine computes
-    for all texts that are tried.
+    The solver cannot tell. It chooses a truth value, and the engine computes
+    it for all texts that the search tries.
 
-    :returns: None for a value that is no text, and for a text made of several
-        fields.
+    :returns: None for a value that is no text of the machine, and for a text
+        made of several fields, which is not tried.
     """
     if not isinstance(name, values.SolverTerm) or not name.is_text:
         return None

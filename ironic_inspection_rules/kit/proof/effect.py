@@ -596,8 +596,8 @@ class SymbolicEffects:
             [args['names'], prefixes]
         ):
             has_these = logic.conj(when, guard)
-            is_listed = isinstance(names, values.Const | values.ItemList)
-            if not is_listed or not isinstance(prefix, values.Const):
+            has_known_items = isinstance(names, values.Const | values.ItemList)
+            if not has_known_items or not isinstance(prefix, values.Const):
                 self.make_unknown(
                     call,
                     has_these,
@@ -606,6 +606,7 @@ class SymbolicEffects:
                 )
                 continue
             if not names.is_list:
+                # "set-traits" takes a list only.
                 self.end(has_these)
                 continue
             beginning = str(prefix.value)

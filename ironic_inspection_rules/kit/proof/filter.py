@@ -269,24 +269,24 @@ class FilterTranslation:
         )
         if facet is None:
             return None
-        state, result = facet.terms
+        outcome, result = facet.terms
         if self._name in _ALWAYS_MAKE_TEXT:
             # There is a value for any text.
-            self._machine.domain.append(state == _RETURNS_VALUE)
+            self._machine.domain.append(outcome == _RETURNS_VALUE)
         if self._name in _MAKE_NUMBER:
             # Texts to be tried, as rules often compare with such numbers.
             facet.near |= {'0', '1', '8', '1024'}
         if self._name == 'int':
             result = z3.ToInt(result)
-        has_none = logic.disj(state == _FAILS, state == _RETURNS_NOTHING)
+        fails = outcome == _FAILS
+        returns_nothing = outcome == _RETURNS_NOTHING
+        has_no_value = logic.disj(fails, returns_nothing)
+        has_value = logic.negated(has_no_value)
         return values.join(
             (
-                (state == _FAILS, values.FAILED),
-                (state == _RETURNS_NOTHING, values.NOTHING),
-                (
-                    logic.negated(has_none),
-                    values.only(values.SolverTerm(result)),
-                ),
+                (fails, values.FAILED),
+                (returns_nothing, values.NOTHING),
+                (has_value, values.only(values.SolverTerm(result))),
             )
         )
 

@@ -156,7 +156,13 @@ class SymbolicInspection:
                 # The node is not known yet.
                 no_node = dict.fromkeys(interpolation.OF_NODE, values.NOTHING)
                 first_state = state.having(**no_node)
-            state = self._run_phase(in_phase, state, first_state, phase, notes)
+            state = self._run_phase(
+                in_phase,
+                begin=state,
+                state=first_state,
+                phase=phase,
+                notes=notes,
+            )
         return state
 
     def _first_state(self) -> State:
@@ -191,7 +197,11 @@ class SymbolicInspection:
         rest_of_phase = [rule for rule in rules_after if rule.phase == phase]
         of_later_phases = [rule for rule in rules_after if rule.phase != phase]
         state = self._run_phase(
-            rest_of_phase, rule_pass.begin, rule_pass.before, phase, None
+            rest_of_phase,
+            begin=rule_pass.begin,
+            state=rule_pass.before,
+            phase=phase,
+            notes=None,
         )
         return self.run(of_later_phases, state)
 

@@ -219,7 +219,10 @@ class SymbolicMachine:
         return self._number_variable(number).ask(question, compute)
 
     def note_number(self, number: logic.Term, value: float) -> None:
-        """Let the search try the value that a number is compared with."""
+        """Let the search try what a number is compared with.
+
+        :param value: what it is compared with; a fraction is cut off.
+        """
         self._number_variable(number).near.add(int(value))
 
     def _number_variable(self, term: logic.Term) -> texts.NumberVariable:
@@ -285,11 +288,11 @@ class SymbolicMachine:
         make: Callable[[str], tuple[logic.Term, ...]],
         compute: texts.Compute,
     ) -> texts.Facet | None:
-        """Return values that Python computes from a text, as terms.
+        """Return a facet of a text: values that only Python computes from it.
 
-        The solver cannot compute e.g. the number in a text. It is computed for
-        the texts that the search tries, and :meth:`settle` ties the terms to
-        these texts.
+        The solver cannot compute, for example, the number in a text: for it
+        the number is a term of its own. Python computes it for the texts that
+        the search tries, and :meth:`settle` ties the term to these texts.
 
         :param term: the text.
         :param key: names the values, such as ``number``: for a text and a key
@@ -310,7 +313,8 @@ class SymbolicMachine:
         """Return the rank of a text in an order that the solver lacks.
 
         Versions have such an order: the rank of "1.9" is less than that of
-        "1.10". :meth:`settle` decides which numbers the ranks are.
+        "1.10". Which numbers they are, :meth:`settle` decides when it knows
+        all texts that have a rank.
 
         :param key: returns what the text is ordered by.
         :returns: a real number of the solver; texts of equal keys have one.

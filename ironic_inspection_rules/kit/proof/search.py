@@ -276,13 +276,15 @@ class MachineSearch:
         :param restrictions: the labels of restrictions that still hold.
         :param contradicting: the labels that the solver has named.
         :param formula: the formula that is to hold on the machine.
+        :returns: those of the restrictions that the solver has named, without
+            the harmless ones.
         """
         to_lift = []
         for label in restrictions:
             if label not in contradicting:
                 continue
             restriction = self._restrictions[label]
-            if not self._is_complete(restriction, formula):
+            if not self._is_harmless(restriction, formula):
                 to_lift.append(label)
         return to_lift
 
@@ -330,17 +332,18 @@ class MachineSearch:
             seconds=min(effort.CHECK.seconds, seconds),
         )
 
-    def _is_complete(
+    def _is_harmless(
         self, restriction: cells.Restriction, wanted: logic.Formula
     ) -> bool:
         """Return whether a restriction leaves out no machine that matters.
 
-        Only the restriction of a list's length can be so, and only where the
-        list is read by loops of conditions. Say that two conditions loop, and
-        that the second may also fail: three items are enough as the reasons
-        that the first holds, that the second holds, and that it fails. With
-        the first and the last item these are five, as many as are looked at.
-        What the rules do with a list of 40, they also do with these five.
+        Only the restriction of a list's length can be so, and only where
+        nothing but loops of conditions reads the list. Say that two conditions
+        loop, and that the second may also fail: three items are enough as the
+        reasons that the first holds, that the second holds, and that it fails.
+        With the first and the last item, for ``multiple: first`` and ``last``,
+        these are five, as many as are looked at. What the rules do with a list
+        of 40, they also do with these five.
         """
         cell = restriction.cell
         if cell is None:

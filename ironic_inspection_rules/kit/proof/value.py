@@ -661,9 +661,9 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
 
     A rule leaves such a value: a new one where it matched, the old elsewhere.
 
-    Mappings of one cell stay one mapping, with entries that depend on the
-    guard: a hundred rules that set an entry each leave one mapping, and not
-    2 ** 100 alternatives.
+    Two mappings of one cell, that is, of one field of the machine, stay one
+    mapping, with entries that depend on the guard: a hundred rules that set an
+    entry each leave one mapping, and not 2 ** 100 alternatives.
     """
     if chosen is otherwise or guard is logic.TRUE:
         return chosen
@@ -700,7 +700,7 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
 
 
 def _choose_entries(guard: Formula, one: Mapping, other: Mapping) -> Mapping:
-    """Merge two mappings of one cell, entry by entry.
+    """Merge two mappings of one field of the machine, entry by entry.
 
     An entry is that of ``one`` where the guard holds, else that of ``other``.
     """
@@ -714,8 +714,11 @@ def _find_mapping_of_cell(
     alternative: Alternative,
     others: list[tuple[Formula, Alternative]],
 ) -> tuple[Formula, Mapping] | None:
-    """Find the mapping of the same cell, such as ``node`` after another rule.
+    """Find the mapping of the same field, such as ``node`` before a rule.
 
+    Its cell, which is what the machine has in the field, is the same object.
+
+    :param alternative: a mapping, such as ``node`` after the rule.
     :returns: the pair of its guard and the mapping, None where there is none
         or the alternative itself is no mapping.
     """
@@ -826,8 +829,9 @@ def _where_identities_differ(
 ) -> Formula:
     """Return the formula that holds where two values of many parts differ.
 
-    Only the identities of alternatives are compared, not every pair. Where the
-    identities differ, it is a guess whether the values do.
+    To compare every pair of their alternatives would take too long. So values
+    with the same alternative are equal, and of all others the solver chooses
+    whether they differ.
     """
     guards_of_other = {
         alternative.identity: guard for guard, alternative in other

@@ -337,7 +337,11 @@ def _is_surrogate(character: str) -> bool:
 def _build_mapping(
     cell: cells.Cell, solution: z3.ModelRef
 ) -> dict[str, typing.Any]:
-    """Build a mapping, with the sample's entries where no rule asks."""
+    """Build a mapping as the solver chose it, for the machine of an answer.
+
+    An entry that no rule asks for is that of the sample, unless the solver
+    chose that the mapping has only some names.
+    """
     if z3.is_true(solution.eval(cell.empty)):
         return {}
     in_sample = usual_value(cell)
@@ -351,8 +355,8 @@ def _build_mapping(
             mapping[name] = value
     for names, has_only in cell.only_entries():
         if z3.is_true(solution.eval(has_only)):
-            # The solver has chosen that the mapping has only these names:
-            # other entries of the sample go.
+            # The mapping has only these names: other entries of the sample go.
+            # All entries that rules ask for were built above.
             expected = names | cell.below.keys()
             mapping = {
                 name: value
@@ -362,6 +366,7 @@ def _build_mapping(
     for names, has_only in cell.only_entries():
         has_others = z3.is_false(solution.eval(has_only))
         if has_others and names.issuperset(mapping):
+            # The mapping has names beside these, and so far it has none.
             mapping['other'] = 'something'
     if _needs_unnamed_secret(cell, solution):
         mapping[_SECRET] = 'something'
