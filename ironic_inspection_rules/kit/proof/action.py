@@ -326,6 +326,8 @@ def _evaluate_path(
     if not isinstance(written, str):
         return expression.evaluate(written, scope)
     with_item = written
+    # An item that begins with a field is not split: "{item}" stays in the
+    # path, where it is one token.
     is_field = isinstance(literal, str) and literal.startswith('{')
     if literal is not None and not is_field:
         with_item = interpolation.fill_item(written, literal)

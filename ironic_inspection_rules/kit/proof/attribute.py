@@ -36,8 +36,8 @@ def where_trait_name(
 ) -> logic.Formula | None:
     """Return the formula that a text of the machine is the name of a trait.
 
-    The solver cannot tell. It chooses a truth value, and the engine computes
-    it for all texts that the search tries.
+    The solver cannot tell. So the answer is a facet of the text: a truth value
+    that the engine computes for all texts that the search tries.
 
     :returns: None for a value that is no text of the machine, and for a text
         made of several fields, which is not tried.
@@ -276,7 +276,7 @@ def _where_no_capabilities(
 
     They are one text, such as ``boot_mode:uefi,gpu:yes``. A node without
     any has null there, or nothing. All else is an error of the rule that
-    writes it.
+    writes it. Whether an unknown value is one, the solver chooses.
     """
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'is no text', alternative)

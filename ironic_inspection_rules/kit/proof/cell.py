@@ -77,8 +77,9 @@ class Restriction(typing.NamedTuple):
 
 
 class Cell:
-    """One field: ``steps`` lead to it from the name of a root.
+    """One field on all machines: the solver chooses its kind and its value.
 
+    :ivar steps: the names and indexes that lead to it, from that of a root on.
     :ivar below: where it is a mapping, the fields in it that rules have looked
         at, by name.
     :ivar items: where it is a list, its first :data:`LONGEST` items.
@@ -181,8 +182,9 @@ class Cell:
         """Return the formula that holds where a mapping has no other names.
 
         A mapping may have entries that no rule names: whether it has, the
-        solver chooses. Formulas of the domain make the choice agree with the
-        fields of the mapping, and with the choices for other names.
+        solver chooses. Formulas that hold for all machines, those of the
+        domain, make the choice agree with the fields of the mapping, and with
+        the choices for other names.
         """
         # The text is another form of the entry "#capabilities", which has
         # to be among the names instead.
@@ -305,9 +307,11 @@ def _possible_kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
     if steps in MAPPINGS:
         return ('mapping',)
     if steps[:-1] == TRAITS:
+        # Whether the node has the trait.
         return ('boolean',)
     if steps[:-1] == CAPABILITIES:
         return ('absent', 'text')
+    # Ironic has a list of ports for every node, and each port is a record.
     if steps == ('ports',):
         return ('list',)
     if steps[:-1] == ('ports',):

@@ -496,8 +496,9 @@ def _guess_truth(
 ) -> Truth:
     """Return a guess for a condition that cannot be translated.
 
-    The guess is the same wherever the same op is asked about the same values.
-    The engine has to confirm a machine that is found with it.
+    The solver chooses whether it holds, and whether it fails, and chooses the
+    same wherever the same op is asked about the same values. The engine has to
+    confirm a machine that is found with such a choice.
 
     :param bound: the arguments as the rule has them.
     :param chosen: an alternative of every argument.

@@ -73,6 +73,7 @@ class SymbolicEffects:
         rule_pass = self._rule_pass
         ends_now = logic.conj(when, logic.negated(rule_pass.ends))
         if logic.settled(ends_now) is logic.FALSE:
+            # There is no machine whose inspection ends here.
             return
         rule_pass.ends = logic.disj(rule_pass.ends, ends_now)
         if result != states.ERROR:

@@ -504,7 +504,7 @@ class Proof:
         )
 
     def _ends_without(self, path: data_path.Path, machine: Witness) -> bool:
-        """Run the rules; return whether they leave a place without a value."""
+        """Return whether an inspection succeeds, and leaves a place empty."""
         done = self._engine.evaluate(self._rules, machine)
         if done.error is not None:
             return False

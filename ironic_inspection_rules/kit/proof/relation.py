@@ -56,6 +56,7 @@ def between_all(
 
     ``[a, b, c]`` and ``lt`` mean a < b and b < c, as in the engine.
     """
+    # A single value has no neighbour.
     if is_alone(several):
         return logic.TRUE
     parts = []
@@ -381,19 +382,21 @@ def _compute_number(text: str) -> tuple[bool, typing.Any]:
 
 
 def _note_known_number(
-    machine: Machine, number: values.Alternative, mate: values.Alternative
+    machine: Machine,
+    number: values.Alternative,
+    compared_with: values.Alternative,
 ) -> None:
     """Let the search try a known number for a number of the machine.
 
     Nothing happens for other pairs of values.
 
     :param number: the number of the machine.
-    :param mate: the known number that it is compared with.
+    :param compared_with: the known number.
     """
     if not isinstance(number, values.SolverTerm) or number.is_boolean:
         return
-    if isinstance(mate, values.Const):
-        machine.note_number(number.term, mate.value)
+    if isinstance(compared_with, values.Const):
+        machine.note_number(number.term, compared_with.value)
 
 
 def as_number(alternative: values.Alternative) -> logic.Term:

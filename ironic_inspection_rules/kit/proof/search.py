@@ -119,6 +119,10 @@ class MachineSearch:
 
         Rules that are followed later ask for more parts of the machine: the
         next search needs the facts about these, too.
+
+        A fact with a label is an assumption, which the search may give up:
+        ``limit 3`` is a restriction, and ``usual 2 inventory.cpu`` is what is
+        usual of a field, with its rank.
         """
         if self._asked == self._machine.asked:
             return
@@ -362,8 +366,9 @@ class MachineSearch:
     def why_unconfirmed(self, wanted: logic.Formula) -> str:
         """Return why the engine decides otherwise than the last search.
 
-        The reasons are the guesses in the formula, and the restrictions that
-        were lifted to find the machine.
+        The reasons are the guesses in the formula, truth values that the
+        solver chose for what nobody knows, and the restrictions that were
+        lifted to find the machine.
 
         :param wanted: the formula that the machine was searched for.
         """

@@ -814,6 +814,7 @@ def where_different(machine: Guesses, one: Value, other: Value) -> Formula:
     if one is other or fingerprint(one) == fingerprint(other):
         return logic.FALSE
     if len(one) * len(other) > _MOST_PAIRS:
+        # To compare every pair would take too long.
         return _where_identities_differ(machine, one, other)
     parts = []
     for guard, (alternative, other_alternative) in product([one, other]):
@@ -855,12 +856,14 @@ def _where_alternatives_differ(
 ) -> Formula:
     """Return the formula that holds where two alternatives differ.
 
-    With an unknown value it is a guess of the solver.
+    Of an unknown value nobody can tell: the solver chooses.
     """
     if one.identity == other.identity:
+        # They are the same on every machine.
         return logic.FALSE
     if isinstance(one, Const) and isinstance(other, Const):
         return logic.of_bool(not data_path.same(one.value, other.value))
+    # A constant list or mapping is compared part by part.
     opened = one.opened()
     other_opened = other.opened()
     if isinstance(other_opened, UnknownValue):

@@ -442,7 +442,7 @@ def _usual_item(cell: cells.Cell, index: int) -> typing.Any:
 
 
 class Engine:
-    """The engine itself, to confirm machines of the solver.
+    """Runs rules on machines in the engine itself, to confirm the solver.
 
     :param tables: those that rules read, by name.
     """

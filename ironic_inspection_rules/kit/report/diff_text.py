@@ -16,7 +16,7 @@ Groups = Mapping[machine_diff.SameTreatment, list[str]]
 """Paths of machines that are treated alike, by what they have in common."""
 
 Tables = Sequence[Mapping[str, typing.Any]]
-"""Changes of tables as in a plan."""
+"""Changes of tables as in a plan, without tables that stay as they are."""
 
 _MAX_NAMES = 5
 """Machines of a group that are named at most."""
@@ -140,6 +140,7 @@ def _titled_lines(tables: Tables) -> list[tuple[str, list[str]]]:
     """Return the title of every table, with its rows as lines of a diff."""
     titled = []
     for step in tables:
+        # A plan of a table begins with its title, and ends with an empty line.
         title, *differing = table_change.plan_lines([step])
         titled.append((title, [line for line in differing if line]))
     return titled

@@ -37,7 +37,8 @@ class Tag:
 class Link:
     """Words that lead to a part of the page, or choose rows of a table.
 
-    :param key: the id of a card or a table, or with a value a mark.
+    :param key: the id of the card or the table that they lead to. With a
+        value, the key of the mark that the chosen rows have.
     """
 
     text: str

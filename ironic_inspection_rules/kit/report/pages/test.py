@@ -332,8 +332,8 @@ def _build_cell(
 def _has_found_defect(traced: trace.RuleTrace) -> bool:
     """Return whether a rule found a defect without failing the inspection.
 
-    In mode ``audit`` such a rule only would fail. A rule of ``profile`` notes
-    the difference in plugin data.
+    A rule in mode ``audit`` has the error with which it would fail. A rule of
+    ``profile`` notes in plugin data that the machine differs.
     """
     if traced.error:
         return True
