@@ -251,7 +251,8 @@ class Actions:
                     call.op.signature.by_name[name], written, scope
                 )
         # It holds on fewer machines from step to step: others end with an
-        # error.
+        # error. Whether an unknown value is missing or an error, the solver
+        # chooses.
         goes_on = when
         for value in args.values():
             goes_on = self._effects.end_where(

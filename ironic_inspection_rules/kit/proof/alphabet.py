@@ -323,11 +323,13 @@ def _count_anchors(parts: list[typing.Any], kind: str) -> int:
             count += str(value).startswith(f'AT_{kind}')
         elif str(name) == 'BRANCH':
             # A match passes only one of the branches.
+            _nothing, branches = value
             count += max(
-                _count_anchors(list(branch), kind) for branch in value[1]
+                _count_anchors(list(branch), kind) for branch in branches
             )
         elif str(name) == 'SUBPATTERN':
-            count += _count_anchors(list(value[-1]), kind)
+            *_group_and_flags, inner = value
+            count += _count_anchors(list(inner), kind)
         elif str(name).endswith('_REPEAT'):
             least, _most, repeated = value
             # In "(^|a){2}" a match may pass the anchor in both turns. Turns
@@ -388,9 +390,10 @@ class _Reader:
                 return self._language_of(self._all)
             return self._language_of(self._all - {'\n'})
         if kind == 'BRANCH':
+            _nothing, branches = value
             made = [
                 self.translate_sequence(list(branch), flags, is_last)
-                for branch in value[1]
+                for branch in branches
             ]
             if len(made) == 1:
                 return made[0]
@@ -506,10 +509,11 @@ def _group_into_ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
     """Group codes into ranges: 1, 2, 3, 7 become ``(1, 3)``, ``(7, 7)``."""
     ranges: list[tuple[int, int]] = []
     for code in sorted(codes):
+        first = code
         if ranges and ranges[-1][1] == code - 1:
-            ranges[-1] = ranges[-1][0], code
-        else:
-            ranges.append((code, code))
+            # The code goes on with the last range.
+            first, _last = ranges.pop()
+        ranges.append((first, code))
     return ranges
 
 

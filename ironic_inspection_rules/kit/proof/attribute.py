@@ -51,7 +51,8 @@ def where_trait_name(
         return None
     # A trait that the search is to try.
     facet.near.add('CUSTOM_A')
-    return facet.terms[0]
+    (is_trait,) = facet.terms
+    return is_trait
 
 
 def _make_trait_term(name: str) -> tuple[logic.Term, ...]:

@@ -238,7 +238,7 @@ def _evaluate_leniently(item: typing.Any, scope: Scope) -> values.Value:
         parts = {}
         for name, part in item.items():
             parts[name] = _evaluate_leniently(part, scope)
-        return values.only(values.LenientMapping(None, parts))
+        return values.only(values.LenientMapping(cell=None, entries=parts))
     return expression.evaluate(item, scope)
 
 

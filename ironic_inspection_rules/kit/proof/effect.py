@@ -348,6 +348,7 @@ class SymbolicEffects:
                     when, guard, ports, address, path, value
                 )
             else:
+                # Ports of which nothing is known stay so.
                 is_there = self._machine.guess(
                     'the ports after a change', 'port', address, ports
                 )

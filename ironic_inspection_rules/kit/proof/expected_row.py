@@ -152,4 +152,4 @@ def _build_row(expected: table.Table, key: str) -> Value:
         entries[column] = values.unknown(
             'a secret column', expected.definition.name, key, column
         )
-    return values.only(values.Mapping(None, entries))
+    return values.only(values.Mapping(cell=None, entries=entries))

@@ -113,7 +113,7 @@ def evaluate(written: typing.Any, scope: Scope) -> Value:
         )
     entries = {name: evaluate(part, scope) for name, part in written.items()}
     return _require_parts(
-        list(entries.values()), values.Mapping(None, entries)
+        list(entries.values()), values.Mapping(cell=None, entries=entries)
     )
 
 

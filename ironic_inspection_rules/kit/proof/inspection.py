@@ -215,6 +215,10 @@ class SymbolicInspection:
     ) -> State:
         """Run the rules of a phase on all machines.
 
+        Rules of ironic-inspector, and rules that may undo what they did, are
+        decided before any rule of the phase acts: their conditions read the
+        machines as they were then.
+
         :param begin: the machines before the phase; a machine on which an
             error ends the phase stays as it was then.
         :param state: the machines as the first of the rules finds them.
@@ -373,7 +377,7 @@ class SymbolicInspection:
             )
             own_vars[name] = value
             # A variable sees those before it.
-            vars_so_far = values.Mapping(None, dict(own_vars))
+            vars_so_far = values.Mapping(cell=None, entries=dict(own_vars))
             data = data.within(vars=values.only(vars_so_far))
         return data, fails
 

@@ -333,7 +333,7 @@ def _where_word(
     """
     text = value.as_term()
     machine.keep_marks_out(text)
-    language = machine.alphabet.matching(words, False)
+    language = machine.alphabet.matching(words, searches=False)
     return z3.InRe(alphabets.marked(text), language)
 
 

@@ -192,6 +192,7 @@ class Proof:
             CONFLICT: self._answer_conflict,
             DIFFERENT: self._answer_different,
         }
+        # Any other question is about a gap, and names the place of it.
         ask = asks.get(question, functools.partial(self._answer_gap, question))
         self._search.begin_question()
         try:
@@ -485,7 +486,8 @@ class Proof:
         """
         # Raises where no time is left: what follows may take long as well.
         self._deadline.left()
-        path = _parse_place(question.partition(':')[2])
+        _kind, _colon, place = question.partition(':')
+        path = _parse_place(place)
         end = values.step(self._end.roots[path[0]], *path[1:])
         # An unknown value may be missing or null. Whether it is so on the
         # machine that is found, the engine says.

@@ -122,7 +122,8 @@ def _rank_of_text(
                 f'{other.value}~',
                 '0',
             }
-    return facet.terms[0]
+    (rank,) = facet.terms
+    return rank
 
 
 def _make_rank(name: str) -> tuple[logic.Term]:

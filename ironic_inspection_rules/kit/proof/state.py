@@ -365,4 +365,4 @@ def _new_parent(token: str) -> values.Alternative:
     """Return the empty list or mapping that the engine makes for a token."""
     if data_path.is_append(token):
         return values.ItemList(z3.IntVal(0), (), 'a list')
-    return values.Mapping(None, {})
+    return values.Mapping(cell=None, entries={})

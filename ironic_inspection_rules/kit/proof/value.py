@@ -262,7 +262,7 @@ class Mapping(Alternative):
     def of(cls, known: dict[str, typing.Any]) -> 'Mapping':
         """Return a mapping that is known by its entries."""
         entries = {name: const(value) for name, value in known.items()}
-        return cls(None, entries)
+        return cls(cell=None, entries=entries)
 
     @property
     def kind(self) -> str:

@@ -70,7 +70,8 @@ def _short_name(machine: str) -> str:
 
     :param machine: the name of a node, or a path such as ``data/r1.json``.
     """
-    return os.path.splitext(os.path.basename(machine))[0] or machine
+    name, _ending = os.path.splitext(os.path.basename(machine))
+    return name or machine
 
 
 def _count_machines(result: peers.Result) -> int:
