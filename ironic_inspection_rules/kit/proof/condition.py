@@ -96,6 +96,7 @@ def all_hold(
         if undecided is logic.FALSE:
             # On no machine is the next condition asked.
             break
+    # Where none of them has decided, all hold, or none does.
     return Truth(undecided, fails)
 
 

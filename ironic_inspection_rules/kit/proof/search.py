@@ -230,16 +230,17 @@ class MachineSearch:
             blame.
         :raises: :class:`Unclear` where the solver does not know.
         """
-        restrictions = []
-        usual = []
+        restriction_labels = []
+        usual_labels = []
         for label in labels:
             if label in self._restrictions:
-                restrictions.append(label)
+                restriction_labels.append(label)
             else:
-                usual.append(label)
+                usual_labels.append(label)
         reasons: list[str] = []
         for _round in range(_MOST_ROUNDS):
-            contradicting = self._find_contradiction([*usual, *restrictions])
+            assumed = [*usual_labels, *restriction_labels]
+            contradicting = self._find_contradiction(assumed)
             if contradicting is None:
                 # Also where restrictions were lifted: the engine may confirm
                 # such a machine. Where it does not, they are the reason.
@@ -249,10 +250,12 @@ class MachineSearch:
                 )
             given_up = _least_usual_labels(contradicting)
             if given_up:
-                usual = [label for label in usual if label not in given_up]
+                usual_labels = [
+                    label for label in usual_labels if label not in given_up
+                ]
                 continue
             lifted = self._restrictions_to_lift(
-                restrictions, contradicting, wanted
+                restriction_labels, contradicting, wanted
             )
             if not lifted:
                 # The formula contradicts itself, or restrictions that leave
@@ -261,30 +264,30 @@ class MachineSearch:
             for label in lifted:
                 reason = self._restrictions[label].reason
                 reasons.append(f'depends on {reason}')
-            restrictions = [
-                label for label in restrictions if label not in lifted
+            restriction_labels = [
+                label for label in restriction_labels if label not in lifted
             ]
             # Without a restriction any machine is good enough, and rounds
             # that would look for a usual one are saved.
-            usual = []
+            usual_labels = []
         raise Unclear('; '.join(reasons) or 'the search takes too long')
 
     def _restrictions_to_lift(
         self,
-        restrictions: list[str],
+        labels: list[str],
         contradicting: set[str],
         formula: logic.Formula,
     ) -> list[str]:
         """List the restrictions that may hide a machine.
 
-        :param restrictions: the labels of restrictions that still hold.
+        :param labels: those of the restrictions that still hold.
         :param contradicting: the labels that the solver has named.
         :param formula: the formula that is to hold on the machine.
-        :returns: those of the restrictions that the solver has named, without
-            the harmless ones.
+        :returns: the labels that the solver has named, without those of
+            harmless restrictions.
         """
         to_lift = []
-        for label in restrictions:
+        for label in labels:
             if label not in contradicting:
                 continue
             restriction = self._restrictions[label]

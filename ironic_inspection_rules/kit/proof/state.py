@@ -214,10 +214,10 @@ def known_address(port_id: values.Alternative) -> str:
 def where_at(
     machine: machines.SymbolicMachine, port: Value, address: typing.Any
 ) -> logic.Formula:
-    """Return the formula that holds where a port has a MAC address.
+    """Return the formula that holds where a port has a certain MAC address.
 
-    It holds for no address that is not a text. The search is to try a known
-    address.
+    A port whose address is no text does not have it. If the address is known,
+    the search is to try it.
 
     :param address: the MAC address as a term.
     """
