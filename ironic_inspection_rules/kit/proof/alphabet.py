@@ -438,8 +438,7 @@ class _Reader:
     ) -> logic.Language:
         """Return the language of an anchor such as ``^`` or ``$``.
 
-        It has one text: the mark that is put before or behind a text, see
-        :func:`marked`.
+        An anchor is the mark that :func:`marked` puts before or behind a text.
 
         :param kind: a name of Python's parser, such as ``AT_END``.
         :param is_last: whether nothing of the expression follows it.

@@ -178,9 +178,9 @@ def extend_list(
     """Return what an action makes of a list: with 2, ``[1]`` is ``[1, 2]``.
 
     The new list is known only where the list, the item and ``unique`` are
-    known before a machine is. Any other list becomes unknown, also one of the
-    machine. To extend a text, a number or a mapping is an error of the rule;
-    whether a value of which nothing is known is a list, the solver chooses.
+    constants. Any other list becomes unknown, also one of the machine. To
+    extend a text, a number or a mapping is an error of the rule; whether a
+    value of which nothing is known is a list, the solver chooses.
 
     :param is_crowded: whether the place may have so many lists that the new
         one is to be unknown: each rule that extends them may double them.

@@ -199,7 +199,7 @@ def _where_number_matches(
 
 
 def _matches(regex: str, searches: bool, text: str) -> bool:
-    """Return whether an expression matches a text, or a part of it."""
+    """Return whether an expression matches a text; a part if it searches."""
     if searches:
         return re.search(regex, text) is not None
     return re.fullmatch(regex, text) is not None

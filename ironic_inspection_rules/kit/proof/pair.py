@@ -110,7 +110,7 @@ def overlap(one: data_path.Path, other: data_path.Path) -> bool:
     ``node.extra`` overlaps ``node.extra.rack``, and not ``node.name``. A port
     without a known MAC address may be any port.
     """
-    # The shorter place is as long as is compared: what is below it, it has.
+    # Only the common length is compared: a place has all that is below it.
     for number, (here, there) in enumerate(zip(one, other, strict=False)):
         is_port = number == 1 and one[0] == 'ports'
         if is_port and states.ANY_PORT in (here, there):

@@ -506,7 +506,7 @@ class Proof:
         )
 
     def _ends_without(self, path: data_path.Path, machine: Witness) -> bool:
-        """Return whether an inspection succeeds, and leaves a place empty."""
+        """Return whether an inspection succeeds, with no value at a place."""
         done = self._engine.evaluate(self._rules, machine)
         if done.error is not None:
             return False
