@@ -96,6 +96,20 @@ class Addresses:
         new_host = _write_like(address, replacement, host)
         return f'{new_host}{percent}{zone}{slash}{length}'
 
+    def replace_quad(self, text: str) -> str:
+        """Replace an IPv4 address, and keep its separator.
+
+        Four numbers that are no address stay, as does an address that
+        identifies nobody.
+
+        :param text: such as ``10.0.0.1``, ``10-0-0-1`` or ``10_0_0_1``.
+        """
+        separator = re.sub('[0-9]', '', text)[0]
+        replacement = self.replace(text.replace(separator, '.'))
+        if replacement is None:
+            return text
+        return replacement.replace('.', separator)
+
     def packed(self, octets: bytes) -> bytes:
         """Replace an address of four or sixteen octets.
 

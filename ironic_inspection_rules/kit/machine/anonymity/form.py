@@ -33,6 +33,7 @@ class Forms:
     :param key: secret; another key gives other replacements.
     :ivar address: replaces an IP address or a network; returns None for other
         texts.
+    :ivar quad: replaces an IPv4 address with dots, dashes or underscores.
     :ivar packed_address: replaces four or sixteen octets.
     :ivar replace_octets: replaces a MAC address or a longer one, in any
         notation.
@@ -47,6 +48,7 @@ class Forms:
         addresses = address.Addresses(self._digits)
         numbers = hardware.Hardware(self._digits)
         self.address = addresses.replace
+        self.quad = addresses.replace_quad
         self.packed_address = addresses.packed
         self.replace_octets = numbers.replace_octets
         self.wwn = numbers.wwn

@@ -6,6 +6,7 @@ import enum
 import re
 from typing import NamedTuple
 
+from ironic_inspection_rules.kit.machine.anonymity import address
 from ironic_inspection_rules.kit.machine.anonymity import address_search
 
 
@@ -22,7 +23,8 @@ class Form(enum.Enum):
     IP = 'IP address'
     QUAD = 'four numbers that are an IPv4 address, or else a version'
     VERSION = 'four numbers after a word that says they are a version'
-    DASHED = 'IPv4 address with dashes, in the name of a host'
+    DASHED = 'IPv4 address with dashes, after a word such as "ip-"'
+    DASHED_QUAD = 'four numbers with dashes: an IPv4 address, or a version'
     REVERSE = 'IP address from behind, in the name of a reverse zone'
 
 
@@ -34,12 +36,11 @@ class Identifier(NamedTuple):
     form: Form
 
 
-OF_HOST_NAMES = frozenset((Form.DASHED, Form.REVERSE))
+OF_HOST_NAMES = frozenset((Form.DASHED, Form.DASHED_QUAD, Form.REVERSE))
 """Forms of addresses that are a part of the name of a host or a zone."""
 
 _HEX = '[0-9A-Fa-f]'
 _WORD = '[0-9A-Za-z]'
-_DASHED = rf'\d{{1,3}}(?:-\d{{1,3}}){{3}}(?!{_WORD}|-\d)'
 # In this order: a time or a PCI address looks like a run of digits as well.
 # What is around a form must not be a part of it.
 _PATTERNS = {
@@ -61,10 +62,10 @@ _PATTERNS = {
     Form.SITE: r'(?:(?<=://)|(?<=://\*{6}@))(?!\d+(?:\.\d+){3}(?![.\w-]))'
     r'[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*',
     Form.QUALIFIED: rf'(?<!{_WORD})[in]qn\.\d{{4}}-\d\d\.\S+',
-    # Names that clouds and DHCP servers make. Behind another word, four
-    # numbers with dashes are rather a version or a place.
-    Form.DASHED: rf'(?:(?<=(?<!{_WORD})(?i:ip)-)|(?<=(?<!{_WORD})(?i:ec2)-)'
-    rf'|(?<=(?<!{_WORD})(?i:host|dhcp|addr|ipv4)-)){_DASHED}',
+    # Four numbers or more, of which only four are an address. After a year
+    # they are a time: 2026-11-25-10-30-00.
+    Form.DASHED_QUAD: rf'(?<!{_WORD})(?<!\d{{4}}-)\d{{1,3}}'
+    rf'(?:(?:-\d{{1,3}}){{3,}}|(?:_\d{{1,3}}){{3,}})(?!{_WORD}|[-_]\d)',
     Form.REVERSE: r'(?<![\w.-])(?:(?:\d{1,3}\.){2,4}(?i:in-addr\.arpa)'
     rf'|(?:{_HEX}\.){{32}}(?i:ip6\.arpa))(?!\w)',
 }
@@ -76,7 +77,7 @@ _FORMS = re.compile(
     )
 )
 _CANDIDATE = re.compile(
-    r'[:@]|\d\.\d|[0-9A-Fa-f][.-][0-9A-Fa-f]|[0-9A-Fa-f]{12}|[in]qn\.'
+    r'[:@]|\d[._]\d|[0-9A-Fa-f][.-][0-9A-Fa-f]|[0-9A-Fa-f]{12}|[in]qn\.'
 )
 """What a text with an identifier has; most texts have none of it."""
 
@@ -96,7 +97,12 @@ _SAYS_VERSION = re.compile(
     r'|fw|bios|build|driver|kernel)[.\s:=,-]{0,3}|v)$',
     re.IGNORECASE,
 )
+# What clouds and DHCP servers write before the address in a host's name.
+_SAYS_HOST = re.compile(
+    rf'(?<!{_WORD})(?:ip|ipv4|ec2|host|dhcp|addr)[-_]$', re.IGNORECASE
+)
 _LOOKED_BACK = 24
+_QUAD_NUMBERS = 4
 
 
 def find(text: str) -> list[Identifier]:
@@ -109,16 +115,16 @@ def find(text: str) -> list[Identifier]:
         return []
     identifiers = []
     for match in _FORMS.finditer(text):
-        if match.lastgroup != _RUN:
+        start, end = match.span()
+        if match.lastgroup == _RUN:
+            # A run of digits and colons may have several addresses, or none.
+            for in_run in address_search.find(text, start, end):
+                identifiers.append(_classify_address(text, in_run))
+        elif match.lastgroup == Form.DASHED_QUAD.name:
+            identifiers += _classify_dashed(text, start, end)
+        else:
             form = Form[match.lastgroup or '']
-            identifiers.append(Identifier(*match.span(), form))
-            continue
-        # A run of digits and colons may have several addresses, or none.
-        for start, end, kind in address_search.find(text, *match.span()):
-            if kind is address_search.Kind.OCTETS:
-                identifiers.append(Identifier(start, end, Form.OCTETS))
-            else:
-                identifiers.append(_classify_address(text, start, end, kind))
+            identifiers.append(Identifier(start, end, form))
     return identifiers
 
 
@@ -130,21 +136,20 @@ def is_any_whole(identifiers: list[Identifier]) -> bool:
 
 
 def _classify_address(
-    text: str, start: int, end: int, kind: address_search.Kind
+    text: str, in_run: address_search.AddressInRun
 ) -> Identifier:
-    """Decide whether numbers in a text are an IP address or a version.
+    """Decide whether numbers in a text are an address or a version.
 
     Four numbers such as 2.10.0.1 may be both, which the text around them
     decides: ``IP``, ``VERSION``, or ``QUAD`` where it says neither. The prefix
     length of a network, as in ``10.0.0.0/24``, belongs to the identifier.
-
-    :param start: where the address begins in the text.
-    :param end: where it ends, without a prefix length.
     """
+    start, end, kind = in_run
+    if kind is address_search.Kind.OCTETS:
+        return Identifier(start, end, Form.OCTETS)
     before = text[max(0, start - _LOOKED_BACK) : start]
     prefix_length = _LENGTH.match(text, end)
     if prefix_length:
-        # As in 10.0.0.0/24: it belongs to the identifier.
         end = prefix_length.end()
     # Any of these says that it is an address, even behind "version".
     if (
@@ -157,3 +162,27 @@ def _classify_address(
     if _SAYS_VERSION.search(before):
         return Identifier(start, end, Form.VERSION)
     return Identifier(start, end, Form.QUAD)
+
+
+def _classify_dashed(text: str, start: int, end: int) -> list[Identifier]:
+    """Decide whether numbers with dashes are an IPv4 address or a version.
+
+    As for numbers with dots, the text before them decides: ``DASHED``, or
+    ``DASHED_QUAD`` where it says neither.
+
+    :returns: at most one identifier; none for a version, for other than four
+        numbers, and for an address that identifies nobody.
+    """
+    numbers = re.split('[-_]', text[start:end])
+    if len(numbers) != _QUAD_NUMBERS:
+        return []
+    host = address.parse('.'.join(numbers))
+    if host is None or address.is_common(host):
+        return []
+    before = text[max(0, start - _LOOKED_BACK) : start]
+    if _SAYS_HOST.search(before):
+        return [Identifier(start, end, Form.DASHED)]
+    # "fw_2_10_0_1" is a version as "fw-2-10-0-1" is.
+    if _SAYS_VERSION.search(before.replace('_', '-')):
+        return []
+    return [Identifier(start, end, Form.DASHED_QUAD)]

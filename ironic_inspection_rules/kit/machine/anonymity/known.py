@@ -91,9 +91,9 @@ _MAC_DIGITS = 12  # Digits.
 _EUI_64_DIGITS = 16
 
 _NUMBER = re.compile('[0-9.,]+')
-_SPACE = '[-:._ ]?'
-# A name of letters and digits, perhaps in groups with dashes between them.
-_SPLIT = re.compile('(?=.*[a-z])(?=.*[0-9])[a-z0-9]+(?:-[a-z0-9]+)*')
+_BETWEEN = '[^0-9a-z]{0,3}'
+"""What may be between the groups of an identifier, as in ``CZ34 - 09XK``."""
+_SEPARATOR = re.compile('[^0-9A-Za-z]')
 
 Edge = alternatives.Edge
 Replacing = Callable[[str], str]
@@ -172,6 +172,9 @@ class Known:
         """
         self._names[text] = replacement
         lowered = lower_ascii(text)
+        unsplit = _SEPARATOR.sub('', lowered)
+        # The replacement of an address in a name may be longer.
+        is_as_long = len(unsplit) == len(_SEPARATOR.sub('', replacement))
         # The less likely it is that a text has the name by chance, the less
         # may be around it.
         edge = Edge.WORD
@@ -181,13 +184,12 @@ class Known:
             edge = Edge.ANYWHERE
         replace = functools.partial(self._replace_name, text)
         self._add_pattern(re.escape(lowered), lowered, replace, edge)
-        unsplit = lowered.replace('-', '')
-        # The replacement of an address in a name may be longer.
-        is_as_long = len(unsplit) == len(replacement.replace('-', ''))
         is_long = len(unsplit) >= _MIN_ANYWHERE_LENGTH
-        if is_as_long and is_long and _SPLIT.fullmatch(lowered):
-            # A label may have the serial number in groups.
-            self._add_pattern('-?'.join(unsplit), unsplit, replace, Edge.WORD)
+        if is_as_long and is_long and not unsplit.isalpha():
+            # A label may have the serial number in groups. The first one has
+            # two characters or more: "1 2 3 4 5 6 7 8" is a list.
+            pattern = unsplit[0] + _BETWEEN.join(unsplit[1:])
+            self._add_pattern(pattern, unsplit, replace, edge)
         if len(text) < _MIN_NAME_LENGTH:
             return
         # LLDP and NVMe write texts in hexadecimal digits.
@@ -205,8 +207,9 @@ class Known:
         if original in self._names:
             return self._names[original]
         replacement = self._names[name]
-        if _group_lengths(original) != _group_lengths(name):
-            replacement = _split_like(original, replacement)
+        characters = _SEPARATOR.sub('', replacement)
+        if len(_SEPARATOR.sub('', original)) == len(characters):
+            replacement = _split_like(original, characters)
         if original.islower():
             return replacement.lower()
         return _in_same_case(original, replacement)
@@ -235,7 +238,7 @@ class Known:
 
         With a MAC address its GUIDs and its short form are added.
         """
-        digits = re.sub('[^0-9a-f]', '', lower_ascii(text))
+        digits = _hex_digits(text)
         # The four digits in the middle of the last sixteen.
         filling = digits[-10:-6]
         if len(digits) < _EUI_64_DIGITS:
@@ -301,7 +304,7 @@ class Known:
         fillings = '|'.join(map(_with_separators, _FILLINGS))
         for start in heads:
             pattern = (
-                f'{_with_separators(start)}{_SPACE}(?:{fillings}){_SPACE}'
+                f'{_with_separators(start)}{_BETWEEN}(?:{fillings}){_BETWEEN}'
                 f'{_with_separators(tail)}'
             )
             # The key is that of any filling: all have their function now.
@@ -315,7 +318,7 @@ class Known:
         :param original: the GUID, in any notation.
         """
         replacement = self._forms.replace_octets(mac)
-        digits = re.sub('[^0-9a-f]', '', lower_ascii(original))
+        digits = _hex_digits(original)
         # IPv6 inverts a bit of the first octet, which is inverted in the
         # replacement as well.
         inverted_bit = int(digits[:2], 16) ^ int(mac[:2], 16)
@@ -337,8 +340,8 @@ class Known:
 
     def _replace_wwn(self, written: str) -> str:
         """Replace a WWN, in its notation."""
-        digits = re.sub('[^0-9A-Fa-f]', '', written)
-        return _lay_over(written, self._forms.wwn(digits))
+        replacement = self._forms.wwn(_hex_digits(written))
+        return _lay_over(written, replacement)
 
     def add_address(self, text: str) -> None:
         """Add an IP address, in notations that do not look like an address.
@@ -356,22 +359,19 @@ class Known:
         if isinstance(parsed, ipaddress.IPv6Address):
             self._add_pattern(packed, packed, self._replace_packed)
             return
-        lowered = str(parsed)
         padded = '.'.join(f'{part:03}' for part in parsed.packed)
-        # Host names have an address with other separators: "ip-10-0-0-1".
-        for quad in dict.fromkeys((lowered, padded)):
-            pattern = quad.replace('.', '[._-]')
-            self._add_pattern(pattern, quad, self._replace_quad, Edge.QUAD)
-        for separator in '-_':
-            # find() looks up the function by the matched text, which may have
-            # these separators.
-            self._replace[lowered.replace('.', separator)] = self._replace_quad
-            self._replace[padded.replace('.', separator)] = self._replace_quad
+        for host in (str(parsed), padded):
+            # Host names have an address with other separators: "ip-10-0-0-1".
+            for separator in '.-_':
+                quad = host.replace('.', separator)
+                self._add_pattern(
+                    re.escape(quad), quad, self._forms.quad, Edge.QUAD
+                )
         self._add_pattern(packed, packed, self._replace_packed, Edge.WORD)
 
     def add_dashed(self, text: str) -> None:
-        """Add an IPv4 address with dashes, e.g. ``10-0-0-1``."""
-        self.add_address(text.replace('-', '.'))
+        """Add an IPv4 address such as ``10-0-0-1`` or ``10_0_0_1``."""
+        self.add_address(re.sub('[-_]', '.', text))
 
     def add_reverse(self, name: str) -> None:
         """Add the address in the name of a reverse zone.
@@ -382,22 +382,28 @@ class Known:
         if host is not None and '/' not in host:
             self.add_address(host)
 
-    def _replace_quad(self, written: str) -> str:
-        """Replace an IPv4 address, and keep its separator."""
-        separator = re.sub('[0-9]', '', written)[0]
-        replacement = self._forms.address(written.replace(separator, '.'))
-        return (replacement or written).replace('.', separator)
-
     def _replace_packed(self, written: str) -> str:
-        """Replace an IP address that is written in hexadecimal digits."""
-        replacement = self._forms.packed_address(bytes.fromhex(written)).hex()
-        return _in_same_case(written, replacement)
+        """Replace an IP address that is written in hexadecimal digits.
+
+        :param written: also with separators, if another field of the machine
+            has the same digits as a long address of hardware.
+        """
+        octets = bytes.fromhex(_hex_digits(written))
+        replacement = self._forms.packed_address(octets).hex()
+        return _lay_over(written, replacement)
 
     def add_uuid(self, text: str) -> None:
         """Add a UUID, which may also stand without dashes."""
         digits = lower_ascii(text).replace('-', '')
         if len(set(digits)) > 1:
-            self._add_pattern(digits, digits, self._forms.uuid)
+            self._add_pattern(
+                _with_separators(digits), digits, self._replace_uuid
+            )
+
+    def _replace_uuid(self, written: str) -> str:
+        """Replace a UUID, in its notation."""
+        replacement = self._forms.uuid(_hex_digits(written))
+        return _lay_over(written, replacement)
 
     def keep(self, word: str) -> None:
         """Keep a word in all texts: it is never added as a name.
@@ -418,8 +424,8 @@ class Known:
             original = text[match.start() : match.end()]
             replace = self._replace.get(match[0])
             if replace is None:
-                digits = re.sub('[-:._ ]', '', match[0])
-                replace = self._replace.get(digits)
+                unsplit = _SEPARATOR.sub('', match[0])
+                replace = self._replace.get(unsplit)
             if replace is not None:
                 yield KnownIdentifier(*match.span(), replace(original))
 
@@ -452,6 +458,11 @@ def lower_ascii(text: str) -> str:
     return text.translate(_ASCII_LOWER)
 
 
+def _hex_digits(text: str) -> str:
+    """Return the hexadecimal digits of a text, in small letters."""
+    return re.sub('[^0-9a-f]', '', lower_ascii(text))
+
+
 def _is_mixed(text: str) -> bool:
     """Return whether a text has letters and digits."""
     has_digits = any(map(str.isdigit, text))
@@ -465,23 +476,18 @@ def _without_leading_zeros(mac: str) -> str:
     return ':'.join(pair.removeprefix('0') for pair in pairs)
 
 
-def _group_lengths(text: str) -> list[int]:
-    """Return the lengths of the groups of a text: [2, 3] of ``AB-123``."""
-    return [len(group) for group in text.split('-')]
-
-
 def _split_like(text: str, replacement: str) -> str:
-    """Divide a replacement by dashes as a text is divided.
+    """Divide a replacement as a text is divided.
 
-    For example, ``AB-123`` and ``XY789`` give ``XY-789``.
+    For example, ``AB-12 3`` and ``XY789`` give ``XY-78 9``.
 
-    :param replacement: with as many characters besides dashes as the text.
+    :param replacement: as many letters and digits as the text has.
     """
-    remaining = iter(replacement.replace('-', ''))
+    remaining = iter(replacement)
     characters = []
     for character in text:
-        if character != '-':
-            character = next(remaining, '')
+        if not _SEPARATOR.match(character):
+            character = next(remaining)
         characters.append(character)
     return ''.join(characters)
 
@@ -500,4 +506,4 @@ def _in_same_case(text: str, replacement: str) -> str:
 
 def _with_separators(digits: str) -> str:
     """Return a pattern of digits with optional separators between pairs."""
-    return _SPACE.join(re.findall('..?', digits))
+    return _BETWEEN.join(re.findall('..?', digits))

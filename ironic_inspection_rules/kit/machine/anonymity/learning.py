@@ -55,11 +55,15 @@ _PARTS = frozenset(
 """Fields with an entry for each interface or disk."""
 _NAME_OF_PAIR = frozenset(('name', 'key', 'field', 'attribute', 'label'))
 _VALUE_OF_PAIR = frozenset(('value', 'data', 'content'))
+# A serial number in groups, each but the first with a digit: "CZ34 09XK 7Q".
+_IN_GROUPS = (
+    r'(?-i:[0-9A-Z]{2,6}(?: (?=[A-Z]*[0-9])[0-9A-Z]{2,6})+)(?![^\s"\',;])'
+)
 # A name or a number behind its label: "Serial Number: CZ3409XK7Q".
 _LABELLED = re.compile(
-    r'(?<![0-9A-Za-z])(?:(?P<serial>serial(?:[ _-]?(?:number|no\.?|num))?|s/n'
-    r'|(?:asset|service)[ _-]?tag)|(?:host|node)[ _-]?name|fqdn)'
-    r'[ \t]*[:=][ \t]*["\']?(?P<value>[^\s"\',;]+)',
+    r'(?<![0-9A-Za-z])(?:(?P<serial>serial(?:[ _-]?(?:number|no\.?|num))?'
+    r'|s/?n|(?:asset|service)[ _-]?tag)|(?:host|node)[ _-]?name|fqdn)'
+    rf'[ \t]*[:=][ \t]*["\']?(?P<value>{_IN_GROUPS}|[^\s"\',;]+)',
     re.IGNORECASE,
 )
 # The name of the host in the option "ip" of a kernel, its fifth part.
@@ -153,9 +157,12 @@ def _learn_labelled_names(learned: known.Known, text: str) -> None:
         # Without a digit it is no serial number: "Serial: enabled" is about a
         # serial port.
         is_serial = match['serial'] is not None
-        has_digit = re.search(r'\d', match['value']) is not None
+        value = match['value'].rstrip('.')
+        has_digit = re.search(r'\d', value) is not None
         if has_digit or not is_serial:
-            learned.add_name(match['value'].rstrip('.'))
+            learned.add_name(value)
+            # In "SN: AB1234 2U" only the first group is the serial number.
+            learned.add_name(value.split(' ')[0])
     for match in _HOST_OF_CMDLINE.finditer(text):
         learned.add_name(match['value'])
 

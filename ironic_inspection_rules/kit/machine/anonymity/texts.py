@@ -20,6 +20,7 @@ _FREE_TEXTS = frozenset(
     (Kind.OTHER, Kind.TEXT, Kind.VERSION, Kind.MAYBE_VERSION)
 )
 _LESS_EXACT = frozenset((Form.SITE, Form.KEPT))
+_LIKE_VERSION = frozenset((Form.QUAD, Form.DASHED_QUAD))
 _OF_HARDWARE = frozenset((Form.OCTETS, Form.WWN))
 _SHORTEST_OCTETS = 12  # Characters.
 _DATE = len('iqn.2026-11.')
@@ -61,10 +62,8 @@ class Replacer:
                 return original[:_DATE] + self.name(original[_DATE:])
             case Form.KEPT:
                 return original
-            case Form.DASHED:
-                # An IPv4 address such as "10-0-0-1", in a host name.
-                address = self.forms.address(original.replace('-', '.'))
-                return (address or original).replace('.', '-')
+            case Form.DASHED | Form.DASHED_QUAD:
+                return self.forms.quad(original)
             case Form.REVERSE:
                 return self._replace_reverse(original)
         # All other forms are IP addresses and networks.
@@ -88,8 +87,13 @@ class Replacer:
         for identified in identifier.find(text):
             if identified.form is Form.KEPT:
                 continue
+            original = text[identified.start : identified.end]
+            replacement = self.of(identified, text)
+            if identified.form is Form.QUAD and replacement == original:
+                # Like a netmask, but the name of a place: "0.3.12.4".
+                continue
             replaced += self.forms.text(text[end : identified.start])
-            replaced += self.of(identified, text)
+            replaced += replacement
             end = identified.end
         return replaced + self.forms.text(text[end:])
 
@@ -217,7 +221,7 @@ def _keep_if_version(
 
     :param version: whether four numbers in the text are a version.
     """
-    is_version = version and identified.form is Form.QUAD
+    is_version = version and identified.form in _LIKE_VERSION
     if identified.form is Form.VERSION or is_version:
         return identified._replace(form=Form.KEPT)
     return identified

@@ -145,7 +145,19 @@ _NOTATIONS = {
                 'tcp {}.443: ok',
             ),
         ),
-        ('dashes underscores', True, (*_ANY, 'ip-{}', 'ip-{}.internal')),
+        (
+            'dashes underscores',
+            False,
+            (
+                *_ANY,
+                'ip-{}',
+                'ip-{}.internal',
+                'node-{}',
+                'rack2-{}-eth0',
+                'bmc_{}',
+                '{}.example',
+            ),
+        ),
         ('hex HEX', True, ('{}', 'pxelinux.cfg/{}', 'a {} b')),
     ],
     'ipv6': [
@@ -227,8 +239,12 @@ _NOTATIONS = {
             ),
         ),
         ('ascii', True, ('{}', 'nvme.144d-{}-5341')),
+        ('grouped spaced', True, _ANY),
     ],
-    'number': [('plain', True, (*_ANY, 'ata-MODEL_{}', 'S/N {}', '#{}'))],
+    'number': [
+        ('plain', True, (*_ANY, 'ata-MODEL_{}', 'S/N {}', '#{}')),
+        ('grouped spaced', True, _ANY),
+    ],
     'wwn': [
         (
             'plain UPPER',
@@ -314,6 +330,10 @@ def _written(identifier, style):
         return ':'.join(re.findall('..', text))
     if style == 'bare':
         return text.replace('-', '')
+    if style == 'grouped':
+        return '-'.join(re.findall('.{1,4}', text))
+    if style == 'spaced':
+        return ' '.join(re.findall('.{1,4}', text))
     return text
 
 
@@ -378,6 +398,8 @@ def read(kind, style, written):
         plain = str(uuid.UUID(text))
     elif style == 'octets':
         plain = text.replace(':', '')
+    elif style in ('grouped', 'spaced'):
+        plain = re.sub('[- ]', '', text)
     else:
         return text
     again = _written(Identifier(kind, plain, False), style)

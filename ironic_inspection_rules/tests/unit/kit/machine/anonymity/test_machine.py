@@ -4,6 +4,7 @@ import copy
 import ipaddress
 import json
 import pathlib
+import re
 
 import fixtures
 import hypothesis
@@ -410,15 +411,70 @@ class AnonymizerTestCase(base.TestCase):
         given = {
             'notes': [
                 'kernel-5-14-0-1',
-                'slot 10-0-0-1',
-                'chip-10-0-0-1',
+                'fw_2_10_0_1.bin',
                 'ip-10-0-0-1-5',
+                'rack-1-10-31-7-42',
+                'node-0-0-0-1',
                 'ip-300-0-0-1',
+                '255-255-255-0',
+                '2026-11-25-10-30-00-1',
                 '999.3.2.1.in-addr.arpa',
             ]
         }
         made = self.anonymizer.machine({'plugin_data': given})
         self.assertEqual(given, made['plugin_data'])
+
+    def test_an_address_with_dashes_goes_behind_any_word(self):
+        # No other place has this address.
+        for dashed in ('10-31-7-42', '10_31_7_42'):
+            for text in (
+                '{}',
+                'node-{}',
+                'compute-{}.internal',
+                'rack2-{}',
+                '{}-eth0',
+                'x_{}_y',
+                'slot {}',
+                'at {}.',
+                '({})',
+                'ip_{}',
+            ):
+                made = self.anonymizer.machine({'note': text.format(dashed)})
+                self.assertNotIn(dashed, made['note'])
+                start, end = map(re.escape, text.split('{}'))
+                self.assertRegex(
+                    made['note'],
+                    rf'^{start}10([-_])\d+\1\d+\1\d+{end}$',
+                )
+
+    def test_numbers_with_dashes_in_the_field_of_a_version_stay(self):
+        given = {'firmware': '16-35-20-4', 'bios_version': 'U30_2_10_0_1'}
+        self.assertEqual(given, self.anonymizer.machine(given))
+
+    def test_all_of_a_name_goes_though_it_looks_like_no_address(self):
+        for name, canary in (
+            ('host-300-1-2-3', '300-1-2-3'),
+            ('host-0-12-34-56', '12-34-56'),
+            ('ip-999-12-34-56', '12-34-56'),
+            ('bios-10-31-7-42', '31-7-42'),
+            ('0.12.34.56', '12.34.56'),
+            ('224.1.27.35', '27.35'),
+        ):
+            for field in ('hostname', 'location', 'port_id'):
+                made = self.anonymizer.machine({field: name})
+                self.assertNotIn(canary, made[field])
+
+    def test_one_number_in_two_notations_is_no_trouble(self):
+        # As octets the digits of a UUID or of IPv6 look like an address.
+        digits = UUID.replace('-', '')
+        packed = ipaddress.IPv6Address(BMC6).packed
+        for field, text, written in (
+            ('system_uuid', UUID, bytes.fromhex(digits).hex(':')),
+            ('bmc_v6address', BMC6, packed.hex(':')),
+        ):
+            made = self.anonymizer.machine({field: text, 'dump': written})
+            self.assertRegex(made['dump'], '^..(:[0-9a-f]{2}){15}$')
+            self.assertNotEqual(written, made['dump'])
 
     def test_an_address_as_a_number_goes_where_a_field_has_one(self):
         given = {
@@ -445,8 +501,14 @@ class AnonymizerTestCase(base.TestCase):
         for field, written in (
             (SERIAL, 'CZ34-09XK7Q'),
             (SERIAL, 'cz-3409-xk7q'),
+            (SERIAL, 'CZ34 09XK 7Q'),
+            (SERIAL, 'CZ34 - 09XK - 7Q'),
+            (SERIAL, 'CZ34_09XK.7Q'),
             ('CZ34-09XK7Q', SERIAL),
             ('CZ34-09XK7Q', 'CZ-3409-XK7Q'),
+            ('CZ34 09XK 7Q', SERIAL),
+            ('8814237709', '8814 237 709'),
+            ('8814-237-709', '8814237709'),
         ):
             made = self.anonymizer.machine(
                 {
@@ -458,17 +520,32 @@ class AnonymizerTestCase(base.TestCase):
             label = made['plugin_data']['label'].strip('<>')
             self.assertNotEqual(written, label)
             self.assertEqual(
-                serial.replace('-', '').lower(),
-                label.replace('-', '').lower(),
+                re.sub(r'\W|_', '', serial).lower(),
+                re.sub(r'\W|_', '', label).lower(),
             )
             self.assertEqual(
-                [
-                    place
-                    for place, letter in enumerate(written)
-                    if letter == '-'
-                ],
-                [place for place, letter in enumerate(label) if letter == '-'],
+                re.sub(r'[^\W_]', 'x', written), re.sub(r'[^\W_]', 'x', label)
             )
+
+    def test_a_list_of_numbers_is_no_serial_number_in_groups(self):
+        made = self.anonymizer.machine(
+            {'serial': '12345678', 'cpus': 'cpus 0 1 2 3 4 5 6 7 8'}
+        )
+        self.assertEqual('cpus 0 1 2 3 4 5 6 7 8', made['cpus'])
+
+    def test_a_serial_number_in_groups_goes_behind_its_label(self):
+        for label in ('Serial Number', 'S/N', 'SN', 'Service Tag'):
+            made = self.anonymizer.machine(
+                {'a': f'{label}: CZ 3409 XK7Q Rev', 'b': SERIAL}
+            )
+            self.assertRegex(made['a'], f'^{label}: .. .... .... Rev$')
+            self.assertNotIn('3409', made['a'])
+            self.assertNotIn('XK7Q', made['a'])
+            self.assertNotIn(SERIAL, made['b'])
+
+    def test_a_number_behind_a_serial_number_may_be_none_of_it(self):
+        made = self.anonymizer.machine({'a': 'SN: AB1234 2U', 'b': 'AB1234'})
+        self.assertNotIn('AB1234', str(made))
 
     def test_the_domain_of_a_host_goes_with_it(self):
         made = self.anonymizer.machine(
