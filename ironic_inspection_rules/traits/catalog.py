@@ -19,24 +19,24 @@ from ironic_inspection_rules.i18n import _
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-    """The names of traits that a request selects; by default all.
+    """The traits that a request selects; by default all.
 
-    :param prefix: how the names begin.
-    :param listed: the names; not used with ``prefix``.
+    :param prefix: how their names begin.
+    :param names: their names; not used with ``prefix``.
     """
 
     prefix: str | None = None
-    listed: frozenset[str] | None = None
+    names: frozenset[str] | None = None
 
-    def has(self, name: str) -> bool:
-        """Return whether a name is asked for.
+    def includes(self, name: str) -> bool:
+        """Return whether a trait is selected.
 
         Its case counts, which a query by :meth:`conditions` may ignore.
         """
         if self.prefix is not None:
             return name.startswith(self.prefix)
-        if self.listed is not None:
-            return name in self.listed
+        if self.names is not None:
+            return name in self.names
         return True
 
     def conditions(
@@ -45,12 +45,12 @@ class Selection:
         """Build the conditions on a column of names.
 
         Some databases ignore case, so a caller must check the names that a
-        query finds with :meth:`has`.
+        query finds with :meth:`includes`.
         """
         if self.prefix:
             return [column.startswith(self.prefix, autoescape=True)]
-        if self.listed is not None:
-            return [column.in_(sorted(self.listed))]
+        if self.names is not None:
+            return [column.in_(sorted(self.names))]
         return []
 
 
@@ -66,10 +66,10 @@ def parse(value: str | None) -> Selection:
     if operator == 'startswith':
         return Selection(prefix=operand)
     if operator == 'in':
-        listed = _split_names(operand)
+        names = _split_names(operand)
         # "in:" and "in:," select nothing, which is hardly meant.
-        if listed:
-            return Selection(listed=listed)
+        if names:
+            return Selection(names=names)
     raise exceptions.Invalid(
         _("Badly formed name '%s'. Expected startswith:PREFIX or in:NAME,NAME")
         % value
@@ -101,20 +101,20 @@ def count_nodes(
     :returns: number of nodes by trait, in the order of their names; 0 for a
         standard trait that none has.
     """
-    nodes = _nodes_by_trait(selection, project)
+    node_counts = _query_node_counts(selection, project)
     counts = {}
     # All standard traits, and the custom traits that nodes have.
-    for name in sorted(trait_names.STANDARD | nodes.keys()):
-        if not selection.has(name):
+    for name in sorted(trait_names.STANDARD | node_counts.keys()):
+        if not selection.includes(name):
             continue
-        count = nodes.get(name, 0)
-        has_nodes = count > 0
-        if associated is None or associated == has_nodes:
+        count = node_counts.get(name, 0)
+        is_associated = count > 0
+        if associated is None or associated == is_associated:
             counts[name] = count
     return counts
 
 
-def _nodes_by_trait(
+def _query_node_counts(
     selection: Selection, project: str | None
 ) -> dict[str, int]:
     """Return the number of nodes that have a selected trait, by trait.
@@ -134,7 +134,7 @@ def _nodes_by_trait(
         query = query.where(
             sa.or_(models.Node.owner == project, models.Node.lessee == project)
         )
-    nodes = {}
+    node_counts = {}
     for row in transaction.read_rows(query):
-        nodes[row['trait']] = row['nodes']
-    return nodes
+        node_counts[row['trait']] = row['nodes']
+    return node_counts

@@ -67,21 +67,21 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
     trait_names.validate_count_in_request(count)
     terms = []
     for parameter, text in filters:
-        wanted = _split_names(text)
-        if not wanted:
+        names = _split_names(text)
+        if not names:
             raise exceptions.Invalid(
                 _('%s needs at least one trait') % parameter
             )
-        trait_names.validate(wanted)
-        terms.append(Term(parameter, wanted))
+        trait_names.validate(names)
+        terms.append(Term(parameter, names))
     return tuple(terms)
 
 
 def _split_names(text: str) -> tuple[str, ...]:
     """Return the names between the commas of a text, without duplicates."""
-    words = [word.strip() for word in text.split(',')]
-    unique_words = dict.fromkeys(words)
-    return tuple(word for word in unique_words if word)
+    names = [name.strip() for name in text.split(',')]
+    unique_names = dict.fromkeys(names)
+    return tuple(name for name in unique_names if name)
 
 
 def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
@@ -96,7 +96,8 @@ def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
     engine = enginefacade.reader.get_engine()
     if engine.dialect.name != 'sqlite':
         return conditions(terms)
-    return conditions(terms, transaction.read(query))
+    rare = transaction.read(query)
+    return conditions(terms, rare)
 
 
 def conditions(
@@ -107,7 +108,11 @@ def conditions(
     :param rare: traits that few nodes have; the query may start from those
         nodes then, instead of looking at one node after the other.
     """
-    return [_CONDITIONS[term.parameter](term.names, rare) for term in terms]
+    clauses = []
+    for term in terms:
+        build_condition = _CONDITIONS[term.parameter]
+        clauses.append(build_condition(term.names, rare))
+    return clauses
 
 
 def select_rare(
@@ -124,7 +129,7 @@ def select_rare(
     required: set[str] = set()
     for term in terms:
         if not term.parameter.startswith('not-'):
-            # The other traits are not looked up but counted.
+            # The traits beyond are counted in one lookup, see _has_all().
             required.update(term.names[:_ONE_BY_ONE])
     queries = []
     for name in sorted(required):

@@ -53,7 +53,7 @@ def get_one(name: str) -> None:
 
     :raises: NotFound when it does not.
     """
-    if not _counts(catalog.Selection(listed=frozenset([name]))):
+    if not _counts(catalog.Selection(names=frozenset([name]))):
         raise exceptions.NotFound(_('Trait %s could not be found.') % name)
 
 

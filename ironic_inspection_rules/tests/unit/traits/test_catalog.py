@@ -17,22 +17,22 @@ class ParseTestCase(base.TestCase):
 
     def test_startswith_selects_by_prefix(self):
         selection = catalog.parse('startswith:CUSTOM_A')
-        self.assertTrue(selection.has('CUSTOM_A1'))
-        self.assertFalse(selection.has('CUSTOM_B'))
+        self.assertTrue(selection.includes('CUSTOM_A1'))
+        self.assertFalse(selection.includes('CUSTOM_B'))
 
     def test_an_empty_prefix_selects_all(self):
-        self.assertTrue(catalog.parse('startswith:').has('CUSTOM_A'))
+        self.assertTrue(catalog.parse('startswith:').includes('CUSTOM_A'))
 
     def test_in_selects_what_it_lists(self):
         selection = catalog.parse('in:CUSTOM_A, CUSTOM_B,')
-        self.assertTrue(selection.has('CUSTOM_B'))
-        self.assertFalse(selection.has('CUSTOM_C'))
+        self.assertTrue(selection.includes('CUSTOM_B'))
+        self.assertFalse(selection.includes('CUSTOM_C'))
 
     def test_too_many_names_are_refused(self):
         most = trait_names.MOST_ASKED
         good = [f'CUSTOM_{number}' for number in range(most)]
         self.assertEqual(
-            frozenset(good), catalog.parse('in:' + ','.join(good)).listed
+            frozenset(good), catalog.parse('in:' + ','.join(good)).names
         )
         error = self.assertRaises(
             exceptions.Invalid, catalog.parse, 'in:' + ',' * most
@@ -90,7 +90,7 @@ class SelectionTestCase(base.TestCase):
         self.assertEqual(
             ['CUSTOM_A', 'CUSTOM_B'],
             self.found(
-                catalog.Selection(listed=frozenset(['CUSTOM_B', 'CUSTOM_A'])),
+                catalog.Selection(names=frozenset(['CUSTOM_B', 'CUSTOM_A'])),
                 'CUSTOM_A',
                 'CUSTOM_AB',
                 'CUSTOM_B',
