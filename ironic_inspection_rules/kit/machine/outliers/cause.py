@@ -95,13 +95,21 @@ def single_out(
             independent_fields.append(field)
     total = _find_memory_total(fields)
     causes = []
-    for differences in by_kind.values():
+    for kind, differences in by_kind.items():
         for part in differences:
-            if total is None:
-                causes.append(part)
-            else:
-                # A missing DIMM is reported with the memory that is left.
-                causes.append(_with_total(part, total))
+            is_missing_dimm = (
+                kind == part_source.DIMM and part.what == finding.MISSING
+            )
+            if is_missing_dimm and total is not None:
+                # It is reported with the memory that is left.
+                part = dataclasses.replace(
+                    part,
+                    has=total.has,
+                    value=total.value,
+                    count=total.count,
+                    of=total.of,
+                )
+            causes.append(part)
     return causes + _merge_by_cause(independent_fields)
 
 
@@ -109,6 +117,7 @@ def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
     """Group the differences of parts by kind, without duplicates.
 
     Two sources may report one part, and one card may be several PCI devices.
+    A key of the result is a kind of parts, such as ``dimm``.
 
     :param parts: a list of differences for every source.
     """
@@ -126,7 +135,7 @@ def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
 
 
 def _merge_source(earlier: Differences, reported: Differences) -> Differences:
-    """Add the differences of one more source that are not yet known.
+    """Add the differences that one more source has beyond the earlier ones.
 
     Sources such as lshw and dmidecode report the same parts.
 
@@ -141,17 +150,18 @@ def _merge_source(earlier: Differences, reported: Differences) -> Differences:
         finding.MOVED,
     )
     for what in kinds_of_change:
-        before = [part for part in earlier if part.what == what]
-        now = [part for part in reported if part.what == what]
-        slots = {_comparable_slot(part) for part in before}
-        candidates = []
-        for part in now:
-            if _comparable_slot(part) not in slots:
-                candidates.append(part)
+        known = [part for part in earlier if part.what == what]
+        of_source = [part for part in reported if part.what == what]
+        known_slots = {_comparable_slot(part) for part in known}
+        in_other_slots = []
+        for part in of_source:
+            if _comparable_slot(part) not in known_slots:
+                in_other_slots.append(part)
         # Sources may have different names for one slot: a difference in
-        # another slot is perhaps known. What this source has more is new.
-        excess = max(0, len(now) - len(before))
-        result += candidates[:excess]
+        # another slot is perhaps known. Of two missing DIMMs beside one that
+        # is known, only one is certainly new.
+        excess = max(0, len(of_source) - len(known))
+        result += in_other_slots[:excess]
     return result
 
 
@@ -292,22 +302,6 @@ def _find_memory_total(
         if field.field.endswith(_TOTAL):
             return field
     return None
-
-
-def _with_total(
-    part: peer_difference.PeerDifference, total: peer_difference.PeerDifference
-) -> peer_difference.PeerDifference:
-    """Return the difference of a missing DIMM with the memory that is left.
-
-    Other differences stay as they are.
-
-    :param total: the difference in the whole memory.
-    """
-    if part.kind != part_source.DIMM or part.what != finding.MISSING:
-        return part
-    return dataclasses.replace(
-        part, has=total.has, value=total.value, count=total.count, of=total.of
-    )
 
 
 def _merge_by_cause(fields: Differences) -> Differences:

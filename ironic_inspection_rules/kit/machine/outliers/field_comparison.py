@@ -127,18 +127,19 @@ def number_columns(
 def compare(sketches: Sequence[sketch.Sketch], least: int) -> Differences:
     """Return in which fields machines differ from their peers.
 
-    A machine that does not report a field does not differ in it.
+    A text differs if it is none of the values that nearly all peers have, a
+    number if it is far from theirs. A machine that does not report a field
+    does not differ in it.
 
     :param least: how many machines must report a field, so that something is
         normal.
+    :returns: the differences, by place of the machine in ``sketches``.
     """
     differences: Differences = {}
     for path, column in text_columns(sketches):
+        # None where the texts vary too much for any to be normal.
         normal = norm.find_norm(column, least)
         if normal is None:
-            continue
-        are_all_normal = normal.fitting == normal.of
-        if are_all_normal:
             continue
         for place, value in enumerate(column):
             if value is not None and value not in normal.accepted:
@@ -146,11 +147,12 @@ def compare(sketches: Sequence[sketch.Sketch], least: int) -> Differences:
                     _text_difference(path, value, normal)
                 )
     for path, amounts in number_columns(sketches):
+        # The least or the most of several numbers of a machine scatters more
+        # than one number does.
+        is_extreme = path.endswith((' least', ' most'))
+        is_measured = peer_difference.is_measured(path)
         usual = norm.find_range(
-            amounts,
-            least,
-            measured=peer_difference.is_measured(path),
-            extreme=path.endswith((' least', ' most')),
+            amounts, least, measured=is_measured, extreme=is_extreme
         )
         if usual is None:
             continue

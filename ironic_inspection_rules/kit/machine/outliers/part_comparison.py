@@ -118,7 +118,8 @@ def _compare_lists(
 ) -> dict[int, list[peer_difference.PeerDifference]]:
     """Compare lists of parts, by slot where most machines fill the same slots.
 
-    Other parts are compared by their number and their values.
+    Parts without a slot, or all parts where machines fill different slots, are
+    compared by their number and their values.
 
     :param counted: the different lists, and how many machines have each.
     :param reporting: how many machines report parts.
@@ -127,34 +128,31 @@ def _compare_lists(
     :returns: differences by ``id()`` of a list, empty for a normal list.
     """
     differences: dict[int, list[peer_difference.PeerDifference]] = {}
-    slots = _find_normal_slots(counted, reporting)
-    if not slots:
+    normal_slots = _find_normal_slots(counted, reporting)
+    if not normal_slots:
         by_number = _ByNumber(counted, reporting, least)
         for part_list, _machines in counted:
             differences[id(part_list)] = by_number.differences(part_list)
         return differences
-    by_slot = _BySlot(counted, slots, reporting, least)
-    for part_list, _machines in counted:
-        differences[id(part_list)] = by_slot.differences(part_list)
-    without_slot = []
+    # The same lists without the parts that have a slot.
+    without_slots = []
     for part_list, machines in counted:
-        without_slot.append(Counted(_leave_out_slotted(part_list), machines))
-    if any(part_list.items for part_list, _machines in without_slot):
-        by_number = _ByNumber(without_slot, reporting, least)
-        for part_list, _machines in counted:
-            differences[id(part_list)] += by_number.differences(
-                _leave_out_slotted(part_list)
-            )
+        items = []
+        for slot, attributes in part_list.items:
+            if not slot:
+                items.append((slot, attributes))
+        rest = part_list._replace(items=tuple(items))
+        without_slots.append(Counted(rest, machines))
+    by_slot = _BySlot(counted, normal_slots, reporting, least)
+    by_number = _ByNumber(without_slots, reporting, least)
+    for (part_list, _machines), (rest, _machines) in zip(
+        counted, without_slots, strict=True
+    ):
+        differences[id(part_list)] = [
+            *by_slot.differences(part_list),
+            *by_number.differences(rest),
+        ]
     return differences
-
-
-def _leave_out_slotted(part_list: sketch.PartList) -> sketch.PartList:
-    """Leave out the parts with a slot."""
-    items = []
-    for slot, attributes in part_list.items:
-        if not slot:
-            items.append((slot, attributes))
-    return part_list._replace(items=tuple(items))
 
 
 def _filled_slots(part_list: sketch.PartList) -> set[str]:
@@ -165,11 +163,11 @@ def _filled_slots(part_list: sketch.PartList) -> set[str]:
 def _find_normal_slots(
     counted: Iterable[Counted], reporting: int
 ) -> frozenset[str]:
-    """Return the slots that nearly all machines have filled.
+    """Return the slots that three quarters of the machines have filled.
 
     :param reporting: how many machines report parts.
-    :returns: no slots where too many machines have filled other slots: the
-        names of slots say nothing then.
+    :returns: no slots where more than half of the machines have filled other
+        slots too, or not all of these: their names say nothing then.
     """
     count: collections.Counter[str] = collections.Counter()
     for part_list, machines in counted:
@@ -180,11 +178,11 @@ def _find_normal_slots(
         for slot, machines in count.items()
         if machines >= reporting * norm.NEARLY_ALL
     )
-    machines_with_these = 0
+    with_exactly_these = 0
     for part_list, machines in counted:
         if _filled_slots(part_list) == normal:
-            machines_with_these += machines
-    if machines_with_these < reporting * _SHARE_WITH_NORMAL_SLOTS:
+            with_exactly_these += machines
+    if with_exactly_these < reporting * _SHARE_WITH_NORMAL_SLOTS:
         return frozenset()
     return normal
 
@@ -321,28 +319,28 @@ class _BySlot:
     def _find_moves(
         self,
         parts: typing.Mapping[str, Attributes],
-        missing: Iterable[str],
-        new: Iterable[str],
+        empty_slots: Iterable[str],
+        unusual_slots: Iterable[str],
     ) -> dict[str, str]:
         """Find the parts that are in another slot than usual.
 
-        A part in a new slot comes from the first missing slot whose usual part
-        is like it.
+        A part in an unusual slot comes from the first empty slot in which all
+        of its attributes would be normal.
 
+        :param parts: the attributes of a part, by its slot.
         :returns: the new slot of a part, by its usual slot.
         """
         moves: dict[str, str] = {}
-        for slot in new:
-            for home in missing:
-                if home not in moves and self._is_like(parts[slot], home):
+        for slot in unusual_slots:
+            attributes = tuple(parts[slot].items())
+            for home in empty_slots:
+                if home in moves:
+                    continue
+                odd_names = self._odd_names(home, attributes)
+                if not odd_names:
                     moves[home] = slot
                     break
         return moves
-
-    def _is_like(self, part: Attributes, slot: str) -> bool:
-        """Return whether a part is like the usual part of a slot."""
-        odd_names = self._odd_names(slot, tuple(part.items()))
-        return not odd_names
 
     def _missing_part(
         self, part_list: sketch.PartList, slot: str

@@ -440,11 +440,15 @@ class _Fields:
 
 
 def _is_number(value: typing.Any) -> bool:
-    """Return whether a value is a number, or a text such as ``'3.5'``."""
-    kind = type(value)
-    if kind is str:
+    """Return whether a value is compared as a number.
+
+    A text such as ``'3.5'`` is. A boolean is not, nor NaN, a number of 1e300
+    or more, or a text with more than 15 digits before the point: a float
+    cannot tell two such texts apart.
+    """
+    if type(value) is str:
         return _NUMBER.fullmatch(value) is not None
-    return kind in _NUMBERS and abs(value) < _MAX_NUMBER
+    return type(value) in _NUMBERS and abs(value) < _MAX_NUMBER
 
 
 def _as_text(value: typing.Any, is_version: bool) -> typing.Any:
