@@ -26,13 +26,14 @@ class Part(typing.NamedTuple):
     """A part of a machine, as one source reports it.
 
     For example ``Part('dimm', ('s3z8',), 'S3Z8', 'A1', {'size': 32}, 'agent
-    dimm inventory.dimms')``.
+    dimm inventory.dimms')``. Histories of nodes store the values in this
+    order.
 
     :param ids: identifiers of the part, by :func:`.part_identity.normalise`;
         may be empty.
     :param label: the first of them as it was reported; empty without any.
     :param slot: where in the machine the part is, None if not known.
-    :param what: its attributes by name.
+    :param attributes: what it is, such as its model and size, by name.
     :param source: who reported the part, and where.
     :param unidentified: whether the identifiers are from earlier reports, and
         the last report of the source has none.
@@ -42,7 +43,7 @@ class Part(typing.NamedTuple):
     ids: tuple[str, ...]
     label: str
     slot: str | None
-    what: Mapping[str, typing.Any]
+    attributes: Mapping[str, typing.Any]
     source: str
     unidentified: bool = False
 
@@ -83,13 +84,12 @@ class Part(typing.NamedTuple):
 
     def sort_key(self) -> tuple[str, ...]:
         """Return the key by which :func:`in_order` sorts parts."""
-        attributes = str(sorted(self.what.items()))
         return (
             self.kind,
             self.label,
             self.slot or '',
             self.source,
-            attributes,
+            str(sorted(self.attributes.items())),
         )
 
 
@@ -268,8 +268,9 @@ def _make_part(
     :returns: None if the item has neither attributes nor an identifier that
         the report gives.
     """
-    what = source.describe(item)
-    if not what and (source.given_id or not identifiers):
+    attributes = source.describe(item)
+    has_own_identifier = bool(identifiers) and not source.given_id
+    if not attributes and not has_own_identifier:
         return None
     kind = source.kind_of(item)
     slot = source.slot_of(name, item)
@@ -277,7 +278,7 @@ def _make_part(
         slot = slot[: part_identity.LONGEST]
     label = next(iter(identifiers.values()), '')
     source_name = _source_name(source, reporter, kind)
-    return Part(kind, tuple(identifiers), label, slot, what, source_name)
+    return Part(kind, tuple(identifiers), label, slot, attributes, source_name)
 
 
 def kind_of(source: str) -> str:

@@ -69,7 +69,7 @@ def _side_as_dict(member: part.Part | None) -> dict[str, typing.Any] | None:
     identity = None
     if member.ids and not part_source.GIVEN_IDS.intersection(member.ids):
         identity = member.label
-    return {'id': identity, 'slot': member.slot, **member.what}
+    return {'id': identity, 'slot': member.slot, **member.attributes}
 
 
 def between(before: part.Parts, after: part.Parts) -> list[PartChange]:
@@ -162,10 +162,10 @@ class PartComparison:
             if new.ids or self._groups.of_part(old) not in stayed_or_gone:
                 yield old, new
 
-    def _counts_of_others_before(self, source: str) -> part.Announced:
-        """Return the changes that others announced while a source was silent.
+    def _announced_by_others(self, source: str) -> part.Announced:
+        """Return how many changes others announced while a source was silent.
 
-        They are counts of parts that are gone and new.
+        That is, how many of its parts were announced as gone, and as new.
         """
         return self._before.announced.get(source, part.Announced())
 
@@ -185,9 +185,8 @@ class PartComparison:
             # its parts as gone, which must not be announced twice. Nobody
             # knows which of the parts without an identity these are: the
             # first ones are left out.
-            yield from unidentified[
-                self._counts_of_others_before(source).gone :
-            ]
+            announced = self._announced_by_others(source).gone
+            yield from unidentified[announced:]
 
     def _find_additional_parts(self, is_first: bool) -> Iterator[part.Part]:
         """Yield the reported parts that are new.
@@ -203,7 +202,7 @@ class PartComparison:
                 continue
             # While this source was silent, other sources announced so many of
             # its parts as new, which must not be announced twice.
-            left_to_find = self._counts_of_others_before(source).new
+            left_to_find = self._announced_by_others(source).new
             unidentified = []
             for new in pairing.after:
                 if not new.ids:
@@ -297,13 +296,13 @@ class PartComparison:
                 mentioned.add(group)
                 yield PartChange(UNREPORTED, old, new)
 
-    def known(self, heard: str = '') -> part.Parts:
+    def known(self, previous_time: str = '') -> part.Parts:
         """Return all known parts after the report, for the next comparison.
 
         These are the parts of the report, and the parts that silent sources
         reported last. The next report is compared with them.
 
-        :param heard: time of the inspection before, as text.
+        :param previous_time: of the inspection before this report, as text.
         """
         parts = [*self._list_reported_parts(), *self._list_silent_parts()]
         since_by_source = {}
@@ -311,7 +310,7 @@ class PartComparison:
             if source not in self._after.sources:
                 # None stands for a source that reported in the inspection
                 # before.
-                since_by_source[source] = since or heard
+                since_by_source[source] = since or previous_time
         announced = {}
         for source in since_by_source:
             counts = self._count_announced(source)
@@ -370,7 +369,7 @@ class PartComparison:
 
         :param source: a source that the report does not have.
         """
-        before = self._counts_of_others_before(source)
+        before = self._announced_by_others(source)
         kind = part.kind_of(source)
         own = [old for old in self._old if old.source == source]
         unidentified = [old for old in own if not old.ids]
@@ -398,8 +397,8 @@ def _has_moved(old: part.Part, new: part.Part) -> bool:
 
 def _has_changed(old: part.Part, new: part.Part) -> bool:
     """Return whether an attribute of both reports differs."""
-    for name in old.what.keys() & new.what.keys():
-        if old.what[name] != new.what[name]:
+    for name in old.attributes.keys() & new.attributes.keys():
+        if old.attributes[name] != new.attributes[name]:
             return True
     return False
 
@@ -422,6 +421,6 @@ def _renew_part(
         ids=ids,
         label=identified.label_of(ids),
         slot=new.slot or old.slot,
-        what={**old.what, **new.what},
+        attributes={**old.attributes, **new.attributes},
         unidentified=bool(ids) and not new.ids,
     )

@@ -274,10 +274,10 @@ class PartGroups:
             group = self.of_part(member)
             place = (member.kind, group, member.slot)
             attributes = {}
-            for name, value in member.what.items():
+            for name, value in member.attributes.items():
                 attributes[name] = new_values.get((group, name, value), value)
             yield member._replace(
-                slot=new_slots.get(place, member.slot), what=attributes
+                slot=new_slots.get(place, member.slot), attributes=attributes
             )
 
     def _find_new_slots(
@@ -308,8 +308,10 @@ class PartGroups:
             if not old.ids:
                 continue
             group = self.of_part(old)
-            for name in old.what.keys() & new.what.keys():
-                values[group, name, old.what[name]] = new.what[name]
+            for name in old.attributes.keys() & new.attributes.keys():
+                values[group, name, old.attributes[name]] = new.attributes[
+                    name
+                ]
         return values
 
 

@@ -86,7 +86,7 @@ def _kind_alone(member: part.Part) -> Iterable[Hashable]:
 
 def _describe_make(member: part.Part) -> Hashable:
     """Return the attributes of a part, such as its model and its size."""
-    return tuple(sorted(map(str, member.what.items())))
+    return tuple(sorted(map(str, member.attributes.items())))
 
 
 def _accept_all(_old: part.Part, _new: part.Part) -> bool:
@@ -112,7 +112,8 @@ def _may_be_same_half_identified(old: part.Part, new: part.Part) -> bool:
 def _may_be_same(old: part.Part, new: part.Part) -> bool:
     """Check that parts may be the same: no attribute of both differs."""
     return all(
-        new.what.get(name, value) == value for name, value in old.what.items()
+        new.attributes.get(name, value) == value
+        for name, value in old.attributes.items()
     )
 
 

@@ -80,9 +80,9 @@ class PartSource:
     :param ids: names of fields that identify a part; the first is shown.
     :param slots: names of fields that say where in the machine it is.
     :param attributes: names of fields that describe it.
-    :param whole: the place is one part, not a list of them.
-    :param given_id: the identity of a part that reports none and of which
-        each machine has one.
+    :param whole: whether the place is one part, not a list of parts.
+    :param given_id: the identity that this project gives to a part which
+        reports none, and of which every machine has exactly one.
     :param is_part: whether an item, with the name that it has there, is a
         part.
     """
@@ -99,21 +99,21 @@ class PartSource:
     def items(self, data: Item) -> Iterator[tuple[str, Item]]:
         """Yield the parts that a machine has in this place, with their names.
 
-        The name of a part is its key in a mapping, empty where the parts are
-        a list or the place is itself the part. Items for which ``is_part`` is
-        False, such as empty slots, are left out.
+        The name of a part is its key in a mapping. It is empty where the parts
+        are a list, and where the place is one part. Items for which
+        ``is_part`` is False, such as empty slots, are left out.
 
         :param data: ``inventory`` and ``plugin_data`` of the machine.
         """
-        for place in self._find_places(data):
-            items = listed(place)
+        for value in self._values_at_path(data):
+            named_items = items_with_names(value)
             if self.whole:
-                items = [('', place)]
-            for name, item in items:
+                named_items = [('', value)]
+            for name, item in named_items:
                 if isinstance(item, Mapping) and self.is_part(name, item):
                     yield name, item
 
-    def _find_places(self, data: Item) -> Iterator[typing.Any]:
+    def _values_at_path(self, data: Item) -> Iterator[typing.Any]:
         """Yield the value at the path, or one for every item that ``*`` means.
 
         ``inventory.storage_controllers.*.drives`` has the drives of every
@@ -121,10 +121,10 @@ class PartSource:
         """
         above, star, below = self.path.partition('.*.')
         if not star:
-            yield at(data, self.path)
+            yield value_at(data, self.path)
             return
-        for _name, item in listed(at(data, above)):
-            yield at(item, below)
+        for _name, item in items_with_names(value_at(data, above)):
+            yield value_at(item, below)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ class PartSource:
         if self.whole or self.kind == DIMM:
             return False
         above = self.path.partition('.*.')[0]
-        return isinstance(at(data, above), dict | list)
+        return isinstance(value_at(data, above), dict | list)
 
     def kind_of(self, item: Item) -> str:
         """Return the kind of an item, one of :attr:`kinds`."""
@@ -159,12 +159,13 @@ class PartSource:
 
         dmidecode's ``Core Count`` becomes ``core_count``.
         """
-        what = {}
+        described = {}
         for name in self.attributes:
             value = item.get(name)
             if _is_plain(value):
-                what[name.lower().replace(' ', '_')] = value
-        return what
+                common_name = name.lower().replace(' ', '_')
+                described[common_name] = value
+        return described
 
     def slot_of(self, name: str, item: Item) -> str | None:
         """Return the slot of a part, such as ``DIMM_A1``; None if unknown.
@@ -326,10 +327,10 @@ SOURCES = (
 )
 
 
-def listed(value: typing.Any) -> list[tuple[str, typing.Any]]:
-    """Return the items of a mapping with their names, or the items of a list.
+def items_with_names(value: typing.Any) -> list[tuple[str, typing.Any]]:
+    """Return the items of a mapping or a list, each with its name.
 
-    The names of a list's items are empty; any other value has no items.
+    The items of a list have empty names. Any other value has no items.
     """
     if isinstance(value, Mapping):
         return [(str(name), item) for name, item in value.items()]
@@ -338,7 +339,7 @@ def listed(value: typing.Any) -> list[tuple[str, typing.Any]]:
     return []
 
 
-def at(data: typing.Any, path: str) -> typing.Any:
+def value_at(data: typing.Any, path: str) -> typing.Any:
     """Return the value at a path with dots, None where there is none."""
     value = data_path.get(data, tuple(path.split('.')))
     if value is data_path.ABSENT:

@@ -152,8 +152,9 @@ class Frames:
         return self._forms.opaque(rest)
 
 
-_DIGITS_OF_MAC = 14
-"""Hexadecimal digits of a MAC address behind the octet of its subtype."""
+_DIGITS_OF_MAC_ID = 14
+"""Hexadecimal digits of an ID with a MAC address: its subtype is an octet, the
+address has six."""
 
 
 def is_element(value: Any) -> bool:
@@ -189,7 +190,7 @@ def read_mac(kind: int, content: str) -> str | None:
     :returns: twelve digits; None if the element is no ID, or an ID of another
         subtype.
     """
-    if kind not in _MAC or len(content) != _DIGITS_OF_MAC:
+    if kind not in _MAC or len(content) != _DIGITS_OF_MAC_ID:
         return None
     if not content.startswith(f'{_MAC[kind]:02x}'):
         return None

@@ -2,8 +2,6 @@
 
 """Anonymous texts of machines: the identifiers in them are replaced."""
 
-from collections.abc import Iterable
-
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.kit.machine.anonymity import address
 from ironic_inspection_rules.kit.machine.anonymity import field
@@ -151,9 +149,9 @@ class Texts:
         masked = disclosure.free_text(text)
         mended = ''
         end = 0
-        for place in self._find_identifiers(masked, version):
-            mended += masked[end : place.start] + place.replacement
-            end = place.end
+        for identified in self._find_identifiers(masked, version):
+            mended += masked[end : identified.start] + identified.replacement
+            end = identified.end
         mended += masked[end:]
         self._done[text, version] = mended
         return mended
@@ -163,99 +161,84 @@ class Texts:
     ) -> list[known.KnownIdentifier]:
         """Return the identifiers to replace in a text, without overlaps.
 
-        If a known identifier is only a part of an address, as a short serial
-        number may be, the address is replaced. Otherwise the known identifier
-        is replaced.
+        Some are found because the machine is known to have them, others by
+        their form. Where a known identifier is only a part of an address, as a
+        short serial number may be, the address is replaced, else the known
+        identifier.
 
         :param version: whether the text is taken for a version: four numbers
             in it stay, and short numbers that are known identifiers.
         """
-        by_form = [
-            _keep_if_version(identified, version)
-            for identified in identifier.find(text)
-        ]
-        places = []
-        for place in self._learned.find(text):
-            if version and _is_short_number(text, place):
+        by_form = []
+        for identified in identifier.find(text):
+            is_version = version and identified.form in _LIKE_VERSION
+            if identified.form is Form.VERSION or is_version:
+                identified = identified._replace(form=Form.KEPT)
+            by_form.append(identified)
+        known_identifiers = []
+        for candidate in self._learned.find(text):
+            original = text[candidate.start : candidate.end]
+            is_short = len(original) < _SHORTEST_IN_VERSION
+            if version and is_short and original.isdecimal():
+                # It could as well be a number of the version.
                 continue
-            if not _is_part_of_any(place, by_form):
-                places.append(place)
-        rest = []
+            overlapped = [
+                identified
+                for identified in by_form
+                if _overlaps(candidate, identified)
+            ]
+            if all(
+                _goes_before(candidate, identified)
+                for identified in overlapped
+            ):
+                known_identifiers.append(candidate)
+        others = []
         for identified in by_form:
-            if not any(_overlaps(place, identified) for place in places):
-                replacement = self._replacement.of(identified, text)
-                start = identified.start
-                end = identified.end
-                rest.append(known.KnownIdentifier(start, end, replacement))
-        return sorted(places + rest)
-
-
-def _is_short_number(text: str, place: known.KnownIdentifier) -> bool:
-    """Return whether an identifier could as well be a number of a version."""
-    is_short = place.end - place.start < _SHORTEST_IN_VERSION
-    return is_short and text[place.start : place.end].isdecimal()
-
-
-def _is_part_of_any(
-    place: known.KnownIdentifier, by_form: Iterable[identifier.Identifier]
-) -> bool:
-    """Return whether a known identifier is only a part of another identifier.
-
-    The rest of the other one would not be replaced; see
-    :func:`_goes_before`.
-
-    :param by_form: the identifiers that were found by their form.
-    """
-    for identified in by_form:
-        if _overlaps(place, identified) and not _goes_before(
-            place, identified
-        ):
-            return True
-    return False
-
-
-def _keep_if_version(
-    identified: identifier.Identifier, version: bool
-) -> identifier.Identifier:
-    """Return an identifier, with the form ``KEPT`` if it is a version.
-
-    :param version: whether four numbers in the text are a version.
-    """
-    is_version = version and identified.form in _LIKE_VERSION
-    if identified.form is Form.VERSION or is_version:
-        return identified._replace(form=Form.KEPT)
-    return identified
+            if any(
+                _overlaps(candidate, identified)
+                for candidate in known_identifiers
+            ):
+                continue
+            start, end, _form = identified
+            replacement = self._replacement.of(identified, text)
+            others.append(known.KnownIdentifier(start, end, replacement))
+        return sorted(known_identifiers + others)
 
 
 def _goes_before(
-    place: known.KnownIdentifier, identified: identifier.Identifier
+    candidate: known.KnownIdentifier, identified: identifier.Identifier
 ) -> bool:
     """Return whether a known identifier is replaced rather than another one.
 
-    The two overlap in a text, and only one is replaced. The known identifier
-    is if it holds all of the other and is longer; also if both are the same
-    characters, which are a host in a URL or look like a version.
+    The two overlap in a text, and only one is replaced: the known identifier
+    if it holds all of the other and is longer: its rest would stay otherwise.
+    It is also replaced if both are the same characters, which are a host in a
+    URL or look like a version.
 
+    :param candidate: the known identifier.
     :param identified: the other identifier, which was found by its form.
     """
     # A long known identifier at the end of an address of hardware is that
     # address without a type or a prefix. Only so it gets the replacement that
     # the same MAC address has elsewhere.
-    is_long = place.end - place.start >= _SHORTEST_OCTETS
-    ends_alike = place.end == identified.end
+    is_long = candidate.end - candidate.start >= _SHORTEST_OCTETS
+    ends_alike = candidate.end == identified.end
     if identified.form in _OF_HARDWARE and ends_alike and is_long:
         return True
-    holds_all = place.start <= identified.start and place.end >= identified.end
+    begins_before = candidate.start <= identified.start
+    holds_all = begins_before and candidate.end >= identified.end
     if not holds_all:
         return False
-    is_longer = (place.start, place.end) != (identified.start, identified.end)
+    is_longer = candidate[:2] != identified[:2]
     # Of the same characters, a known name says more than the host of a URL,
     # and a known address more than four numbers like those of a version.
     return is_longer or identified.form in _LESS_EXACT
 
 
 def _overlaps(
-    place: known.KnownIdentifier, identified: identifier.Identifier
+    candidate: known.KnownIdentifier, identified: identifier.Identifier
 ) -> bool:
     """Return whether two identifiers have a character in common."""
-    return place.start < identified.end and identified.start < place.end
+    if candidate.end <= identified.start:
+        return False
+    return identified.end > candidate.start

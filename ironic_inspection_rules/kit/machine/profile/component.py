@@ -138,7 +138,7 @@ class ComparedParts:
 def find(machine: views.Facts, path: str) -> typing.Any:
     """Return the value at a path of a machine, None without a value."""
     data = {'inventory': machine.inventory, 'plugin_data': machine.plugin_data}
-    return part_source.at(data, path)
+    return part_source.value_at(data, path)
 
 
 def reduce(machine: views.Facts) -> views.Facts:
