@@ -114,6 +114,7 @@ def compare(
     if key is None or part_identity.is_placeholder(key):
         # Many machines have the same placeholder, so it is nobody's key.
         return ComparedMachine(machine, None, group=group)
+    # With secret columns: they are compared, and masked in differences only.
     row = expected.open.row(key)
     if row is data_path.ABSENT:
         # A key of one character, such as "0000", is a placeholder only if no

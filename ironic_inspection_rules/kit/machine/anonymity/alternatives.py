@@ -26,7 +26,8 @@ class Edge(enum.Enum):
 def compile_any(patterns: Mapping[Edge, Iterable[str]]) -> re.Pattern[str]:
     """Compile one pattern that matches where any of many patterns does.
 
-    Of several matches at a place, the longest is taken.
+    Of several patterns that match at a place, the first edge decides, and then
+    the longest pattern.
 
     :param patterns: by what must not be around a match. A pattern begins with
         a letter, a digit or an escaped character.

@@ -82,9 +82,10 @@ class Forms:
     def text(self, text: str) -> str:
         """Replace letters by letters and digits by digits.
 
-        Parts between dots are replaced separately: a host has the same name
-        with its domain and without it. A number gets no new leading zeros, so
-        that it may also be an integer.
+        Eight or more hexadecimal digits with letters among them become as many
+        other ones. Parts between dots are replaced separately: a host has the
+        same name with its domain and without it. A number gets no new leading
+        zeros, so that it may also be an integer.
         """
         return '.'.join(map(self._replace_word, text.split('.')))
 

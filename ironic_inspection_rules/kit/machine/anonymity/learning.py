@@ -21,7 +21,8 @@ Kind = field.FieldKind
 # Addresses without separators: a MAC address, an EUI-64, one of InfiniBand.
 BARE_OCTETS = re.compile('[0-9A-Fa-f]{12}|[0-9A-Fa-f]{16}|[0-9A-Fa-f]{40}')
 BARE_WWN = re.compile('[0-9A-Fa-f]{8,}')
-_ITEM = 4  # Parts of an item of hardware-detect: class, device, name, value.
+# Parts of an item of hardware-detect: class, device, name, value.
+_HARDWARE_ITEM = 4
 _LENGTHS = (4, 16)  # Octets of IP addresses.
 _LARGEST = 255
 _FIRST_HOST = 1 << 24
@@ -81,12 +82,14 @@ def learn(
     :param name: of that field.
     """
     if isinstance(value, dict):
-        pair = kind_of_pair(value)
+        named_kind = kind_of_pair(value)
         for key, item in value.items():
+            # Some machines have mappings by serial number or by address.
             _learn_text(learned, key, Kind.OTHER)
             if kind in _NAMES and _looks_like_serial(key):
                 learned.add_name(key)
-            learn(learned, item, inner_kind(key, pair, name, kind), key)
+            kind_of_item = inner_kind(key, named_kind, name, kind)
+            learn(learned, item, kind_of_item, key)
     elif isinstance(value, list):
         _learn_list(learned, value, kind, name)
     elif isinstance(value, str):
@@ -110,8 +113,9 @@ def _learn_list(
     elif is_address_in_numbers(value, kind):
         address = ipaddress.ip_address(bytes(value))
         learned.add_address(str(address))
-    elif is_item(value):
-        learn(learned, value[3], kind_of_item(value))
+    elif is_hardware_item(value):
+        _class, _device, _name, content = value
+        learn(learned, content, kind_of_hardware_item(value))
     else:
         for item in value:
             learn(learned, item, kind, name)
@@ -170,7 +174,7 @@ def _learn_labelled_names(learned: known.Known, text: str) -> None:
 def _looks_like_serial(key: str) -> bool:
     """Return whether the key of a mapping looks like a serial number.
 
-    Some machines have mappings by serial number.
+    It has eight characters or more, three of which are digits.
     """
     digits = sum(map(str.isdigit, key))
     return len(key) >= _SHORTEST_SERIAL and digits >= _FEWEST_DIGITS
@@ -247,16 +251,19 @@ def kind_of_pair(value: dict[str, Any]) -> Kind | None:
     return None
 
 
-def inner_kind(key: str, pair: Kind | None, name: str, around: Kind) -> Kind:
+def inner_kind(
+    key: str, named_kind: Kind | None, name: str, around: Kind
+) -> Kind:
     """Return the kind of a value in a mapping.
 
     :param key: of the value.
-    :param pair: the result of :func:`kind_of_pair` for the mapping.
+    :param named_kind: the kind that another value of the mapping names, as
+        :func:`kind_of_pair` returns it.
     :param name: of the field that has the mapping.
     :param around: the kind of that field.
     """
-    if pair and known.lower_ascii(key) in _VALUE_OF_PAIR:
-        return pair
+    if named_kind and known.lower_ascii(key) in _VALUE_OF_PAIR:
+        return named_kind
     return field.inner_kind(key, name, around)
 
 
@@ -284,16 +291,17 @@ def is_address_as_number(value: Any, kind: Kind, name: str) -> bool:
     return is_in_range and _NAMES_ADDRESS.search(name) is not None
 
 
-def is_item(value: list[Any]) -> bool:
-    """Return whether a list is an item of hardware-detect.
+def is_hardware_item(value: list[Any]) -> bool:
+    """Return whether a list is an item of the tool hardware-detect.
 
     For example, ``["disk", "sda", "serial", "S4X1NJ0N"]``.
     """
-    if len(value) != _ITEM:
+    if len(value) != _HARDWARE_ITEM:
         return False
     return all(isinstance(part, str) for part in value[:3])
 
 
-def kind_of_item(value: list[str]) -> Kind:
+def kind_of_hardware_item(value: list[str]) -> Kind:
     """Return the kind of the value of an item of hardware-detect."""
-    return field.inner_kind(value[2], value[0], field.kind_of(value[0]))
+    class_name, _device, name, _content = value
+    return field.inner_kind(name, class_name, field.kind_of(class_name))

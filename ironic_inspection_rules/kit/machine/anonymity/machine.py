@@ -92,10 +92,11 @@ class _Document:
         :param around: the kind of that field.
         """
         replaced = {}
-        # {"name": "Serial Number", "value": "CZ3409XK7Q"} is such a pair.
-        pair = learning.kind_of_pair(dict(data))
+        # Of a pair such as {"name": "Serial Number", "value": "CZ3409XK7Q"}
+        # the name says of which kind the value is.
+        named_kind = learning.kind_of_pair(dict(data))
         for name, value in data.items():
-            kind = learning.inner_kind(name, pair, parent, around)
+            kind = learning.inner_kind(name, named_kind, parent, around)
             if kind is Kind.DROPPED:
                 continue
             if name in _LLDP:
@@ -116,14 +117,14 @@ class _Document:
         if isinstance(value, dict):
             return self.mapping(value, name, kind)
         if isinstance(value, list):
-            if learning.is_item(value):
-                # Of hardware-detect: ["disk", "sda", "serial", "S4X1NJ0N"].
-                *words, content = value
-                # The third word is the name of a field, such as "serial".
-                content_name = words[2]
-                kind_of_content = learning.kind_of_item(value)
+            if learning.is_hardware_item(value):
+                # ["disk", "sda", "serial", "S4X1NJ0N"] of hardware-detect.
+                class_name, device, content_name, content = value
+                kind_of_content = learning.kind_of_hardware_item(value)
                 return [
-                    *map(self._texts.mended, words),
+                    self._texts.mended(class_name),
+                    self._texts.mended(device),
+                    self._texts.mended(content_name),
                     self._replace_value(
                         content, kind_of_content, content_name
                     ),

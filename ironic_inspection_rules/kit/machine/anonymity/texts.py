@@ -78,7 +78,8 @@ class Replacer:
     def name(self, text: str) -> str:
         """Replace a name: identifiers in it by their form, and all other text.
 
-        A date in the name is replaced like other text.
+        A date, and four numbers that would be the address of no host, are
+        replaced like other text.
         """
         replaced = ''
         end = 0
@@ -88,7 +89,7 @@ class Replacer:
             original = text[identified.start : identified.end]
             replacement = self.of(identified, text)
             if identified.form is Form.QUAD and replacement == original:
-                # Like a netmask, but the name of a place: "0.3.12.4".
+                # In a name it is, say, the place "0.3.12.4", and must go.
                 continue
             replaced += self.forms.text(text[end : identified.start])
             replaced += replacement

@@ -508,7 +508,7 @@ def _may_be_number(path: str) -> bool:
 
 
 @functools.lru_cache(5000)
-def _is_exact(name: str) -> bool:
+def _is_version_or_id(name: str) -> bool:
     """Return whether an attribute is a version, or the ID of a model."""
     return name.endswith('_id') or bool(
         field_name.split_words(name) & _VERSIONS
@@ -599,7 +599,7 @@ def _compared_attributes(
         if kind not in _SCALARS or not _is_attribute(source.path, name):
             continue
         if kind is str:
-            value = common_text(value, is_version=_is_exact(name))
+            value = common_text(value, is_version=_is_version_or_id(name))
             if value is None:
                 continue
         elif not abs(value) < _MAX_NUMBER:
