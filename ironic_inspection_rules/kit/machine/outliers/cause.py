@@ -70,16 +70,17 @@ def single_out(
     :param fields: differences of its fields, such as totals and benchmarks.
     """
     by_kind = _parts_by_kind(parts)
-    processors = by_kind.pop(part_source.PROCESSOR, [])
-    fields_name_processor = any(
-        field.kind == part_source.PROCESSOR for field in fields
-    )
-    # All processors of a machine are alike: if several differ they have one
-    # cause, which a field such as the name of the model says better.
-    if len(processors) == 1 or not fields_name_processor:
+    processors = by_kind.get(part_source.PROCESSOR, [])
+    if len(processors) > 1:
+        # All processors of a machine are alike: that several differ has one
+        # cause, which a field such as the name of the model says better.
+        is_said_by_field = any(
+            field.kind == part_source.PROCESSOR for field in fields
+        )
         by_kind[part_source.PROCESSOR] = processors[:1]
+        if is_said_by_field:
+            by_kind[part_source.PROCESSOR] = []
     if part_source.PCI_DEVICE in by_kind:
-        devices = by_kind.pop(part_source.PCI_DEVICE)
         # Disks, interfaces and accelerators are PCI devices or behind such a
         # device.
         parts_in_slots: Differences = []
@@ -87,7 +88,7 @@ def single_out(
             if kind in _IN_SLOTS:
                 parts_in_slots += differences
         by_kind[part_source.PCI_DEVICE] = _leave_out_explained(
-            devices, parts_in_slots
+            by_kind[part_source.PCI_DEVICE], parts_in_slots
         )
     independent_fields = []
     for field in fields:

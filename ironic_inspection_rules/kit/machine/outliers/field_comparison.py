@@ -47,6 +47,7 @@ def text_columns(
     :returns: the path of the text, and its value on every machine.
     """
     for sections in _section_columns(sketches):
+        # Equal sections are one object, so that each is read once.
         fields_by_id = _fields_by_id(sections)
         if len(fields_by_id) == 1:
             # Machines that report the section have equal texts.

@@ -391,7 +391,7 @@ class _Fields:
 
         :param values: several values if the path leads to items of a list.
         """
-        is_version = not _may_be_number(path)
+        is_version = _is_version(path)
         texts = []
         amounts = []
         for value in values[:_MAX_FIELDS]:
@@ -502,9 +502,10 @@ def _section_of(path: str) -> str:
 
 
 @functools.lru_cache(20000)
-def _may_be_number(path: str) -> bool:
-    """Return whether a field is no version: ``1.10`` is no number there."""
-    return not field_name.split_words(path.rpartition('.')[2]) & _VERSIONS
+def _is_version(path: str) -> bool:
+    """Return whether a field is a version: ``1.10`` is no number there."""
+    name = path.rpartition('.')[2]
+    return bool(field_name.split_words(name) & _VERSIONS)
 
 
 @functools.lru_cache(5000)
