@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs of digits, colons and dots, and the addresses in them.
+"""MAC and IP addresses in runs of digits, colons and dots.
 
 They are looked for in text that a machine sends, to replace them when its
 data are made anonymous. A run is divided into *parts*: hexadecimal numbers,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What fields of a machine hold, by their names: what is made anonymous."""
+"""Kinds of fields by their names: which values identify a machine."""
 
 import enum
 import functools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sizes of parts that differ by some bytes, and are compared as the same.
+"""Nearly equal sizes of parts, which are compared as if they were equal.
 
 Disks of one model differ by some sectors. Machines are compared, and divided
 into kinds, as if such disks were of one size.

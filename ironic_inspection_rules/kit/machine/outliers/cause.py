@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Differences of a machine that have one cause, made one finding of outliers.
+"""Differences of a machine that have one cause, reported as one finding.
 
 A missing DIMM makes the memory smaller as well: only the DIMM is reported.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""When fields and numbers of a machine are odd beside those of its peers."""
+"""Fields in which a machine differs from its peers: texts and numbers."""
 
 import array
 from collections.abc import Callable, Iterator, Sequence

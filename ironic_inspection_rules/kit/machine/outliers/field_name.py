@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names in inspection data: which of them say what a machine is made of.
+"""Names of fields in inspection data: which fields of machines are compared.
 
 Serial numbers, addresses, names and times are each machine's own, and are
 never compared.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What makes a machine odd: kinds of findings, sentences, units, order."""
+"""Findings about odd machines: their kinds, sentences, units and order."""
 
 import dataclasses
 import math

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts of a machine missing, new, moved or changed beside its peers."""
+"""Parts of a machine that differ from the parts of its peers."""
 
 import collections
 from collections.abc import Hashable, Iterable, Sequence

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Differences of a machine, before those of one cause are joined."""
+"""A difference of a machine from its peers, and the kind of its field."""
 
 import dataclasses
 import functools

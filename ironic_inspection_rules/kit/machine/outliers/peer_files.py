@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Machines from files beside their peers, on all processors."""
+"""Odd machines among many files, which are read on all processors."""
 
 from collections.abc import Callable, Sequence
 import functools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Groups of peers, machines of one model: how many it takes; who has none."""
+"""Groups of peers, which are machines of one model, and the odd ones there."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 import dataclasses

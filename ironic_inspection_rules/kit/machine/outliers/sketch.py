@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What of a machine outliers compares: fields, numbers, parts, how deep.
+"""Sketches of machines: the fields, numbers and parts that are compared.
 
 A sketch is small, and what several machines have in common they share, so
 that those of a large fleet fit into memory.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""profile: what of machines is compared, and tolerances.
+"""Values and parts that a profile compares, and how far they may differ.
 
 Serial numbers, addresses and the names that a kernel gives are not here.
 """

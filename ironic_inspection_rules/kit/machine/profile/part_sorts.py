@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""profile: sorts of disks, interfaces and devices that its rules count."""
+"""Sorts of disks, interfaces and devices, which rules of a profile count."""
 
 from collections.abc import Hashable, Mapping, Sequence
 import dataclasses
@@ -159,7 +159,7 @@ def literal(value: typing.Any) -> str:
 
 def find_sorts(
     compared: component.ComparedParts,
-    listed: Sequence[Sequence[component.PartItem]],
+    lists: Sequence[Sequence[component.PartItem]],
     tolerated: component.Tolerance,
 ) -> list[PartSort]:
     """Divide the parts of a sample into sorts, which rules will count.
@@ -171,17 +171,17 @@ def find_sorts(
 
     :param compared: the list of parts, and the attributes that distinguish
         them.
-    :param listed: the parts of every machine.
+    :param lists: the parts of every machine of the sample.
     :param tolerated: how far sizes may differ from the sizes of the sample.
     """
-    all_items = list(itertools.chain.from_iterable(listed))
+    all_items = list(itertools.chain.from_iterable(lists))
     # Attributes that no part of the sample reports say nothing.
     reported = []
     for name in compared.attributes:
         if any(item.get(name) not in (None, '') for item in all_items):
             reported.append(name)
     keys_of_machines = []
-    for items in listed:
+    for items in lists:
         keys_of_machines.append({_key(item, reported) for item in items})
     # Not a set, which has no order: the same machines make the same rules.
     keys = dict.fromkeys(_key(item, reported) for item in all_items)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""profile: the rules that accept only machines like a sample of good ones.
+"""Rules of a profile, which accept only machines like a sample of good ones.
 
 The rules note all differences in plugin data first, and the last of them fails
 with the whole list: a rule that failed at once would hide the differences
