@@ -168,12 +168,14 @@ class Parts:
     def identities(self) -> dict[Identity, list[Part]]:
         """The parts by their identities.
 
-        Without identities that this project gives, as all machines have them.
+        Without the identities that this project gives, such as that of the
+        firmware: all machines have them.
         """
         parts: dict[Identity, list[Part]] = {}
         for part in self.parts:
             for identity in part.identities:
-                if identity[1] not in part_source.GIVEN_IDS:
+                _kind, name = identity
+                if name not in part_source.GIVEN_IDS:
                     parts.setdefault(identity, []).append(part)
         return parts
 

@@ -227,21 +227,21 @@ class PartComparison:
         # This also adds the groups of these changes to "mentioned".
         yield from self._find_unidentified_changes(mentioned)
         reported = mentioned | self._reported_groups
-        not_heard_again = self._groups.distinct(
+        fallen_silent = self._groups.distinct(
             self._parts_outside(reported, self._list_parts_fallen_silent())
         )
         # A part without an identity may be one that was reported both times.
         for old in self._groups.uncovered(
-            not_heard_again, self._old, self._after.parts
+            fallen_silent, self._old, self._after.parts
         ):
             yield PartChange(UNREPORTED, old, None)
-        heard_first = self._groups.distinct(
+        first_reported = self._groups.distinct(
             self._parts_outside(
                 mentioned, self._find_additional_parts(is_first=True)
             )
         )
         for new in self._groups.uncovered(
-            heard_first, self._after.parts, self._old
+            first_reported, self._after.parts, self._old
         ):
             yield PartChange(UNREPORTED, None, new)
 

@@ -289,7 +289,7 @@ def has_ipv4(address: Address) -> bool:
 def is_common(address: Address) -> bool:
     """Return whether an address identifies nobody, so that it may stay.
 
-    Such are netmasks, loopback and multicast addresses.
+    Such are netmasks, loopback and multicast addresses, and 0.0.0.0/8.
     """
     if address.is_unspecified or address.is_loopback or address.is_multicast:
         return True

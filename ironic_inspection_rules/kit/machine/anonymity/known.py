@@ -344,7 +344,7 @@ class Known:
         return _lay_over(written, replacement)
 
     def add_address(self, text: str) -> None:
-        """Add an IP address, in notations that do not look like an address.
+        """Add an IP address, also in notations that look like no address.
 
         For example, of 10.0.0.1 these are ``0a000001``, ``010.000.000.001``
         and ``10-0-0-1``. A text that is no address, and an address that

@@ -74,7 +74,10 @@ _HOST_OF_CMDLINE = re.compile(
 
 
 def learn(
-    learned: known.Known, value: Any, kind: Kind = Kind.OTHER, name: str = ''
+    identifiers: known.Known,
+    value: Any,
+    kind: Kind = Kind.OTHER,
+    name: str = '',
 ) -> None:
     """Add all identifiers in a value to the known identifiers.
 
@@ -85,23 +88,23 @@ def learn(
         named_kind = kind_of_pair(value)
         for key, item in value.items():
             # Some machines have mappings by serial number or by address.
-            _learn_text(learned, key, Kind.OTHER)
+            _learn_text(identifiers, key, Kind.OTHER)
             if kind in _NAMES and _looks_like_serial(key):
-                learned.add_name(key)
+                identifiers.add_name(key)
             kind_of_item = inner_kind(key, named_kind, name, kind)
-            learn(learned, item, kind_of_item, key)
+            learn(identifiers, item, kind_of_item, key)
     elif isinstance(value, list):
-        _learn_list(learned, value, kind, name)
+        _learn_list(identifiers, value, kind, name)
     elif isinstance(value, str):
-        _learn_text(learned, value, kind)
+        _learn_text(identifiers, value, kind)
     elif type(value) is int and kind in _NAMES:
-        learned.add_name(str(value))
+        identifiers.add_name(str(value))
     elif is_address_as_number(value, kind, name):
-        learned.add_address(str(ipaddress.IPv4Address(value)))
+        identifiers.add_address(str(ipaddress.IPv4Address(value)))
 
 
 def _learn_list(
-    learned: known.Known, value: list[Any], kind: Kind, name: str
+    identifiers: known.Known, value: list[Any], kind: Kind, name: str
 ) -> None:
     """Add all identifiers in a list, such as an LLDP element or an address.
 
@@ -109,19 +112,19 @@ def _learn_list(
     :param name: of that field.
     """
     if lldp.is_element(value):
-        _learn_element(learned, *value)
+        _learn_element(identifiers, *value)
     elif is_address_in_numbers(value, kind):
         address = ipaddress.ip_address(bytes(value))
-        learned.add_address(str(address))
+        identifiers.add_address(str(address))
     elif is_hardware_item(value):
         _class, _device, _name, content = value
-        learn(learned, content, kind_of_hardware_item(value))
+        learn(identifiers, content, kind_of_hardware_item(value))
     else:
         for item in value:
-            learn(learned, item, kind, name)
+            learn(identifiers, item, kind, name)
 
 
-def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
+def _learn_text(identifiers: known.Known, text: str, kind: Kind) -> None:
     """Add the identifiers in a text, and the text itself if it is a name.
 
     Identifiers are recognized by their form, such as a MAC address, and names
@@ -129,29 +132,29 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
 
     :param kind: of the field that has the text.
     """
-    identifiers = identifier.find(text)
+    by_form = identifier.find(text)
     # Whether all of the text is such an identifier.
     is_identifier = False
-    for start, end, form in identifiers:
+    for start, end, form in by_form:
         if form is identifier.Form.QUAD and field.is_version(text, kind):
             continue
         if form in _ADD_BY_FORM:
-            _ADD_BY_FORM[form](learned, text[start:end])
+            _ADD_BY_FORM[form](identifiers, text[start:end])
             if (start, end) == (0, len(text)):
                 is_identifier = True
     # The field of an address may have the name of a host.
-    has_address = identifier.is_any_whole(identifiers)
+    has_address = identifier.is_any_whole(by_form)
     is_host = kind is Kind.ADDRESS and not has_address
     if kind in (Kind.ADDRESS, Kind.SWITCH) and BARE_OCTETS.fullmatch(text):
-        learned.add_octets(text)
+        identifiers.add_octets(text)
     elif kind is Kind.WWN and BARE_WWN.fullmatch(text):
-        learned.add_wwn(text)
+        identifiers.add_wwn(text)
     elif not is_identifier and (kind in _NAMES or is_host):
-        learned.add_name(text)
-    _learn_labelled_names(learned, text)
+        identifiers.add_name(text)
+    _learn_labelled_names(identifiers, text)
 
 
-def _learn_labelled_names(learned: known.Known, text: str) -> None:
+def _learn_labelled_names(identifiers: known.Known, text: str) -> None:
     """Add the names in a text that have a label before them.
 
     :param text: such as "Serial Number: CZ3409XK7Q", or the command line of a
@@ -164,11 +167,11 @@ def _learn_labelled_names(learned: known.Known, text: str) -> None:
         value = match['value'].rstrip('.')
         has_digit = re.search(r'\d', value) is not None
         if has_digit or not is_serial:
-            learned.add_name(value)
+            identifiers.add_name(value)
             # In "SN: AB1234 2U" only the first group is the serial number.
-            learned.add_name(value.split(' ')[0])
+            identifiers.add_name(value.split(' ')[0])
     for match in _HOST_OF_CMDLINE.finditer(text):
-        learned.add_name(match['value'])
+        identifiers.add_name(match['value'])
 
 
 def _looks_like_serial(key: str) -> bool:
@@ -180,7 +183,7 @@ def _looks_like_serial(key: str) -> bool:
     return len(key) >= _SHORTEST_SERIAL and digits >= _FEWEST_DIGITS
 
 
-def _learn_element(learned: known.Known, kind: int, content: str) -> None:
+def _learn_element(identifiers: known.Known, kind: int, content: str) -> None:
     """Add the identifiers of a switch or its port in an LLDP element.
 
     It may have a name or another text, a MAC address, or an IP address.
@@ -193,16 +196,16 @@ def _learn_element(learned: known.Known, kind: int, content: str) -> None:
         text_kind = Kind.OTHER
         if lldp.is_name(kind):
             text_kind = Kind.NAME
-        _learn_text(learned, text, text_kind)
+        _learn_text(identifiers, text, text_kind)
     mac = lldp.read_mac(kind, content)
     if mac:
-        learned.add_octets(mac)
+        identifiers.add_octets(mac)
     address = lldp.read_address(kind, content)
     if address:
-        learned.add_address(address)
+        identifiers.add_address(address)
 
 
-def keep_parts(learned: known.Known, value: Any, name: str = '') -> None:
+def keep_parts(identifiers: known.Known, value: Any, name: str = '') -> None:
     """Keep names of interfaces and disks, and words of models, in all texts.
 
     A switch may have a port ``eth0``, and a host the name of a vendor: as
@@ -213,17 +216,17 @@ def keep_parts(learned: known.Known, value: Any, name: str = '') -> None:
     if isinstance(value, dict):
         for key, item in value.items():
             if name in _PARTS:
-                learned.keep(key)
+                identifiers.keep(key)
             if isinstance(item, str) and field.is_model(key):
                 for word in re.findall('[A-Za-z]+', item):
-                    learned.keep(word)
-            keep_parts(learned, item, key)
+                    identifiers.keep(word)
+            keep_parts(identifiers, item, key)
     elif isinstance(value, list):
         for item in value:
             if name in _PARTS and isinstance(item, dict):
                 for part in _names_of_part(item):
-                    learned.keep(part)
-            keep_parts(learned, item)
+                    identifiers.keep(part)
+            keep_parts(identifiers, item)
 
 
 def _names_of_part(part: dict[str, Any]) -> Iterator[str]:

@@ -92,7 +92,7 @@ def find_norm_of_counts(
 
     :param counts: how many peers have a value.
     :param least: how many peers must report a value.
-    :returns: None where too many peers have another value.
+    :returns: None where more than a quarter of the peers have another value.
     """
     reporting = counts.total()
     if reporting < least:
@@ -172,10 +172,12 @@ def find_range(
         if normal is not None:
             return _range_around_norm(reported, normal)
     if not measured:
-        return _range_by_spread(reported, _CAPACITY_NOISE)
-    if extreme:
-        return _range_by_spread(reported, _EXTREME_NOISE)
-    return _range_by_spread(reported, _MEASURING_NOISE)
+        noise = _CAPACITY_NOISE
+    elif extreme:
+        noise = _EXTREME_NOISE
+    else:
+        noise = _MEASURING_NOISE
+    return _range_by_spread(reported, noise)
 
 
 def _range_around_norm(
@@ -228,8 +230,10 @@ def _range_by_spread(
         # The numbers vary too much.
         return None
     limit_of_noise = _MAX_DEVIATIONS * noise * abs(median)
-    for_few_peers = 1 + _SMALL_SAMPLE / len(amounts)
-    limit_of_spread = _MAX_DEVIATIONS * for_few_peers * deviation
+    # A few numbers may be close to each other by chance, and the next one is
+    # not odd for that.
+    allowance_for_few = 1 + _SMALL_SAMPLE / len(amounts)
+    limit_of_spread = _MAX_DEVIATIONS * deviation * allowance_for_few
     limit = max(limit_of_noise, limit_of_spread)
     odd = []
     for place, value in reported:

@@ -306,8 +306,10 @@ class _BySlot:
         # A part that is gone or new may make others move: it is the finding.
         are_all_there = not missing and not new
         if are_all_there:
-            for home, slot in moves.items():
-                differences.append(self._moved_part(part_list, home, slot))
+            for usual_slot, slot in moves.items():
+                differences.append(
+                    self._moved_part(part_list, usual_slot, slot)
+                )
         for slot, attributes in part_list.items:
             names = self._odd_names(slot, attributes)
             if names:
@@ -333,12 +335,12 @@ class _BySlot:
         moves: dict[str, str] = {}
         for slot in unusual_slots:
             attributes = tuple(parts[slot].items())
-            for home in empty_slots:
-                if home in moves:
+            for usual_slot in empty_slots:
+                if usual_slot in moves:
                     continue
-                odd_names = self._odd_names(home, attributes)
+                odd_names = self._odd_names(usual_slot, attributes)
                 if not odd_names:
-                    moves[home] = slot
+                    moves[usual_slot] = slot
                     break
         return moves
 
@@ -379,20 +381,20 @@ class _BySlot:
         )
 
     def _moved_part(
-        self, part_list: sketch.PartList, home: str, slot: str
+        self, part_list: sketch.PartList, usual_slot: str, slot: str
     ) -> peer_difference.PeerDifference:
         """Return the difference of a part in another slot than in peers.
 
-        :param home: the slot where peers have the part.
+        :param usual_slot: the slot where peers have the part.
         """
-        filled = self._filled[home]
+        filled = self._filled[usual_slot]
         return peer_difference.PeerDifference(
             kind=part_list.kind,
             what=finding.MOVED,
-            slot=home,
+            slot=usual_slot,
             field=part_list.source,
             has=slot,
-            value=home,
+            value=usual_slot,
             count=filled,
             fitting=filled,
             of=self._reporting,

@@ -171,7 +171,7 @@ class Shared:
         """Return the shared object of a list of parts."""
         shared = self._known.get(new)
         if shared is None:
-            # A new list may still have parts of other lists.
+            # Other lists may have some of its parts.
             shared = new._replace(
                 items=tuple(map(self._first_equal, new.items))
             )
@@ -597,7 +597,9 @@ def _compared_attributes(
     attributes = []
     for name, value in part.items():
         kind = type(value)
-        if kind not in _SCALARS or not _is_attribute(source.path, name):
+        if kind not in _SCALARS:
+            continue
+        if not _is_attribute_compared(source.path, name):
             continue
         if kind is str:
             value = common_text(value, is_version=_is_version_or_id(name))
@@ -615,8 +617,14 @@ _BY_PATH = {source.path: source for source in _LISTS}
 
 
 @functools.lru_cache(5000)
-def _is_attribute(path: str, name: str) -> bool:
-    """Return whether a field of a part is neither its ID nor its slot."""
+def _is_attribute_compared(path: str, name: str) -> bool:
+    """Return whether a field of a part is compared between machines.
+
+    IDs and slots are not, nor is what only one machine can have, such as an
+    address, by the name of the field.
+
+    :param path: of the source that reports the part.
+    """
     source = _BY_PATH[path]
     if name in source.attributes:
         return True

@@ -279,17 +279,17 @@ def _size_test(
     tolerated; with ``observed`` only these sizes.
 
     :param name: of the component, e.g. ``disks``.
+    :returns: the test, and the sizes without the tolerance in words, e.g.
+        "480 GB to 960 GB".
     """
     if name in tolerated.observed:
-        return ValueTest(sizes), _values_text(
-            [_size_text(size) for size in sorted(sizes)]
-        )
+        size_texts = [_size_text(size) for size in sorted(sizes)]
+        return ValueTest(sizes), _values_text(size_texts)
     low = min(sizes)
     high = max(sizes)
     lowest, highest = tolerated.size(name, low, high)
-    return RangeTest(lowest, highest), _range_text(
-        _size_text(low), _size_text(high)
-    )
+    range_text = _range_text(_size_text(low), _size_text(high))
+    return RangeTest(lowest, highest), range_text
 
 
 def _build_sort(
