@@ -433,13 +433,13 @@ class Known:
     def _pattern(self) -> re.Pattern[str]:
         return alternatives.compile_any(self._patterns)
 
-    def name(self, text: str) -> str | None:
+    def replace_name(self, text: str) -> str | None:
         """Replace a known name or MAC address; return None for other texts."""
         if lower_ascii(text) in self._macs:
             return self._forms.replace_octets(text)
         return self._names.get(text)
 
-    def number(self, number: int) -> int | None:
+    def replace_number(self, number: int) -> int | None:
         """Replace a known serial number; return None for other numbers."""
         text = str(number)
         if len(text) < _MIN_NUMBER_DIGITS or text not in self._names:

@@ -36,21 +36,26 @@ _VLAN_NAME = 3
 _MED_TEXTS = (8, 11)
 _MED_HARDWARE = (1, 2, 4, 5, 6, 7, 9, 10)
 
-Text = Callable[[str], str]
+Replacing = Callable[[str], str]
 
 
 class Frames:
     """Replaces what identifies a switch in LLDP.
 
     :param forms: replaces addresses and unknown octets.
-    :param name: replaces a name.
-    :param mend: replaces identifiers inside of a text.
+    :param replace_name: replaces all of a text, which is a name.
+    :param replace_identifiers: replaces identifiers inside of a text.
     """
 
-    def __init__(self, forms: form.Forms, name: Text, mend: Text) -> None:
+    def __init__(
+        self,
+        forms: form.Forms,
+        replace_name: Replacing,
+        replace_identifiers: Replacing,
+    ) -> None:
         self._forms = forms
-        self._name = name
-        self._mend = mend
+        self._replace_name = replace_name
+        self._replace_identifiers = replace_identifiers
 
     def element(self, kind: int, content: str) -> str:
         """Replace the identifiers in the content of an element.
@@ -61,7 +66,7 @@ class Frames:
         try:
             octets = bytes.fromhex(content)
         except ValueError:
-            return self._name(content)
+            return self._replace_name(content)
         return self._replace_octets(kind, octets).hex()
 
     def _replace_octets(self, kind: int, octets: bytes) -> bytes:
@@ -72,9 +77,9 @@ class Frames:
         if kind in _AS_THEY_ARE or not octets:
             return octets
         if kind in _TEXTS:
-            return _replace_text(octets, self._name)
+            return _replace_text(octets, self._replace_name)
         if kind == _DESCRIPTION:
-            return _replace_text(octets, self._mend)
+            return _replace_text(octets, self._replace_identifiers)
         if kind in _MAC:
             return octets[:1] + self._replace_id(kind, octets[0], octets[1:])
         if kind == _MANAGEMENT_ADDRESS:
@@ -99,7 +104,7 @@ class Frames:
             family = octets[0]
             address = self._replace_address(family, octets[1:])
             return octets[:1] + address
-        return _replace_text(octets, self._name)
+        return _replace_text(octets, self._replace_name)
 
     def _replace_management_address(self, octets: bytes) -> bytes:
         """Replace the address in an element of a management address.
@@ -142,13 +147,13 @@ class Frames:
         if (organization, number) == (_IEEE_802_1, _VLAN_NAME):
             # Two octets are the number of the VLAN, the third is the length
             # of the name.
-            return rest[:3] + _replace_text(rest[3:], self._name)
+            return rest[:3] + _replace_text(rest[3:], self._replace_name)
         if organization in (_IEEE_802_1, _IEEE_802_3):
             return rest
         if organization == _MED and number in _MED_HARDWARE:
             return rest
         if organization == _MED and number in _MED_TEXTS:
-            return _replace_text(rest, self._name)
+            return _replace_text(rest, self._replace_name)
         return self._forms.opaque(rest)
 
 
@@ -212,7 +217,7 @@ def read_address(kind: int, content: str) -> str | None:
     return str(ipaddress.ip_address(packed))
 
 
-def _replace_text(octets: bytes, replace: Text) -> bytes:
+def _replace_text(octets: bytes, replace: Replacing) -> bytes:
     """Replace a text given as octets, and keep its encoding.
 
     :param replace: returns the new text.

@@ -37,8 +37,8 @@ class Anonymizer:
         # One key and one set of forms for all machines: what several of them
         # have, such as a switch, gets one replacement.
         self._forms = form.Forms(key)
-        self._replacement = texts.Replacer(self._forms)
-        self.name = self._replacement.name
+        self._replacer = texts.Replacer(self._forms)
+        self.name = self._replacer.replace_name
         self.uuid = self._forms.uuid
 
     def machine(
@@ -57,25 +57,25 @@ class Anonymizer:
         masked = disclosure.data(dict(data))
         # Learned from all data first: in a text nobody may know a name by its
         # form.
-        learned = known.Known(self._forms, self._replacement.name)
+        learned = known.Known(self._forms, self._replacer.replace_name)
         learning.keep_parts(learned, masked)
         for name in names:
             learned.add_name(name)
         learning.learn(learned, masked)
-        return _Document(self._replacement, learned).mapping(masked)
+        return _Document(self._replacer, learned).mapping(masked)
 
 
 class _Document:
     """Replaces identifiers in the data of a machine, of any depth."""
 
-    def __init__(
-        self, replacement: texts.Replacer, learned: known.Known
-    ) -> None:
-        self._forms = replacement.forms
+    def __init__(self, replacer: texts.Replacer, learned: known.Known) -> None:
+        self._forms = replacer.forms
         self._learned = learned
-        self._texts = texts.Texts(replacement, learned)
+        self._texts = texts.Texts(replacer, learned)
         self._frames = lldp.Frames(
-            self._forms, self._texts.name, self._texts.mended
+            self._forms,
+            self._texts.replace_name,
+            self._texts.replace_identifiers,
         )
 
     def mapping(
@@ -102,7 +102,7 @@ class _Document:
             if name in _LLDP:
                 replaced[name] = self._replace_lldp(value)
             else:
-                new_name = self._texts.mended(name)
+                new_name = self._texts.replace_identifiers(name)
                 replaced[new_name] = self._replace_value(value, kind, name)
         return replaced
 
@@ -113,7 +113,7 @@ class _Document:
         :param name: of the field.
         """
         if isinstance(value, str):
-            return self._texts.replaced(value, kind)
+            return self._texts.replace_in_field(value, kind)
         if isinstance(value, dict):
             return self.mapping(value, name, kind)
         if isinstance(value, list):
@@ -122,9 +122,9 @@ class _Document:
                 class_name, device, content_name, content = value
                 kind_of_content = learning.kind_of_hardware_item(value)
                 return [
-                    self._texts.mended(class_name),
-                    self._texts.mended(device),
-                    self._texts.mended(content_name),
+                    self._texts.replace_identifiers(class_name),
+                    self._texts.replace_identifiers(device),
+                    self._texts.replace_identifiers(content_name),
                     self._replace_value(
                         content, kind_of_content, content_name
                     ),
@@ -147,7 +147,7 @@ class _Document:
         """
         if kind in _NUMBERS and not field.says_nothing(str(value)):
             return self._forms.integer(value)
-        replacement = self._learned.number(value)
+        replacement = self._learned.replace_number(value)
         if replacement is None:
             return value
         return replacement
@@ -164,7 +164,7 @@ class _Document:
             return [self._replace_lldp(item) for item in value]
         if isinstance(value, dict):
             return {
-                self._texts.mended(name): self._replace_lldp(item)
+                self._texts.replace_identifiers(name): self._replace_lldp(item)
                 for name, item in value.items()
             }
         if isinstance(value, str):

@@ -34,7 +34,7 @@ class Replacer:
     def __init__(self, forms: form.Forms) -> None:
         self.forms = forms
 
-    def of(self, identified: identifier.Identifier, text: str) -> str:
+    def replace(self, identified: identifier.Identifier, text: str) -> str:
         """Replace an identifier of a text by another one of the same form.
 
         Rules, filters and checks take the replacement as they take the
@@ -57,7 +57,7 @@ class Replacer:
                 return self.forms.text(original)
             case Form.QUALIFIED:
                 # After "iqn." and a month comes a name.
-                return original[:_DATE] + self.name(original[_DATE:])
+                return original[:_DATE] + self.replace_name(original[_DATE:])
             case Form.KEPT:
                 return original
             case Form.DASHED | Form.DASHED_QUAD:
@@ -75,7 +75,7 @@ class Replacer:
         replacement = self.forms.address(host) or host
         return address.to_reverse(replacement, name)
 
-    def name(self, text: str) -> str:
+    def replace_name(self, text: str) -> str:
         """Replace a name: identifiers in it by their form, and all other text.
 
         A date, and four numbers that would be the address of no host, are
@@ -87,7 +87,7 @@ class Replacer:
             if identified.form is Form.KEPT:
                 continue
             original = text[identified.start : identified.end]
-            replacement = self.of(identified, text)
+            replacement = self.replace(identified, text)
             if identified.form is Form.QUAD and replacement == original:
                 # In a name it is, say, the place "0.3.12.4", and must go.
                 continue
@@ -100,26 +100,30 @@ class Replacer:
 class Texts:
     """Replaces identifiers in the texts of a machine.
 
-    :param learned: identifiers of the machine.
+    :param replacer: replaces the identifiers that are found by their form.
+    :param learned: the identifiers that the data of the machine have in
+        fields that say so.
     """
 
-    def __init__(self, replacement: Replacer, learned: known.Known) -> None:
-        self._replacement = replacement
-        self._forms = replacement.forms
+    def __init__(self, replacer: Replacer, learned: known.Known) -> None:
+        self._replacer = replacer
+        self._forms = replacer.forms
         self._learned = learned
         # Replaced texts, by the text and whether it names a version.
         self._done: dict[tuple[str, bool], str] = {}
 
-    def replaced(self, text: str, kind: Kind) -> str:
+    def replace_in_field(self, text: str, kind: Kind) -> str:
         """Replace identifiers in the text of a field, and mask secrets.
 
-        In the field of a name or an address all of the text is replaced, in
-        other fields only the identifiers in the text.
+        In the field of a name all of the text is replaced, and so is a name in
+        the field of an address. Otherwise only the identifiers in the text
+        are.
         """
         masked = disclosure.free_text(text)
         # "unknown" and the like are no name, and stay.
         if kind in _FREE_TEXTS or field.says_nothing(masked):
-            return self.mended(masked, field.is_version(masked, kind))
+            is_version = field.is_version(masked, kind)
+            return self.replace_identifiers(masked, is_version)
         if kind is Kind.WWN and learning.BARE_WWN.fullmatch(masked):
             return self._forms.wwn(masked)
         may_be_mac = kind in (Kind.ADDRESS, Kind.SWITCH)
@@ -127,38 +131,42 @@ class Texts:
             return self._forms.replace_octets(masked)
         has_address = identifier.is_any_whole(identifier.find(masked))
         if kind is Kind.ADDRESS and has_address:
-            return self.mended(masked)
-        return self.name(masked)
+            return self.replace_identifiers(masked)
+        return self.replace_name(masked)
 
-    def name(self, text: str) -> str:
+    def replace_name(self, text: str) -> str:
         """Replace all of a text, which is a name."""
-        return self._learned.name(text) or self._replacement.name(text)
+        replacement = self._learned.replace_name(text)
+        if replacement is None:
+            return self._replacer.replace_name(text)
+        return replacement
 
-    def mended(self, text: str, version: bool = False) -> str:
+    def replace_identifiers(self, text: str, is_version: bool = False) -> str:
         """Replace the identifiers in a text, and mask secrets.
 
         The text between the identifiers stays.
 
-        :param version: whether four numbers with dots are a version rather
-            than an IP address.
+        :param is_version: whether four numbers in the text are a version
+            rather than an IP address.
         """
         # From a cache, as the same names of fields come again and again.
-        cached = self._done.get((text, version))
+        cached = self._done.get((text, is_version))
         if cached is not None:
             return cached
         # Secrets go before identifiers are looked for.
         masked = disclosure.free_text(text)
-        mended = ''
+        replaced = ''
         end = 0
-        for identified in self._find_identifiers(masked, version):
-            mended += masked[end : identified.start] + identified.replacement
+        for identified in self._find_identifiers(masked, is_version):
+            replaced += masked[end : identified.start]
+            replaced += identified.replacement
             end = identified.end
-        mended += masked[end:]
-        self._done[text, version] = mended
-        return mended
+        replaced += masked[end:]
+        self._done[text, is_version] = replaced
+        return replaced
 
     def _find_identifiers(
-        self, text: str, version: bool
+        self, text: str, is_version: bool
     ) -> list[known.KnownIdentifier]:
         """Return the identifiers to replace in a text, without overlaps.
 
@@ -167,20 +175,22 @@ class Texts:
         short serial number may be, the address is replaced, else the known
         identifier.
 
-        :param version: whether the text is taken for a version: four numbers
-            in it stay, and short numbers that are known identifiers.
+        :param is_version: whether the text is taken for a version: four
+            numbers in it stay, and short numbers that are known identifiers.
         """
         by_form = []
         for identified in identifier.find(text):
-            is_version = version and identified.form in _LIKE_VERSION
-            if identified.form is Form.VERSION or is_version:
+            may_be_version = identified.form in _LIKE_VERSION
+            if identified.form is Form.VERSION or (
+                is_version and may_be_version
+            ):
                 identified = identified._replace(form=Form.KEPT)
             by_form.append(identified)
         known_identifiers = []
         for candidate in self._learned.find(text):
             original = text[candidate.start : candidate.end]
             is_short = len(original) < _SHORTEST_IN_VERSION
-            if version and is_short and original.isdecimal():
+            if is_version and is_short and original.isdecimal():
                 # It could as well be a number of the version.
                 continue
             overlapped = [
@@ -201,7 +211,7 @@ class Texts:
             ):
                 continue
             start, end, _form = identified
-            replacement = self._replacement.of(identified, text)
+            replacement = self._replacer.replace(identified, text)
             others.append(known.KnownIdentifier(start, end, replacement))
         return sorted(known_identifiers + others)
 
