@@ -143,6 +143,7 @@ class Parts:
         """
         parts = []
         for kind, ids, *others in self.parts:
+            # JSON has no tuples.
             parts.append([kind, list(ids), *others])
         announced = {}
         for source, counts in sorted(self.announced.items()):

@@ -309,9 +309,8 @@ class PartGroups:
                 continue
             group = self.of_part(old)
             for name in old.attributes.keys() & new.attributes.keys():
-                values[group, name, old.attributes[name]] = new.attributes[
-                    name
-                ]
+                old_value = old.attributes[name]
+                values[group, name, old_value] = new.attributes[name]
         return values
 
 

@@ -178,12 +178,12 @@ class Texts:
         :param is_version: whether the text is taken for a version: four
             numbers in it stay, and short numbers that are known identifiers.
         """
+        forms_of_version = {Form.VERSION}
+        if is_version:
+            forms_of_version |= _LIKE_VERSION
         by_form = []
         for identified in identifier.find(text):
-            may_be_version = identified.form in _LIKE_VERSION
-            if identified.form is Form.VERSION or (
-                is_version and may_be_version
-            ):
+            if identified.form in forms_of_version:
                 identified = identified._replace(form=Form.KEPT)
             by_form.append(identified)
         known_identifiers = []
