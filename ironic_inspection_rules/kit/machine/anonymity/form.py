@@ -2,6 +2,7 @@
 
 """Anonymous identifiers: another text, number or UUID of the same form."""
 
+import math
 import re
 import string
 import uuid
@@ -92,6 +93,18 @@ class Forms:
     def integer(self, number: int) -> int:
         """Replace a number, as :meth:`text` replaces its digits."""
         return int(self.text(str(number)))
+
+    def real(self, number: float) -> float:
+        """Replace the digits of a number with a fraction; its exponent stays.
+
+        :param number: neither NaN nor infinite.
+        :returns: 0 if the other digits make a number that no float can hold.
+        """
+        digits_and_dot, letter, exponent = repr(number).partition('e')
+        replacement = float(self.text(digits_and_dot) + letter + exponent)
+        if math.isinf(replacement):
+            return 0.0
+        return replacement
 
     def _replace_word(self, word: str) -> str:
         """Replace the characters of a word that have an alphabet.

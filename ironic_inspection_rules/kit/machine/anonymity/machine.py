@@ -3,6 +3,7 @@
 """Anonymous data of machines: what identifies them is replaced."""
 
 from collections.abc import Iterable, Mapping
+import math
 from typing import Any
 
 from ironic_inspection_rules.engine.language.secrecy import disclosure
@@ -136,11 +137,25 @@ class _Document:
             packed = self._forms.packed_address(value.to_bytes(4))
             return int.from_bytes(packed)
         if type(value) is int:
-            return self._replace_number(value, kind)
+            return self._replace_integer(value, kind)
+        if type(value) is float:
+            return self._replace_real(value, kind)
         return value
 
-    def _replace_number(self, value: int, kind: Kind) -> int:
-        """Replace a number that identifies the machine.
+    def _replace_real(self, value: float, kind: Kind) -> float:
+        """Replace a number with a fraction in a field that identifies.
+
+        Ironic's hook extra-hardware makes such a number of a serial number
+        like "12345E67".
+        """
+        if kind not in _NUMBERS or field.says_nothing(str(value)):
+            return value
+        if not math.isfinite(value):
+            return value
+        return self._forms.real(value)
+
+    def _replace_integer(self, value: int, kind: Kind) -> int:
+        """Replace a whole number that identifies the machine.
 
         It does so by its field, or because it was learned. Other numbers
         stay.

@@ -3,6 +3,7 @@
 """Identifiers in texts, in the notations that machines use."""
 
 import ipaddress
+import math
 import re
 
 from ironic_inspection_rules.kit.machine.anonymity import machine
@@ -199,6 +200,17 @@ class TextsTestCase(base.TestCase):
         )
         self.assertEqual(1000, self.made(1000, serial='1000'))
         self.assertEqual([0, True], self.made([0, True], 'serial'))
+
+    def test_a_number_with_a_fraction_goes_where_its_field_is_a_name(self):
+        for number in (88142377.5, 12.5, 1.2345e71, -7.25, 1.7e308):
+            made = self.made(number, 'serial')
+            self.assertIsInstance(made, float)
+            self.assertNotEqual(number, made)
+            self.assertTrue(math.isfinite(made))
+            self.assertEqual(made, self.made(number, 'rack'))
+            self.assertEqual(number, self.made(number, 'note'))
+        for number in (0.0, math.inf):
+            self.assertEqual(number, self.made(number, 'serial'))
 
     def test_a_host_in_a_url_needs_no_dot(self):
         made = self.made('http://deploy-a/x tftp://deploy-a:69/')
