@@ -209,13 +209,14 @@ def keep_parts(identifiers: known.Known, value: Any, name: str = '') -> None:
     """Keep names of interfaces and disks, and words of models, in all texts.
 
     A switch may have a port ``eth0``, and a host the name of a vendor: as
-    identifiers, such names would be replaced in the data of all parts.
+    identifiers, such names would be replaced in the data of all parts. A part
+    whose name is its serial number is replaced, though.
 
     :param name: of the field that has the value.
     """
     if isinstance(value, dict):
         for key, item in value.items():
-            if name in _PARTS:
+            if name in _PARTS and not _is_named_by_serial(key, item):
                 identifiers.keep(key)
             if isinstance(item, str) and field.is_model(key):
                 for word in re.findall('[A-Za-z]+', item):
@@ -224,8 +225,9 @@ def keep_parts(identifiers: known.Known, value: Any, name: str = '') -> None:
     elif isinstance(value, list):
         for item in value:
             if name in _PARTS and isinstance(item, dict):
-                for part in _names_of_part(item):
-                    identifiers.keep(part)
+                for part_name in _names_of_part(item):
+                    if not _is_named_by_serial(part_name, item):
+                        identifiers.keep(part_name)
             keep_parts(identifiers, item)
 
 
@@ -235,6 +237,16 @@ def _names_of_part(part: dict[str, Any]) -> Iterator[str]:
     if isinstance(name, str):
         yield name
         yield name.rpartition('/')[2]
+
+
+def _is_named_by_serial(name: str, part: Any) -> bool:
+    """Return whether another field of a part has its name as an identifier."""
+    if not isinstance(part, dict):
+        return False
+    return any(
+        value == name and field.kind_of(key) is Kind.NAME
+        for key, value in part.items()
+    )
 
 
 def kind_of_pair(value: dict[str, Any]) -> Kind | None:

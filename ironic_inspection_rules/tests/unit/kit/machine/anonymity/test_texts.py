@@ -188,6 +188,18 @@ class TextsTestCase(base.TestCase):
         self.assertNotEqual('intel', made['node_name'])
         self.assertEqual('Intel', made['x'])
 
+    def test_a_part_that_is_named_by_its_serial_number_gets_another_name(self):
+        disk = {'name': 'S4X1NJ0N', 'serial': 'S4X1NJ0N'}
+        made = self.anonymizer.machine(
+            {
+                'disks': [disk],
+                'all_interfaces': {'CZ3409XK7Q': {'serial': 'CZ3409XK7Q'}},
+                'x': 'S4X1NJ0N CZ3409XK7Q',
+            }
+        )
+        self.assertNotIn('S4X1NJ0N', str(made))
+        self.assertNotIn('CZ3409XK7Q', str(made))
+
     def test_numbers_become_numbers_of_as_many_digits(self):
         for number in (7, 42, 1000, 8814237709):
             made = self.made(number, 'serial')
