@@ -29,6 +29,10 @@ _MIN_ANYWHERE_LENGTH = 8
 """Least length of a name that is also replaced between other letters, as in
 ``SNCZ3409XK7Q``."""
 
+_MAX_SPLIT_LENGTH = 100
+"""Most characters of a name that is looked for in groups: a machine may send a
+very long text, whose pattern would take seconds to compile."""
+
 _MIN_NUMBER_DIGITS = 6
 """Least digits of a number in the data that may be a serial number."""
 _FIELD_NAMES = frozenset(
@@ -184,8 +188,10 @@ class Known:
             edge = Edge.ANYWHERE
         replace = functools.partial(self._replace_name, text)
         self._add_pattern(re.escape(lowered), lowered, replace, edge)
-        is_long = len(unsplit) >= _MIN_ANYWHERE_LENGTH
-        if is_as_long and is_long and not unsplit.isalpha():
+        may_be_split = (
+            _MIN_ANYWHERE_LENGTH <= len(unsplit) <= _MAX_SPLIT_LENGTH
+        )
+        if may_be_split and is_as_long and not unsplit.isalpha():
             # A label may have the serial number in groups. The first one has
             # two characters or more: "1 2 3 4 5 6 7 8" is a list.
             pattern = unsplit[0] + _BETWEEN.join(unsplit[1:])
