@@ -241,7 +241,7 @@ def call_with_large_body(
 
     :param body: plain data, which are sent as JSON.
     :param kwargs: further arguments of :func:`call`, such as ``needed``.
-    :raises: as :func:`call`; also Invalid if the body is larger than the API
+    :raises: as :func:`call`; also Invalid if the body is larger than Ironic
         takes, which names the option to raise.
     """
     encoded = _encode_json(body)
@@ -261,6 +261,9 @@ def call_with_large_body(
         )
     except sdk_exceptions.HttpException as exc:
         if exc.response is None or exc.response.status_code != 413:
+            raise
+        if not _is_object(exc.response):
+            # A proxy before the API has a limit of its own.
             raise
         raise exceptions.Invalid(
             _(
@@ -372,6 +375,8 @@ def items(
     :param name: of the list in the answer.
     :param query: of every page; None counts as not given.
     :param needed_of_items: members that each item must have.
+    :raises: as :func:`call`; also Invalid for a page that names itself as the
+        next page, which would be asked for without end.
     """
     query = without_none(**query)
     while True:
@@ -385,12 +390,21 @@ def items(
             params=query,
         )
         yield from page[name]
-        if 'next' not in page:
+        link = page.get('next')
+        if link is None:
             return
         # The link to the next page has the marker. Ironic's list of nodes
         # leaves out most filters there, so that they are sent again.
-        following = urlparse.urlsplit(page['next'])
-        parameters = urlparse.parse_qsl(
-            following.query, keep_blank_values=True
+        following = urlparse.urlsplit(link)
+        parameters = dict(
+            urlparse.parse_qsl(following.query, keep_blank_values=True)
         )
-        query = {**query, **dict(parameters)}
+        if parameters.get('marker') == query.get('marker'):
+            raise exceptions.Invalid(
+                _(
+                    'The answer from %(path)s names this page itself as the '
+                    'next page: %(link)s'
+                )
+                % {'path': path, 'link': link}
+            )
+        query = {**query, **parameters}

@@ -96,6 +96,32 @@ class ItemsTestCase(base.TestCase):
             second,
         )
 
+    def test_a_page_whose_next_is_null_is_the_last(self):
+        ironic = fakes.Baremetal()
+        ironic.answers = [(200, {'nodes': [{'uuid': 'a'}], 'next': None})]
+
+        nodes = list(http.items(ironic, '/nodes', 'nodes', {}))
+
+        self.assertEqual([{'uuid': 'a'}], nodes)
+
+    def test_a_link_back_to_the_page_itself_is_an_error(self):
+        for following in (
+            'http://x/v1/nodes',
+            'http://x/v1/nodes?limit=1',
+            'http://x/v1/nodes?marker=m',
+        ):
+            ironic = fakes.Baremetal()
+            page = {'nodes': [{'uuid': 'a'}], 'next': following}
+            ironic.answers = [(200, page)] * 3
+            query = {'limit': 1}
+            error = self.assertRaises(
+                exceptions.Invalid,
+                list,
+                http.items(ironic, '/nodes', 'nodes', query),
+            )
+            self.assertIn('/nodes', str(error))
+            self.assertIn('this page itself as the next page', str(error))
+
 
 class ContentTestCase(base.TestCase):
     def test_an_answer_of_something_else_is_told(self):
@@ -267,6 +293,35 @@ class LargeTestCase(base.TestCase):
             ],
             logger.output.splitlines(),
         )
+
+
+class TooLargeTestCase(base.TestCase):
+    def refused(self, ironic):
+        return self.assertRaises(
+            (exceptions.Invalid, sdk_exceptions.HttpException),
+            http.call_with_large_body,
+            ironic,
+            'PUT',
+            '/inspection_rules',
+            body={},
+            needed='rules',
+        )
+
+    def test_the_option_of_ironic_is_named(self):
+        ironic = fakes.Baremetal()
+        fault = json.dumps({'faultstring': 'too large'})
+        ironic.answers = [(413, {'error_message': fault})]
+
+        error = self.refused(ironic)
+
+        self.assertIn('[api]max_json_body_size_inspection', str(error))
+        self.assertIn('too large', str(error))
+
+    def test_a_proxy_does_not_know_the_option(self):
+        error = self.refused(Proxy(413, '<h1>Entity Too Large</h1> nginx'))
+
+        self.assertIn('Entity Too Large nginx', error.details)
+        self.assertNotIn('max_json_body_size_inspection', str(error))
 
 
 class ProblemsTestCase(base.TestCase):
