@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 from typing import Any
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
@@ -141,7 +142,8 @@ def plan(
     :returns: the plan. A new rule without a UUID has :data:`KNOWN_LATER` as
         its UUID.
     :raises: an exception of openstacksdk for bad rules, which names the place
-        of a rule as ``/rules/<number>``.
+        of a rule as ``/rules/<number>``; Invalid for an answer that says
+        nothing of some rules.
     """
     answer = replace_inspection_rules(
         baremetal, rules, dry_run=True, prune=prune, tables=tables
@@ -152,6 +154,11 @@ def plan(
         for rule in in_force
         if not rule['built_in']
     }
+    if len(answer['rules']) < len(rules):
+        raise exceptions.Invalid(
+            _("Ironic's answer has a step for %(steps)d of %(rules)d rules")
+            % {'steps': len(answer['rules']), 'rules': len(rules)}
+        )
     given_uuids = {str(rule.get('uuid')).lower() for rule in rules}
     steps = []
     # The answer has the rules of the request in order, and then stored rules

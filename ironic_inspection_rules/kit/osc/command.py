@@ -98,6 +98,13 @@ class Guarded:
                     'An answer is no JSON (%s): check the endpoint of the '
                     'bare metal service'
                 ) % escapes.escaped(str(exc))
+            if isinstance(exc, KeyError):
+                # Commands read members of answers that every Ironic with this
+                # plugin has.
+                text = _(
+                    'There is no member %s: an answer may be of another '
+                    'service or release; --debug shows where it is read'
+                ) % escapes.escaped(str(exc))
             missing = self._why_call_is_missing(exc)
             if missing:
                 raise osc_exceptions.CommandError(missing) from exc

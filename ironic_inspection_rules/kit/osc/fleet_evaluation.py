@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TextIO
 from osc_lib import exceptions as osc_exceptions
 from oslo_utils import timeutils
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
@@ -234,9 +235,15 @@ def _evaluate_page(
     :param options: further arguments of :func:`.fleet.evaluate_page`, by name.
     :param needs_whole: whether all that rules do is needed.
     :param uuids: of the nodes.
+    :raises: Invalid for an answer that says nothing of some nodes.
     """
     answer = fleet.evaluate_page(baremetal, uuids, **options)
     compared = answer['nodes']
+    if len(compared) != len(uuids):
+        raise exceptions.Invalid(
+            _("Ironic's answer has %(answered)d of %(nodes)d nodes")
+            % {'answered': len(compared), 'nodes': len(uuids)}
+        )
     whole = compared
     if needs_whole and options.get('compare'):
         whole_options = {**options, 'compare': False}

@@ -282,7 +282,8 @@ def _read_rules_and_tables(
         return stored, inspection_table.exported(baremetal)
     content = rule_set.get_inspection_rule_revision(baremetal, revision)
     tables = {}
-    for described in content['tables']:
+    # An API of a release without tables has no such member.
+    for described in content.get('tables', ()):
         tables[described['name']] = inspection_table.as_written(
             described, described['rows']
         )

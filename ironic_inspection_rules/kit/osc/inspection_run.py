@@ -98,7 +98,7 @@ class ShowInspectionRun(command.ShowOne):
         """Return the fields of a run, its phases as lines for people."""
         run = _read_run(self.baremetal, parsed_args.node, parsed_args.run)
         phases = run.pop('phases')
-        del run['links']
+        run.pop('links', None)
         for name in model.PHASES:
             if name in phases:
                 run[name] = Phase(phases[name])

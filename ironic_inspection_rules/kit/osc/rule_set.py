@@ -354,7 +354,10 @@ class RestoreRevision(command.BaremetalCommand):
         answer = rule_set.restore_inspection_rule_revision(
             self.baremetal, parsed_args.revision
         )
-        tables = [(step['name'], step['outcome']) for step in answer['tables']]
+        # An API of a release without tables has no such member.
+        tables = []
+        for step in answer.get('tables', ()):
+            tables.append((step['name'], step['outcome']))
         self.app.stdout.write(
             _('The rule set is at revision %(revision)d now: %(changes)s\n')
             % {

@@ -2,6 +2,7 @@
 
 """What applying rules would do, as it is found out."""
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.kit.client import rule_set
 from ironic_inspection_rules.kit.osc import rule_set as commands
 from ironic_inspection_rules.tests.unit import base
@@ -45,6 +46,21 @@ class PlanTestCase(base.TestCase):
             ],
             prune,
         )
+
+    def test_an_answer_without_all_rules_is_an_error(self):
+        ironic = fakes.Baremetal()
+        ironic.answers = [
+            (200, {'revision': 3, 'rules': []}),
+            (200, {'inspection_rules': []}),
+        ]
+        error = self.assertRaises(
+            exceptions.Invalid,
+            rule_set.plan,
+            ironic,
+            [{'description': 'big', 'actions': LOG}],
+            False,
+        )
+        self.assertIn('0 of 1 rules', str(error))
 
     def test_a_uuid_that_does_not_exist_yet_is_not_invented(self):
         for prune in (True, False):

@@ -164,6 +164,23 @@ class ErrorTestCase(base.TestCase):
 
         self.assertIn('http://wrong is no JSON', str(error))
 
+    def test_a_member_that_an_answer_lacks_is_named(self):
+        ironic = fakes.Ironic()
+        ironic.routes['GET', '/nodes/one/inspection_runs'] = (
+            200,
+            {'inspection_runs': [{'uuid': 'a'}]},
+        )
+        command = inspection_run.ListInspectionRuns(fakes.App(ironic), None)
+
+        error = self.assertRaises(
+            osc_exceptions.CommandError,
+            command.run,
+            command.get_parser('openstack').parse_args(['one']),
+        )
+
+        self.assertIn("no member 'error'", str(error))
+        self.assertIsInstance(error.__cause__, KeyError)
+
     def test_what_ironic_says_in_either_form_is_printed(self):
         for error in (
             {'faultstring': 'No node one'},

@@ -216,6 +216,13 @@ class EvaluateNodesTestCase(base.TestCase):
             [rule['description'] for rule in asked['json']['rules']],
         )
 
+    def test_an_answer_without_all_nodes_is_an_error(self):
+        self.ironic.routes[EVALUATE] = 200, {'nodes': [entry('a')]}
+        error = self.assertRaises(
+            exceptions.Invalid, self.evaluate, '--nodes', '-f', 'json'
+        )
+        self.assertIn('1 of 2 nodes', str(error))
+
     def test_nodes_come_in_order_however_many_pages_they_are(self):
         uuids = [f'node-{number:03}' for number in range(2 * fleet.PAGE + 50)]
         self.has(*uuids)
