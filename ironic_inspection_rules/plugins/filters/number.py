@@ -184,17 +184,17 @@ class Tier(plugin.Filter):
         :param default: returned for a value below all bounds.
         """
         number = require_number(value)
-        highest = None
-        for row in _check_table(table):
-            bound = row[0]
+        highest_bound = None
+        label_of_highest = default
+        # The bounds may be in any order.
+        for bound, label in _check_table(table):
             if bound > number:
                 continue
             # Of equal bounds the first counts.
-            if highest is None or bound > highest[0]:
-                highest = row
-        if highest is None:
-            return default
-        return highest[1]
+            if highest_bound is None or bound > highest_bound:
+                highest_bound = bound
+                label_of_highest = label
+        return label_of_highest
 
 
 def _check_table(table: typing.Any) -> list[list[typing.Any]]:

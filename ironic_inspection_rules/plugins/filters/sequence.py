@@ -96,8 +96,8 @@ class Join(plugin.Filter):
         values = list_attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
-        # Paid beforehand: the separator may be long. For their lengths, the
-        # texts are made one by one, and thrown away.
+        # Before the text is made, as a long separator makes it far longer than
+        # its items. To measure the texts of all items takes the memory of one.
         length = 0
         for value in values:
             length += len(str(value)) + len(sep)
@@ -218,10 +218,12 @@ class Unique(plugin.Filter):
         values = list_attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
-        first: dict[typing.Any, typing.Any] = {}
+        item_by_key: dict[typing.Any, typing.Any] = {}
         for value, item in zip(values, items, strict=True):
-            first.setdefault(_key_of_equal_values(ignore_case(value)), item)
-        return list(first.values())
+            key = _key_of_equal_values(ignore_case(value))
+            # Of items with equal values, the first stays.
+            item_by_key.setdefault(key, item)
+        return list(item_by_key.values())
 
 
 def _key_of_equal_values(value: typing.Any) -> typing.Hashable:
@@ -305,6 +307,12 @@ class Map(plugin.Filter):
         attribute: typing.Any = None,
         default: typing.Any = data_path.ABSENT,
     ) -> typing.Any:
+        """Return the results for all items; missing where one is missing.
+
+        :param filter: a function of one item, which applies the filter; None
+            to take an attribute.
+        :param default: for an item without the attribute.
+        """
         if filter is None:
             return list_attributes(items, attribute, default)
         results = [filter(item) for item in items]

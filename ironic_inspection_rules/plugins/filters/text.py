@@ -113,7 +113,7 @@ class Replace(plugin.Filter):
         times = text.count(old)
         if 0 <= count < times:
             times = count
-        # Paid beforehand, as the result may be far longer than its parts.
+        # Before the text is made, as it may be far longer than its parts.
         allowance.make_text(len(text) + times * len(new))
         return text.replace(old, new, count)
 
@@ -122,20 +122,22 @@ class Replace(plugin.Filter):
     ) -> typing.Callable[..., typing.Any]:
         """Return the filter with its arguments, faster for short text.
 
-        The result of a short text is free, so its cost need not be counted.
+        The budget charges nothing for a result of up to 255 characters. A
+        text whose result cannot be longer is replaced without counting.
         """
-        replace_paid = super().bind(arguments)
+        replace_and_charge = super().bind(arguments)
         old = arguments['old']
         new = arguments['new']
         count = arguments.get('count', -1)
-        # For text up to this length the result is free. In the worst case
-        # "old" is empty: "new" comes before every character and at the end.
+        # The length of a text up to which no result costs anything. The
+        # longest result is that of an empty "old": "new" comes before every
+        # character and at the end.
         longest_free = (_FREE_LENGTH - len(new)) // (len(new) + 1)
 
         def replace(allowance: budget.Budget, value: typing.Any) -> typing.Any:
             if value.__class__ is str and len(value) <= longest_free:
                 return value.replace(old, new, count)
-            return replace_paid(allowance, value)
+            return replace_and_charge(allowance, value)
 
         return replace
 
@@ -170,12 +172,13 @@ class Split(plugin.Filter):
         # Numbers are refused: reading 2.10 as one has lost a part already.
         text = as_text(value, accepts_numbers=False)
         if sep is None:
-            # At most every second character is a part.
-            most_parts = len(text) >> 1
+            # Between two blanks there is a character at least.
+            most_separators = len(text) >> 1
         else:
-            most_parts = text.count(sep)
-        # Each part takes more memory than its text.
-        allowance.spend(most_parts >> 2)
+            most_separators = text.count(sep)
+        # Every separator adds a part, which takes more memory than its text:
+        # four of them cost one operation.
+        allowance.spend(most_separators >> 2)
         return text.split(sep)
 
 

@@ -105,15 +105,11 @@ class InspectorSetAttribute(PathAction):
         """
         where = _read_path(path)
         if where == _DRIVER and reset_interfaces:
-            self._reset_interfaces(target)
+            for name in _INTERFACES:
+                # Null gives an interface the default of the new driver.
+                if isinstance(target.get(_NODE, (name,)), str):
+                    target.set(_NODE, (name,), None)
         _add(target, where, _fill(target, view, value))
-
-    @staticmethod
-    def _reset_interfaces(target: Target) -> None:
-        """Set interfaces to null, which gives them the driver's defaults."""
-        for name in _INTERFACES:
-            if isinstance(target.get(_NODE, (name,)), str):
-                target.set(_NODE, (name,), None)
 
     def revert(
         self,

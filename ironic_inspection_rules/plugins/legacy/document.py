@@ -202,9 +202,9 @@ def _local_gb(document: InspectorData) -> int:
     """
     disk = _find_root_disk(document)
     if not disk:
-        # There are no root device hints: with them, it is a disk or an error.
-        # The ramdisk names no root disk if it finds no disk. Inspection
-        # by Redfish lists disks, and never names one.
+        # The node has no hints, and the ramdisk has named no disk: either it
+        # found none, or the inspection was by Redfish, which lists disks and
+        # never names the root disk.
         if document.inventory.get('disks'):
             raise KeyError('root_disk')
         return 0
@@ -217,10 +217,13 @@ def _local_gb(document: InspectorData) -> int:
 def _find_root_disk(document: InspectorData) -> typing.Any:
     """Return the disk that root device hints choose, else the ramdisk's.
 
+    Only hints that are plain text are followed: a disk must have the same
+    text. Hints with operators or numbers, and ``skip_block_devices`` of the
+    node, need the rules of Ironic's hook ``root-device``.
+
     :returns: None where there are no hints, and the ramdisk names no disk.
-    :raises: KeyError if no disk meets the hints. Also where only Ironic's hook
-        ``root-device`` finds the disk: the hints are no mapping, have
-        operators or numbers, or the node has ``skip_block_devices``.
+    :raises: KeyError if no disk meets the hints, or only Ironic's hook can
+        find the disk.
     """
     hints = data_path.get(document.node, ('properties', 'root_device'))
     if not hints or hints is data_path.ABSENT:
@@ -228,10 +231,15 @@ def _find_root_disk(document: InspectorData) -> typing.Any:
     skipped = data_path.get(
         document.node, ('properties', 'skip_block_devices')
     )
-    skips_none = skipped in (None, [], data_path.ABSENT)
-    wanted = _read_plain_hints(hints)
-    if wanted is None or not skips_none:
+    if skipped not in (None, [], data_path.ABSENT):
         raise KeyError('root_disk')
+    if not isinstance(hints, dict):
+        raise KeyError('root_disk')
+    wanted = {}
+    for name, hint in hints.items():
+        if not isinstance(hint, str) or _OPERATOR.search(hint):
+            raise KeyError('root_disk')
+        wanted[name] = hint.strip().lower()
     disks = document.inventory.get('disks')
     if isinstance(disks, list):
         document.budget.spend(len(disks))
@@ -242,24 +250,11 @@ def _find_root_disk(document: InspectorData) -> typing.Any:
     raise KeyError('root_disk')
 
 
-def _read_plain_hints(hints: typing.Any) -> dict[str, str] | None:
-    """Return root device hints in lower case, if all are plain text.
-
-    :returns: None if they are no mapping, or any hint is no text or has an
-        operator: then only Ironic's own hook finds the disk.
-    """
-    if not isinstance(hints, dict):
-        return None
-    plain = {}
-    for name, hint in hints.items():
-        if not isinstance(hint, str) or _OPERATOR.search(hint):
-            return None
-        plain[name] = hint.strip().lower()
-    return plain
-
-
 def _meets_hints(disk: dict[str, typing.Any], hints: dict[str, str]) -> bool:
-    """Return whether a disk meets all hints, whatever the case of letters."""
+    """Return whether a disk meets all hints, whatever the case of letters.
+
+    :param hints: texts in lower case, by name of a value of the disk.
+    """
     for name, hint in hints.items():
         if str(disk.get(name)).strip().lower() != hint:
             return False
@@ -282,17 +277,17 @@ def _all_interfaces(document: InspectorData) -> interface.Interfaces:
 def _suitable_interfaces(document: InspectorData) -> interface.Interfaces:
     """Return the interfaces that ironic-inspector made ports for.
 
-    Ironic's hook has chosen them already, if it ran; else they are chosen
-    here, as ironic-inspector did by default.
+    Ironic's hook ``validate-interfaces`` has chosen them already, if it ran;
+    else they are chosen here, as ironic-inspector did by default.
 
-    :raises: KeyError if there are no interfaces to choose from.
+    :raises: KeyError if there are no interfaces to choose from, or none is
+        suitable.
     """
-    chosen = document.get('valid_interfaces')
-    if isinstance(chosen, dict):
-        is_chosen = True
-        interfaces = document.interfaces(chosen)
+    chosen_by_hook = document.get('valid_interfaces')
+    is_chosen = isinstance(chosen_by_hook, dict)
+    if is_chosen:
+        interfaces = document.interfaces(chosen_by_hook)
     else:
-        is_chosen = False
         interfaces = document['all_interfaces']
     if not isinstance(interfaces, interface.Interfaces):
         raise KeyError('interfaces')

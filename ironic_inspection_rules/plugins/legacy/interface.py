@@ -96,7 +96,7 @@ def read_all(
 
     :param boot: the MAC address that the machine booted from, in lower case;
         None if it is not known.
-    :raises: KeyError if there is none.
+    :raises: KeyError if no interface is left.
     """
     if not isinstance(interfaces, list):
         raise KeyError('interfaces')
@@ -122,16 +122,17 @@ def choose_suitable(
 ) -> Container:
     """Return the interfaces that ironic-inspector made ports for.
 
-    It is the interface that the machine booted from, if it has an IP address.
-    Where the boot interface is not known, it is every interface with one.
-    Where Ironic's hook knew it too, the choice of the hook stays as it is.
-    The loopback is left out in any case.
+    By default it made a port for the interface that the machine booted from,
+    if that has an IP address. Where the boot interface is not known, it made
+    one for every interface with an IP address. Interfaces that Ironic's hook
+    has chosen with a known boot interface are all suitable, as the options of
+    the hook say which they are. The loopback interface never is.
 
     :param boot: the MAC address that the machine booted from, in lower case;
         None if it is not known.
     :param is_chosen: whether Ironic's hook ``validate-interfaces`` has chosen
-        the interfaces, by its own options.
-    :raises: KeyError if there is none.
+        the interfaces.
+    :raises: KeyError if no interface is suitable.
     """
     by_name = {}
     # Not items(): its values lack the names that ironic-inspector had.
@@ -144,8 +145,8 @@ def choose_suitable(
         mac = interface.get('mac') or interface.get('mac_address')
         has_address = bool(interface['ip'])
         if boot is None:
-            # Nor did Ironic's hook know it, which then also keeps interfaces
-            # without an address.
+            # Ironic's hook did not know it either, and then it also keeps
+            # interfaces without an address.
             is_suitable = has_address
         elif is_chosen:
             is_suitable = True

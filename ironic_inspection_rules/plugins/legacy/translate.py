@@ -218,31 +218,25 @@ def _translate_arguments(
         if _OLDER_ARGUMENTS.get(key) in declared:
             argument = _OLDER_ARGUMENTS[key]
         is_known = argument in declared and argument != IGNORED
-        if value is None and not is_known:
-            # Null meant the same as no value, so it is no error that the
-            # operation has no such argument.
-            continue
-        if ignores_unknown and not is_known:
-            ignored[key] = value
-            continue
-        message = None
+        if not is_known:
+            if value is None:
+                # Null meant the same as no value, so it is no error that the
+                # operation has no such argument.
+                continue
+            if ignores_unknown:
+                ignored[key] = value
+                continue
+        pointer = data_path.pointer([key])
+        may_be_null = (op.name, argument) == _NULLABLE
         if argument in args:
-            message = _('argument "%s" is given twice') % argument
-        elif value is None and _is_refused_null(op, argument):
-            message = _('must not be null')
-        if message:
-            problems.append(Problem(data_path.pointer([key]), message))
+            text = _('argument "%s" is given twice') % argument
+            problems.append(Problem(pointer, text))
+        elif value is None and declared[argument].required and not may_be_null:
+            problems.append(Problem(pointer, _('must not be null')))
         args[argument] = value
     if ignored:
         args[IGNORED] = ignored
     return args, problems
-
-
-def _is_refused_null(op: registry.Op, argument: str) -> bool:
-    """Return whether an argument that is declared must not be null."""
-    if (op.name, argument) == _NULLABLE:
-        return False
-    return op.signature.by_name[argument].required
 
 
 def restore(
