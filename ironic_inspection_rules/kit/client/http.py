@@ -116,11 +116,12 @@ def _send(
         if not _is_object(response):
             # The answer of a proxy, or of a server that broke off.
             exc.details = _(
-                'The answer from %(url)s with the status %(status)d %(came)s'
+                'The answer from %(url)s with the status %(status)d '
+                '%(description)s'
             ) % {
                 'url': response.url,
                 'status': response.status_code,
-                'came': _describe_answer(response),
+                'description': _describe_answer(response),
             }
         raise
     return response
@@ -140,43 +141,44 @@ def content(
     :raises: Invalid for an answer that is no JSON, or lacks a needed member:
         it may be of another service, or of a proxy.
     """
-    answer: Any = None
     try:
         answer = response.json()
     except ValueError:
         # The error below describes the answer.
-        pass
-    if not _has_member(answer, needed, is_list):
-        came = _describe_answer(response)
-        if isinstance(answer, dict) and needed in answer:
-            came = _('has no list of objects')
-        raise _unexpected_answer(response, needed, came)
-    members: dict[str, Any] = answer
+        answer = None
+    if not isinstance(answer, dict) or needed not in answer:
+        raise _unexpected_answer(response, needed, _describe_answer(response))
+    if is_list and not _is_list_of_objects(answer[needed]):
+        raise _unexpected_answer(response, needed, _('has no list of objects'))
     for name in needed_of_items:
-        for item in members[needed]:
+        for item in answer[needed]:
             if name not in item:
-                came = _('has an item of "%(list)s" that %(came)s') % {
+                description = _('has an item of "%(list)s" that %(item)s') % {
                     'list': needed,
-                    'came': _describe(item),
+                    'item': _describe(item),
                 }
-                raise _unexpected_answer(response, name, came)
-    return members
+                raise _unexpected_answer(response, name, description)
+    return answer
 
 
 def _unexpected_answer(
-    response: Any, name: str, came: str
+    response: Any, name: str, description: str
 ) -> exceptions.Invalid:
     """Build the error for an answer that lacks a needed member.
 
     :param name: of the needed member.
-    :param came: what the answer is instead, e.g. "is empty".
+    :param description: what the answer is instead, e.g. "is empty".
     """
     return exceptions.Invalid(
         _(
-            'The answer from %(url)s %(came)s, where "%(name)s" is expected: '
-            'check the endpoint of the bare metal service'
+            'The answer from %(url)s %(description)s, where "%(name)s" is '
+            'expected: check the endpoint of the bare metal service'
         )
-        % {'url': response.url, 'name': name, 'came': came}
+        % {
+            'url': response.url,
+            'name': name,
+            'description': description,
+        }
     )
 
 
@@ -219,19 +221,11 @@ def _quote(text: str) -> str:
     return json.dumps(text[:_MAX_QUOTE_LENGTH], ensure_ascii=False)
 
 
-def _has_member(answer: Any, name: str, is_list: bool) -> bool:
-    """Return whether an answer has a member.
-
-    :param is_list: whether the member must be a list of objects.
-    """
-    if not isinstance(answer, dict) or name not in answer:
+def _is_list_of_objects(value: Any) -> bool:
+    """Return whether a JSON value is a list of objects alone."""
+    if not isinstance(value, list):
         return False
-    if not is_list:
-        return True
-    items = answer[name]
-    return isinstance(items, list) and all(
-        isinstance(item, dict) for item in items
-    )
+    return all(isinstance(item, dict) for item in value)
 
 
 def call_with_large_body(

@@ -215,13 +215,13 @@ class _Search:
     ) -> dict[Identity, str]:
         """Return when an inspection first showed each finding.
 
-        Odd machines as they were at an earlier inspection are compared with
-        their peers of today. An inventory is large, so that few are read: the
-        oldest kept one, then by binary search.
+        A machine as it was at an earlier inspection is compared with its peers
+        of today. An inventory is large, so that few are read: the oldest one,
+        and those of a binary search between the oldest and the newest.
 
-        :param start: the earliest time.
-        :returns: ISO 8601 times, without findings that the oldest kept
-            inspection shows.
+        :param start: earlier inspections are not looked at.
+        :returns: ISO 8601 times by finding; without findings that the oldest
+            inspection shows already, which may have begun at any time.
         """
         machines = sorted({outlier.machine for outlier in result.findings})
         listed = self._threads.map(
@@ -230,39 +230,48 @@ class _Search:
             _('Reading histories'),
         )
         versions = dict(zip(machines, listed, strict=True))
+        # Between which two inspections each finding began.
         spans = {}
         for outlier in result.findings:
             count = len(versions[outlier.machine])
             spans[outlier.identity] = _Span(count)
         # In each round one earlier inspection of every machine is looked at.
         while True:
-            steps = _next_steps(spans)
-            if not steps:
+            number_by_machine: dict[str, int] = {}
+            for identity, span in spans.items():
+                number = span.next_number()
+                if number is not None:
+                    # Another finding of the machine may have chosen already.
+                    number_by_machine.setdefault(_machine_of(identity), number)
+            if not number_by_machine:
                 break
-            self._narrow(compared, versions, spans, steps)
-        began = {}
+            self._narrow(compared, versions, spans, number_by_machine)
+        first_times = {}
         for identity, span in spans.items():
-            if span.normal is not None:
-                first = versions[_machine_of(identity)][span.odd]
-                began[identity] = first.time
-        return began
+            if span.newest_normal is not None:
+                first = versions[_machine_of(identity)][span.oldest_odd]
+                first_times[identity] = first.time
+        return first_times
 
     def _narrow(
         self,
         compared: peers.Peers,
         versions: Mapping[str, Sequence[MachineVersion]],
         spans: Mapping[Identity, '_Span'],
-        steps: Mapping[str, int],
+        number_by_machine: Mapping[str, int],
     ) -> None:
         """Compare one earlier inspection of machines, and narrow the spans.
 
         Among its peers, a machine as it was replaces the machine of today. A
-        finding that is there already began earlier.
+        finding that the earlier inspection shows as well began before it.
 
+        :param versions: the inspections of a machine, the newest first.
         :param spans: by finding, narrowed in place.
-        :param steps: the number of the inspection, by machine.
+        :param number_by_machine: the place of the inspection in ``versions``.
         """
-        wanted = [versions[machine][step] for machine, step in steps.items()]
+        wanted = []
+        for machine, number in number_by_machine.items():
+            wanted.append(versions[machine][number])
         sketches = self._threads.map(
             self._read_earlier_sketch,
             wanted,
@@ -277,9 +286,11 @@ class _Search:
         for identity, span in spans.items():
             machine = _machine_of(identity)
             if machine in earlier:
-                span.narrow(steps[machine], is_odd=identity in odd_then)
-            elif machine in steps:
-                span.forget(steps[machine])
+                is_odd = identity in odd_then
+                span.narrow(number_by_machine[machine], is_odd=is_odd)
+            elif machine in number_by_machine:
+                # Ironic keeps that inventory no more.
+                span.forget(number_by_machine[machine])
 
     def _list_versions(self, start: str, machine: str) -> list[MachineVersion]:
         """List the kept inspections of a machine, the newest first.
@@ -323,75 +334,62 @@ class _Span:
     Inspections are numbered from the newest, which is 0 and shows the finding.
 
     :param count: how many inspections of the machine are kept.
-    :ivar odd: the oldest inspection that is known to show the finding.
-    :ivar normal: the newest inspection that is known not to show it; None
-        while no such inspection is known.
+    :ivar oldest_odd: the oldest inspection that is known to show the finding.
+    :ivar newest_normal: the newest inspection that is known not to show it;
+        None while no such inspection is known.
     """
 
     def __init__(self, count: int) -> None:
-        self.odd = 0
-        self.normal: int | None = None
+        self.oldest_odd = 0
+        self.newest_normal: int | None = None
         self._count = count
 
-    def next_step(self) -> int | None:
+    def next_number(self) -> int | None:
         """Return the number of the inspection to look at, None at the end.
 
-        At the end :attr:`odd` and :attr:`normal` are neighbours, or all
-        inspections show the finding.
+        At the end :attr:`oldest_odd` and :attr:`newest_normal` are neighbours,
+        or all inspections show the finding.
         """
-        if self.normal is None:
+        if self.newest_normal is None:
             # Most findings are older than the history: the oldest inspection
             # shows that at once.
             oldest = self._count - 1
-            if oldest > self.odd:
+            if oldest > self.oldest_odd:
                 return oldest
             return None
-        are_neighbours = self.normal - self.odd < 2
+        are_neighbours = self.newest_normal - self.oldest_odd < 2
         if are_neighbours:
             return None
-        return (self.odd + self.normal) // 2
+        return (self.oldest_odd + self.newest_normal) // 2
 
-    def forget(self, step: int) -> None:
+    def forget(self, number: int) -> None:
         """Leave out an inspection that is gone, and all older inspections.
 
         Old inspections are deleted first, so that these are gone as well.
 
-        :param step: the number of the inspection.
+        :param number: of the inspection.
         """
-        self._count = min(self._count, step)
-        if self.normal is not None and self.normal >= step:
-            self.normal = None
+        self._count = min(self._count, number)
+        if self.newest_normal is not None and self.newest_normal >= number:
+            self.newest_normal = None
 
-    def narrow(self, step: int, is_odd: bool) -> None:
+    def narrow(self, number: int, is_odd: bool) -> None:
         """Note whether an inspection shows the finding.
 
-        :param step: the number of the inspection.
+        :param number: of the inspection.
         :param is_odd: whether it shows the finding.
         """
-        normal = self.normal
-        if normal is None:
-            normal = self._count
-        if not self.odd < step < normal:
+        end = self.newest_normal
+        if end is None:
+            end = self._count
+        if not self.oldest_odd < number < end:
             # The search for another finding has read this inspection: it says
             # nothing new here.
             return
         if is_odd:
-            self.odd = step
+            self.oldest_odd = number
         else:
-            self.normal = step
-
-
-def _next_steps(spans: Mapping[Identity, _Span]) -> dict[str, int]:
-    """Return the number of the next inspection to look at, by machine.
-
-    Of several findings of a machine, the first decides on the inspection.
-    """
-    steps: dict[str, int] = {}
-    for identity, span in spans.items():
-        step = span.next_step()
-        if step is not None:
-            steps.setdefault(_machine_of(identity), step)
-    return steps
+            self.newest_normal = number
 
 
 def _machine_of(identity: Identity) -> str:

@@ -181,21 +181,20 @@ def lint_rule(rule: dict[str, Any]) -> list[str]:
 def _lint_documents(
     documents: Sequence[document.Document], tables: table_file.FileTables
 ) -> list[lint.Finding]:
-    """Return the warnings of lint about rules; closed rules have no details.
+    """Return the warnings of lint about rules.
 
-    A rule is closed if only few may read its content, such as a sensitive
-    rule: the warning about it says just the kind of mistake, as others may
-    read the output of a command. Mistakes that Ironic refuses are left out:
-    Ironic reports them itself.
+    Mistakes that Ironic refuses are left out, as Ironic reports them itself.
+    A warning about a sensitive rule says just the kind of the mistake: others
+    may read the output of a command, and not the rule.
 
     :param tables: of the files.
     """
     # A rule is known by the path of its file and its label there.
-    closed = set()
+    sensitive = set()
     for rule_file in documents:
         for rule in file_rule.list_rules(rule_file):
             if stored_rule.is_posted_sensitive(rule.entry):
-                closed.add((rule.source.path, rule.label))
+                sensitive.add((rule.source.path, rule.label))
     warnings = []
     for finding in lint.in_order(
         lint.of_documents(documents, registry.installed(), given_tables=tables)
@@ -205,10 +204,10 @@ def _lint_documents(
         if finding.check == lint.BUILT_IN_ONLY:
             # Ironic refuses fields that only built-in rules may have.
             continue
-        is_open = (finding.path, finding.rule) not in closed
-        # This message has nothing of the rule in it.
-        shows_nothing = finding.check == lint.READABLE_SECRET
-        if is_open or shows_nothing:
+        is_sensitive = (finding.path, finding.rule) in sensitive
+        # The message of this check has nothing of the rule in it.
+        shows_content = finding.check != lint.READABLE_SECRET
+        if not is_sensitive or not shows_content:
             warnings.append(finding)
             continue
         message = _(
