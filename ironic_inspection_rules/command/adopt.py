@@ -143,23 +143,18 @@ def _compare(candidates: list[Candidate], inventories: str | None) -> int:
     print(*stock_rule.IN_GENERAL, sep='\n')
     scope = CONF.inspection_rules.default_scope
     if scope:
-        _report_scope(scope)
+        print(
+            _(
+                '[inspection_rules]default_scope is "%s": the rules will run '
+                'on the nodes of that scope only, and ran on all'
+            )
+            % scope
+        )
     differences = _compare_results(candidates, inventories)
     is_lossless = all(candidate.is_lossless for candidate in candidates)
     if differences or scope or not is_lossless:
         return _DIFFERENT
     return _SAME
-
-
-def _report_scope(scope: str) -> None:
-    """Print that the default scope keeps the rules from other nodes."""
-    print(
-        _(
-            '[inspection_rules]default_scope is "%s": the rules will run '
-            'on the nodes of that scope only, and ran on all'
-        )
-        % scope
-    )
 
 
 def _report_adopted(candidates: list[Candidate]) -> None:
@@ -419,11 +414,11 @@ def _compare_results(
     :param inventories: a directory with inventories of further machines.
     :returns: the differences, in the order in which the rules run.
     """
-    pairs = _pairs(candidates)
+    pairs = _pair_with_originals(candidates)
     differences: list[stock_trial.TrialDifference] = []
     count = 0
     context = ironic_context.get_admin_context()
-    for machine in _machines(inventories):
+    for machine in _read_machines(inventories):
         count += 1
         differences += stock_trial.compare(context, machine, pairs)
     differences = _in_order_of_rules(differences, pairs)
@@ -466,7 +461,9 @@ def _in_order_of_rules(
     return [*itertools.chain(*by_rule.values()), *rest]
 
 
-def _pairs(candidates: list[Candidate]) -> list[stock_trial.Pair]:
+def _pair_with_originals(
+    candidates: list[Candidate],
+) -> list[stock_trial.Pair]:
     """Pair every stock rule with its conversion, for a trial of both.
 
     The pairs are in the order in which stock Ironic runs the rules: those of
@@ -488,11 +485,11 @@ def _pairs(candidates: list[Candidate]) -> list[stock_trial.Pair]:
                 CONF.inspection_rules.mask_secrets,
             )
         )
-    pairs.sort(key=_priority, reverse=True)
+    pairs.sort(key=_stock_priority, reverse=True)
     return pairs
 
 
-def _priority(pair: stock_trial.Pair) -> int:
+def _stock_priority(pair: stock_trial.Pair) -> int:
     """Return the priority that stock Ironic's engine goes by."""
     return pair.stock.get('priority') or 0
 
@@ -602,15 +599,17 @@ def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
     return values
 
 
-def _machines(directory: str | None) -> Iterator[stock_trial.TrialMachine]:
+def _read_machines(
+    directory: str | None,
+) -> Iterator[stock_trial.TrialMachine]:
     """Yield all machines with a stored inventory, then those of files."""
     objects.register_all()
-    yield from _stored_machines()
+    yield from _read_stored_machines()
     if directory:
-        yield from _machines_of_files(directory)
+        yield from _read_machines_of_files(directory)
 
 
-def _stored_machines() -> Iterator[stock_trial.TrialMachine]:
+def _read_stored_machines() -> Iterator[stock_trial.TrialMachine]:
     """Yield the nodes that have a stored inventory, with their ports.
 
     They are read a hundred at a time, as a cloud may have thousands.
@@ -637,7 +636,9 @@ def _stored_machines() -> Iterator[stock_trial.TrialMachine]:
         marker = nodes[-1]
 
 
-def _machines_of_files(directory: str) -> Iterator[stock_trial.TrialMachine]:
+def _read_machines_of_files(
+    directory: str,
+) -> Iterator[stock_trial.TrialMachine]:
     """Yield the machines of inventory files, as Ironic has just enrolled them.
 
     Stock Ironic's engine takes objects of Ironic only.
@@ -646,11 +647,11 @@ def _machines_of_files(directory: str) -> Iterator[stock_trial.TrialMachine]:
     new_node = machine_test.load_node(None)
     for path in machine_test.find_inventories([directory]):
         facts = machine_test.load_facts(path, new_node)
-        node = _object(objects.Node, object_id=0, known=facts.node or {})
+        node = _build_object(objects.Node, object_id=0, known=facts.node or {})
         node.traits = objects.TraitList(context, objects=[])
         ports = []
         for port_id, port in enumerate(facts.ports, 1):
-            ports.append(_object(objects.Port, port_id, port))
+            ports.append(_build_object(objects.Port, port_id, port))
         yield stock_trial.TrialMachine(
             name=path,
             node=node,
@@ -661,7 +662,7 @@ def _machines_of_files(directory: str) -> Iterator[stock_trial.TrialMachine]:
         )
 
 
-def _object(kind: Any, object_id: int, known: Mapping[str, Any]) -> Any:
+def _build_object(kind: Any, object_id: int, known: Mapping[str, Any]) -> Any:
     """Return an object of Ironic, such as a node, that is in no database.
 
     All fields are set, as it is an error to read a field that is not.

@@ -135,7 +135,7 @@ def drop() -> int:
             )
         )
         return 1
-    running = _running()
+    running = _list_running_services()
     if running:
         raise exceptions.Conflict(
             _(
@@ -198,7 +198,7 @@ def _problems_of_coordination() -> Iterator[str]:
         yield str(exc)
 
 
-def _running() -> list[str]:
+def _list_running_services() -> list[str]:
     """Return the names of the services that seem to use the tables.
 
     These are the workers that process a request and, if this configuration

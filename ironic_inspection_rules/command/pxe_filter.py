@@ -146,7 +146,7 @@ def _warn_of_late_admission() -> None:
         )
 
 
-def _source() -> watcher.PortSource:
+def _build_port_source() -> watcher.PortSource:
     """Build the source from which the filter reads the ports of nodes.
 
     It knows the nodes with one of the inspect interfaces that the
@@ -190,7 +190,7 @@ def _dry_run(
     It makes the table, blocks and admits the machines that the database has
     now, and says until when they pass. Nothing is changed.
     """
-    ports = watcher.read(_source())
+    ports = watcher.read(_build_port_source())
     admitted = admission.decide(
         ports, leads=True, auto_discovery=settings.auto_discovery
     )
@@ -223,7 +223,9 @@ def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, functools.partial(_request_stop, stop))
     coordinator.check(CONF)
-    pxe_filter = filter_service.PxeFilter(guard, _source(), _elect, settings)
+    pxe_filter = filter_service.PxeFilter(
+        guard, _build_port_source(), _elect, settings
+    )
     systemd.notify_once()
     if notification.is_received(CONF):
         # Connecting to the bus may take for ever and must block nothing.

@@ -142,7 +142,14 @@ class PxeFilter:
         leave = threading.Event()
         try:
             self._block_everything()
-            self._start_watcher(leave)
+            self._watcher = self._make_watcher()
+            # A daemon, as it may hang in the database.
+            threading.Thread(
+                target=self._watcher.run,
+                args=(leave,),
+                name='pxe-filter-watcher',
+                daemon=True,
+            ).start()
             self._wait_for_machines(stop)
             if not stop.is_set():
                 self._take_part_in_election(stop, leave)
@@ -152,20 +159,6 @@ class PxeFilter:
             raise
         finally:
             leave.set()
-
-    def _start_watcher(self, leave: threading.Event) -> None:
-        """Start to read the machines in a thread of its own.
-
-        :param leave: ends the thread.
-        """
-        self._watcher = self._make_watcher()
-        # A daemon, as it may hang in the database.
-        threading.Thread(
-            target=self._watcher.run,
-            args=(leave,),
-            name='pxe-filter-watcher',
-            daemon=True,
-        ).start()
 
     def _wait_for_machines(self, stop: threading.Event) -> None:
         """Wait until the watcher has read the machines, or for a stop.

@@ -374,18 +374,18 @@ def _shown_fields(rule: rule_files.Rule) -> Plain:
     return fields
 
 
-def _print_tables(fleet: Plain, output: TextIO) -> None:
+def _print_tables(result: Plain, output: TextIO) -> None:
     """Print the result for people, as short tables.
 
-    :param fleet: the first result of :func:`_evaluate_fleet`.
+    :param result: the first result of :func:`_evaluate_fleet`.
     """
-    totals = fleet['summary']
+    totals = result['summary']
     parts = [
         _totals_line(totals),
         *_rules_table(totals, output),
         *_gains_table(totals, output),
-        *_groups_table(fleet, output),
-        *_machine_lines(fleet),
+        *_groups_table(result, output),
+        *_machine_lines(result),
     ]
     for title, nodes in (
         (
@@ -399,12 +399,12 @@ def _print_tables(fleet: Plain, output: TextIO) -> None:
             names = [_node_name(node) for node in nodes]
             first = capacity_options.join_first(names, _MAX_NAMES)
             parts.append(title % f'{len(nodes)} ({first})')
-    if 'capacity' in fleet:
+    if 'capacity' in result:
         rule_names = {
             rule['uuid']: _rule_name(rule) for rule in totals['rules']
         }
         parts += capacity_options.report_lines(
-            fleet['capacity'], rule_names, output
+            result['capacity'], rule_names, output
         )
     output.write('\n'.join(parts) + '\n')
 
@@ -484,13 +484,13 @@ def _gains_table(totals: Plain, output: TextIO) -> Iterator[str]:
         )
 
 
-def _groups_table(fleet: Plain, output: TextIO) -> Iterator[str]:
+def _groups_table(result: Plain, output: TextIO) -> Iterator[str]:
     """Yield a table of the largest groups of machines that change alike.
 
     A last line has the number of groups that are left out.
     """
-    groups = fleet['summary']['groups']
-    names = {node['uuid']: _node_name(node) for node in fleet['nodes']}
+    groups = result['summary']['groups']
+    names = {node['uuid']: _node_name(node) for node in result['nodes']}
     rows = []
     for group in groups[:_MAX_GROUPS]:
         example = names[group['nodes'][0]]
@@ -514,13 +514,13 @@ def _groups_table(fleet: Plain, output: TextIO) -> Iterator[str]:
         )
 
 
-def _machine_lines(fleet: Plain) -> Iterator[str]:
+def _machine_lines(result: Plain) -> Iterator[str]:
     """Yield a line for each machine, if there are few machines.
 
     A comparison has no lines, as its results are only differences.
     """
-    nodes = fleet['nodes']
-    if fleet['compared'] or len(nodes) > _MAX_NAMES:
+    nodes = result['nodes']
+    if result['compared'] or len(nodes) > _MAX_NAMES:
         return
     for node in nodes:
         if node['result'] == 'failed':

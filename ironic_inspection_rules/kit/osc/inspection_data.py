@@ -219,6 +219,7 @@ def _write_file(path: pathlib.Path, data: dict[str, Any]) -> None:
     """Write JSON to a file, completely or not at all."""
     # Another suffix, so that an incomplete file is not taken for an inventory.
     unfinished = path.with_suffix('.part')
+    # If an error or an interrupt ends the writing, the file is removed.
     with contextlib.ExitStack() as on_error:
         with (
             exceptions.naming(str(unfinished)),

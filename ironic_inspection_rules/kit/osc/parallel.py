@@ -98,7 +98,8 @@ class RequestThreads:
         waiting = iter(items)
         running: deque[tuple[Item, futures.Future[Result]]] = deque()
         while True:
-            # Results may be large, and wait for a slow result before them.
+            # Not all at once: results wait in memory for a slow result before
+            # them, and may be large.
             max_running = 2 * self._jobs
             free = max_running - len(running)
             for item in itertools.islice(waiting, free):
