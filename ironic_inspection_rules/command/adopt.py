@@ -555,9 +555,10 @@ def _translate(row: adoption.Row, taken: Collection[str]) -> Candidate:
     try:
         rule = translate.parse(row, registry.installed())
     except exceptions.InvalidRule as exc:
-        return Candidate(name, None, '\n'.join(map(str, exc.problems)))
+        reasons = '\n'.join(map(str, exc.problems))
+        return Candidate(name, rule=None, remark=reasons)
     if stock_form.uuid_of(rule.uuid) in taken:
-        return Candidate(name, None, _UUID_IN_USE % rule.uuid)
+        return Candidate(name, rule=None, remark=_UUID_IN_USE % rule.uuid)
     return Candidate(name, rule)
 
 

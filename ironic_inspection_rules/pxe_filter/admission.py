@@ -76,8 +76,6 @@ def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
 def read_macs(rows: Iterable[Row]) -> frozenset[str]:
     """Return the MAC addresses of ports, in lower case.
 
-    :param rows: read to the end even after a bad address, so that the
-        transaction of the reader ends.
     :raises: BadAddress for the first bad address. Without the address, a known
         machine would pass as an unknown machine.
     """

@@ -71,7 +71,7 @@ def run_nft(
         lines = process.stderr.strip().splitlines()
         if lines:
             # nft says first where in the script the error is.
-            reason = lines[0].rpartition('Error: ')[2]
+            _where, _error, reason = lines[0].rpartition('Error: ')
         else:
             reason = _('exit status %d') % process.returncode
         raise FirewallError(_('nft: %s') % reason)

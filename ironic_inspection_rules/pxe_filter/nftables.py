@@ -155,11 +155,11 @@ class FilterTable:
         :param until: the time after which nobody passes, whenever nft runs,
             in seconds since 1970; rounded down to whole seconds.
         """
-        span = f'{int(now)}-{int(until)}'
         tenths = int(seconds * 10)
         if not tenths:
             # For nft a timeout of zero is none at all.
             return self.block()
+        span = f'{int(now)}-{int(until)}'
         leader = f'{self._quoted_name} timeout {tenths}00ms'
         return [
             # An element that is added again keeps its timeout on many kernels,

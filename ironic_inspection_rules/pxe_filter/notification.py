@@ -225,13 +225,13 @@ def _changes(event: str, payload: dict[str, Any]) -> Iterator[ListChange]:
             yield ListChange(
                 DENYLIST, _PORT_EVENTS[event], port['uuid'], port['address']
             )
-    # The last part of the event, "start" or "end", does not matter: Ironic
-    # sends either when the node has the new state. A notification of a node
-    # does not name its ports: the change has none, and a filter then reads
-    # the ports of all nodes in inspection.
     elif event.startswith('baremetal.node.provision_set.'):
+        # The last part of the event, "start" or "end", does not matter:
+        # Ironic sends either when the node has the new state.
         node = payload['ironic_object.data']
+        # A notification of a node does not name its ports, so the change has
+        # none: a filter then reads the ports of all nodes in inspection.
         if node['provision_state'] in _INSPECTION:
-            yield ListChange(ALLOWLIST, ADD, None, None)
+            yield ListChange(ALLOWLIST, ADD, port=None, mac=None)
         elif node['previous_provision_state'] in _INSPECTION:
-            yield ListChange(ALLOWLIST, REMOVE, None, None)
+            yield ListChange(ALLOWLIST, REMOVE, port=None, mac=None)

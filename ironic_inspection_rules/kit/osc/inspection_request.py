@@ -349,7 +349,9 @@ def _reapply_node(
     except sdk_exceptions.HttpException as exc:
         if parallel.is_transient(exc):
             raise
-        return Reapplication(name, REFUSED, None, exc.details or str(exc))
+        return Reapplication(
+            name, REFUSED, request=None, reason=exc.details or str(exc)
+        )
     return Reapplication(name, ACCEPTED, request['uuid'])
 
 
@@ -365,20 +367,20 @@ def _wait_for_requests(
     """
     read_state = functools.partial(_read_state, baremetal)
     while True:
-        places = [
-            place
-            for place, reapplication in enumerate(reapplications)
-            if reapplication.state not in _DONE
-        ]
-        if not places:
+        waiting = {}
+        for index, reapplication in enumerate(reapplications):
+            if reapplication.state not in _DONE:
+                waiting[index] = reapplication
+        if not waiting:
             return
-        waiting = [reapplications[place] for place in places]
         states_now = threads.map(
-            read_state, waiting, _('Waiting for %d') % len(places)
+            read_state,
+            list(waiting.values()),
+            _('Waiting for %d') % len(waiting),
         )
         is_any_done = False
-        for place, reapplication in zip(places, states_now, strict=True):
-            reapplications[place] = reapplication
+        for index, reapplication in zip(waiting, states_now, strict=True):
+            reapplications[index] = reapplication
             if reapplication.state in _DONE:
                 is_any_done = True
         if not is_any_done:

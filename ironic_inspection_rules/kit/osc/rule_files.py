@@ -190,11 +190,11 @@ def _lint_documents(
     :param tables: of the files.
     """
     # A rule is known by the path of its file and its label there.
-    sensitive = set()
+    sensitive_rules = set()
     for rule_file in documents:
         for rule in file_rule.list_rules(rule_file):
             if stored_rule.is_posted_sensitive(rule.entry):
-                sensitive.add((rule.source.path, rule.label))
+                sensitive_rules.add((rule.source.path, rule.label))
     warnings = []
     for finding in lint.in_order(
         lint.of_documents(documents, registry.installed(), given_tables=tables)
@@ -204,7 +204,7 @@ def _lint_documents(
         if finding.check == lint.BUILT_IN_ONLY:
             # Ironic refuses fields that only built-in rules may have.
             continue
-        is_sensitive = (finding.path, finding.rule) in sensitive
+        is_sensitive = (finding.path, finding.rule) in sensitive_rules
         # The message of this check has nothing of the rule in it.
         shows_content = finding.check != lint.READABLE_SECRET
         if not is_sensitive or not shows_content:

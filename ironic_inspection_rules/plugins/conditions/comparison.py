@@ -150,7 +150,7 @@ class ValueComparison(plugin.Relation):
         for left, right in itertools.pairwise(values):
             yield plugin.Fact(left, relation, right, unordered=unordered)
 
-    # Calls of a plugin that pays begin with the budget.
+    # With PAYS, a plugin is called with the budget before the arguments.
     def __call__(  # type: ignore[override]
         self,
         allowance: budget.Budget,

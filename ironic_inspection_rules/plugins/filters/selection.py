@@ -179,11 +179,12 @@ def _find_parameter(op: registry.Op) -> engine_arguments.Argument | None:
 
     :returns: None if the condition takes only the value that it tests.
     """
-    declared = op.signature.arguments
-    if declared[0].variadic:
-        return declared[0]
-    if len(declared) > 1:
-        return declared[1]
+    tested, *others = op.signature.arguments
+    if tested.variadic:
+        # It takes any number of values, as "eq" does: this one, too.
+        return tested
+    if others:
+        return others[0]
     return None
 
 
@@ -199,13 +200,13 @@ def _convert_literal(
 def _make_test(
     name: str, wanted: typing.Any, allowance: budget.Budget
 ) -> tuple[Test, bool]:
-    """Make a function of a single value of a condition.
+    """Make the function that tests one value by a condition.
 
     :param name: the name of the condition.
     :param wanted: the second argument of the condition, or ABSENT.
-    :param allowance: the budget for a condition that pays.
-    :returns: the function, and the result for a missing value, for which the
-        caller does not call it.
+    :param allowance: charged by a condition that takes long.
+    :returns: the function; and the result for a missing value, which the
+        function is not called with.
     :raises: :class:`.exceptions.OperationError` if the argument is missing,
         or the condition does not take it.
     """
@@ -232,13 +233,13 @@ def _bind_all_but_tested(
 
     :param parameter: the argument that gets ``wanted``, None if none does.
     :param wanted: the second argument of the condition, or ABSENT.
-    :param allowance: the budget that a condition which pays is called with.
+    :param allowance: charged by a condition that takes long.
     :raises: :class:`.exceptions.OperationError` if the condition cannot take
         that argument.
     """
     first_arguments = []
     if op.plugin.PAYS:
-        # The condition charges for its own work, see plugin.Plugin.PAYS.
+        # A condition that charges for its own work takes the budget first.
         first_arguments = [allowance]
     if parameter is not None and parameter.variadic:
         # The condition takes any number of values, as "eq" does. A relation

@@ -119,13 +119,15 @@ class InspectorData(dict[str, typing.Any]):
     def __missing__(self, name: str) -> typing.Any:
         """Return a value that ironic-inspector had in another place.
 
-        It is made as its hooks did, or read from the place in Ironic's data.
+        What a hook of ironic-inspector added is made as the hook made it; all
+        else is read from the place where Ironic has it.
 
         :raises: KeyError if there is no such value.
         """
         if name in _ADDED:
             return _ADDED[name](self)
-        for root, *steps in rendering.SECOND_NAMES.get(name, ()):
+        places_in_ironic = rendering.SECOND_NAMES.get(name, ())
+        for root, *steps in places_in_ironic:
             # All these roots are "inventory", which is always there: looking
             # it up does not come back here.
             value = data_path.get(self[root], tuple(steps))
@@ -284,10 +286,11 @@ def _suitable_interfaces(document: InspectorData) -> interface.Interfaces:
         suitable.
     """
     chosen_by_hook = document.get('valid_interfaces')
-    is_chosen = isinstance(chosen_by_hook, dict)
-    if is_chosen:
+    if isinstance(chosen_by_hook, dict):
+        is_chosen = True
         interfaces = document.interfaces(chosen_by_hook)
     else:
+        is_chosen = False
         interfaces = document['all_interfaces']
     if not isinstance(interfaces, interface.Interfaces):
         raise KeyError('interfaces')
