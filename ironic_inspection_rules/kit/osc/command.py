@@ -76,9 +76,9 @@ class Guarded:
         Names and messages come from machines and other users, and could send
         control characters to the terminal.
 
-        :raises: CommandError with Ironic's own message, or with the reason why
-            the API has no such call; the error itself if its text needs no
-            change.
+        :raises: CommandError with Ironic's own message, with the reason why
+            the API has no such call, or with the member that an answer lacks;
+            the error itself if its text needs no change.
         """
         app = self.app
         self.app = _Application(app)

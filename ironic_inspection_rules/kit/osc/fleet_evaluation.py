@@ -239,19 +239,21 @@ def _evaluate_page(
     """
     answer = fleet.evaluate_page(baremetal, uuids, **options)
     compared = answer['nodes']
-    if len(compared) != len(uuids):
-        raise exceptions.Invalid(
-            _("Ironic's answer has %(answered)d of %(nodes)d nodes")
-            % {'answered': len(compared), 'nodes': len(uuids)}
-        )
     whole = compared
     if needs_whole and options.get('compare'):
         whole_options = {**options, 'compare': False}
         whole_answer = fleet.evaluate_page(baremetal, uuids, **whole_options)
         whole = whole_answer['nodes']
-    return [
-        NodeResults(*entries) for entries in zip(compared, whole, strict=True)
-    ]
+    for nodes in (compared, whole):
+        if len(nodes) != len(uuids):
+            raise exceptions.Invalid(
+                _("Ironic's answer has %(answered)d of %(nodes)d nodes")
+                % {'answered': len(nodes), 'nodes': len(uuids)}
+            )
+    results = []
+    for differences, all_results in zip(compared, whole, strict=True):
+        results.append(NodeResults(compared=differences, whole=all_results))
+    return results
 
 
 class _TriedRules(NamedTuple):
