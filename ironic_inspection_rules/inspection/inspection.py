@@ -42,11 +42,13 @@ from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
 
-_ATTRIBUTE = 'inspection_rules_inspection'
-"""Attribute of a task that holds its inspection.
+ATTRIBUTE = 'inspection_rules_inspection'
+"""Attribute of a task that holds its inspection, None after its end.
 
 Ironic's calls lie between the begin of an inspection and the hook that runs
-rules. All of them pass the task on.
+rules. All of them pass the task on. Task and inspection refer to each other:
+if the attribute stayed, the data of the machine, which may be large, would
+wait for the collector of cycles.
 """
 
 _NO_FACTS = (history.LOGS, trace.KEY)
@@ -61,12 +63,15 @@ class Inspection:
     force in the first one. An inspection that may be made again, after a
     crash, is :class:`.attempt.Attempt`.
 
-    :param task: a TaskManager instance with an exclusive lock, which holds
-        the inspection from now on, see :func:`of_task`.
+    :param task: a TaskManager instance with an exclusive lock.
     :param run: the run, which has just begun.
     :param is_of_ironic: whether Ironic inspects the node, and leaves the
         error in its ``last_error`` if that fails.
     :ivar is_repeatable: whether a later attempt may repeat the phases.
+    :ivar is_preprocessed: whether the work before the hooks is done: Ironic
+        calls a hook as often as its list names it.
+    :ivar is_main_over: whether the main phase has run early, as it does
+        before the power-off of a node that was just discovered.
     :ivar checkpoints: what earlier attempts saved of phases, by phase.
     :ivar of_redfish: the redfish inspection that this one is, None for one
         of another interface.
@@ -81,6 +86,8 @@ class Inspection:
         self.run = run
         self.checkpoints: Mapping[str, checkpoint.Checkpoint] = {}
         self.of_redfish: redfish.RedfishInspection | None = None
+        self.is_preprocessed = False
+        self.is_main_over = False
         self._is_of_ironic = is_of_ironic
         # None before the machine has posted anything.
         self._inventory: dict[str, Any] | None = None
@@ -94,12 +101,6 @@ class Inspection:
         self._options: str | None = None
         # Whether a phase has begun, on a node on which rules run.
         self._has_run_rules = False
-        # Whether the work before the hooks is done: Ironic calls a hook as
-        # often as its list names it.
-        self._is_preprocessed = False
-        # Whether the main phase has run early, as it does before the power-off
-        # of a node that was just discovered.
-        self._main_is_over = False
         # Whether a rule reads what the inspection before has stored; and what
         # it has stored, if one does.
         self._reads_previous = False
@@ -107,16 +108,6 @@ class Inspection:
         # For the history: the facts at the beginning of a phase, as JSON
         # texts, by phase.
         self._facts: dict[str, dict[str, str]] = {}
-        # Rules and hooks that Ironic calls with the task find it there.
-        setattr(task, _ATTRIBUTE, self)
-
-    def detach(self) -> None:
-        """Take the inspection, which has ended, from its task.
-
-        The two refer to each other: otherwise the data of the machine, which
-        may be large, would wait for the collector of cycles.
-        """
-        setattr(self.task, _ATTRIBUTE, None)
 
     def begin(
         self,
@@ -140,66 +131,6 @@ class Inspection:
             self._facts[model.EARLY] = early_phase.facts_before(
                 early['found'], inventory, plugin_data
             )
-
-    def preprocess(self, inventory: dict, plugin_data: dict) -> None:
-        """Run the rules of the preprocess phase, the first time only.
-
-        A node enrolled by auto-discovery gets its scope first, unless it has
-        one.
-
-        :param plugin_data: is changed in place.
-        :raises: HardwareInspectionFailure if a rule fails.
-        """
-        if self._is_preprocessed:
-            return
-        self._is_preprocessed = True
-        node = self.task.node
-        if facts.is_auto_discovered(node.provision_state, plugin_data):
-            scope = CONF.auto_discovery.inspection_scope
-            if scope and model.SCOPE_PROPERTY not in node.properties:
-                node.properties = {
-                    **node.properties,
-                    model.SCOPE_PROPERTY: scope,
-                }
-                node.save()
-        self._run_phase(model.PREPROCESS, inventory, plugin_data)
-
-    def finish_discovery(self, inventory: dict, plugin_data: dict) -> None:
-        """Run the main phase for a node that auto-discovery has enrolled.
-
-        Ironic powers the machine off next. It can do so only with the driver,
-        the address and the credentials that these rules set (spec 003 "Use
-        Cases"). For all other nodes this does nothing.
-
-        :param plugin_data: is changed in place.
-        :raises: HardwareInspectionFailure if a rule fails.
-        """
-        if self._main_is_over:
-            return
-        if not facts.is_auto_discovered(
-            self.task.node.provision_state, plugin_data
-        ):
-            return
-        self._run_phase(model.MAIN, inventory, plugin_data)
-        self._main_is_over = True
-        # The task has loaded the driver that the node was enrolled with.
-        self.task.driver = None
-        self.task.load_driver()
-
-    def apply(self, phase: str, inventory: dict, plugin_data: dict) -> None:
-        """Run the rules of a phase where Ironic would run its own.
-
-        :param phase: ``preprocess`` or ``main``.
-        :param plugin_data: is changed in place; the caller stores it.
-        :raises: HardwareInspectionFailure if a rule fails.
-        """
-        if phase == model.MAIN and self._main_is_over:
-            return
-        before = dict(plugin_data)
-        self._run_phase(phase, inventory, plugin_data)
-        if self.of_redfish is not None and plugin_data != before:
-            # This interface has stored its data before it applied rules.
-            redfish.store_again(self.task, inventory, plugin_data)
 
     def prepare(self, error: str | None) -> recorder.Store | None:
         """Prepare to store the run of an inspection that has ended.
@@ -295,13 +226,14 @@ class Inspection:
         """
         raise NotImplementedError
 
-    def _run_phase(
+    def run_phase(
         self, phase: str, inventory: dict, plugin_data: dict
     ) -> None:
         """Run the rules of a phase, or repeat what an earlier attempt did.
 
         On a node whose inspect interface is not supported, no rule runs.
 
+        :param phase: ``preprocess`` or ``main``.
         :param plugin_data: is changed in place.
         :raises: HardwareInspectionFailure if a rule fails.
         """
@@ -393,7 +325,6 @@ class Inspection:
         except exceptions.RuleError as exc:
             error = exc
             self.run.note_error(phase, error, saving=True)
-            self.run.add(phase, outcome, seconds, saved=False)
         rule_counter.counter().count(outcome, node.uuid, error)
         metrics.send_phase(phase, error is None, seconds)
         if error:
@@ -520,16 +451,25 @@ def of_task(
     :param is_of_ironic: whether Ironic inspects the node, and leaves the
         error in its ``last_error`` if that fails.
     """
-    current = getattr(task, _ATTRIBUTE, None)
+    current = getattr(task, ATTRIBUTE, None)
     if current is not None:
         yield current
         return
     current = Inspection(
         task, recorder.RunRecorder(recorder.INSPECTION), is_of_ironic
     )
+    setattr(task, ATTRIBUTE, current)
     try:
         if inventory is not None:
-            early = _take_early_phase(task)
+            early = None
+            try:
+                early = early_phase_object.EarlyPhase.take(
+                    task.context, task.node.uuid
+                )
+            except db_exc.DBError as exc:
+                # The inspection must not fail for that. Nothing has begun yet
+                # that would bring the node into a final state.
+                recorder.warn_of_loss(task.node, exc)
             current.begin(inventory, plugin_data or {}, early)
         yield current
     # The interface cannot inspect. Ironic leaves the node as it is, too.
@@ -542,7 +482,7 @@ def of_task(
     else:
         current.store(None)
     finally:
-        current.detach()
+        setattr(task, ATTRIBUTE, None)
 
 
 class PhaseHook(base.InspectionHook):
@@ -557,34 +497,56 @@ class PhaseHook(base.InspectionHook):
     def preprocess(
         self, task: Any, inventory: dict, plugin_data: dict
     ) -> None:
-        """Run the rules of the preprocess phase."""
+        """Run the rules of the preprocess phase, the first time only.
+
+        A node enrolled by auto-discovery gets its scope first, unless it has
+        one.
+
+        :param plugin_data: is changed in place.
+        :raises: HardwareInspectionFailure if a rule fails.
+        """
+        node = task.node
         with of_task(task, inventory, plugin_data) as current:
-            current.preprocess(inventory, plugin_data)
+            if current.is_preprocessed:
+                return
+            current.is_preprocessed = True
+            if facts.is_auto_discovered(node.provision_state, plugin_data):
+                scope = CONF.auto_discovery.inspection_scope
+                if scope and model.SCOPE_PROPERTY not in node.properties:
+                    node.properties = {
+                        **node.properties,
+                        model.SCOPE_PROPERTY: scope,
+                    }
+                    node.save()
+            current.run_phase(model.PREPROCESS, inventory, plugin_data)
 
     def __call__(self, task: Any, inventory: dict, plugin_data: dict) -> None:
-        """Run the main phase for a node that was just discovered."""
+        """Run the main phase for a node that auto-discovery has enrolled.
+
+        Ironic powers the machine off next. It can do so only with the driver,
+        the address and the credentials that these rules set (spec 003 "Use
+        Cases"). For all other nodes this does nothing.
+
+        :param plugin_data: is changed in place.
+        :raises: HardwareInspectionFailure if a rule fails.
+        """
+        state = task.node.provision_state
+        if not facts.is_auto_discovered(state, plugin_data):
+            return
         with of_task(task, inventory, plugin_data) as current:
-            current.finish_discovery(inventory, plugin_data)
+            if current.is_main_over:
+                return
+            current.run_phase(model.MAIN, inventory, plugin_data)
+            current.is_main_over = True
+            # The task has loaded the driver that the node was enrolled with.
+            task.driver = None
+            task.load_driver()
 
 
 def note_redfish(task: Any, of_redfish: redfish.RedfishInspection) -> None:
     """Note that the inspection of a task is a redfish inspection."""
     with of_task(task) as current:
         current.of_redfish = of_redfish
-
-
-def _take_early_phase(task: Any) -> Any:
-    """Return what the early rules have left for the run; None for nothing.
-
-    It is removed where the API has stored it.
-    """
-    try:
-        return early_phase_object.EarlyPhase.take(task.context, task.node.uuid)
-    except db_exc.DBError as exc:
-        # The inspection must not fail for that. Nothing has begun yet that
-        # would bring the node into a final state.
-        recorder.warn_of_loss(task.node, exc)
-        return None
 
 
 def apply_rules(
@@ -609,7 +571,13 @@ def apply_rules(
             % suggestion.not_one_of(inspection_phase, phases)
         )
     with of_task(task, inventory, plugin_data, is_of_ironic=False) as current:
-        current.apply(inspection_phase, inventory, plugin_data)
+        if inspection_phase == model.MAIN and current.is_main_over:
+            return
+        before = dict(plugin_data)
+        current.run_phase(inspection_phase, inventory, plugin_data)
+        if current.of_redfish is not None and plugin_data != before:
+            # This interface has stored its data before it applied rules.
+            redfish.store_again(task, inventory, plugin_data)
 
 
 def _refuse_without_tables(error: db_exc.DBError) -> None:

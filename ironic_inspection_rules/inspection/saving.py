@@ -76,7 +76,8 @@ def save(
     """Save a phase's changes of the node, its ports and traits.
 
     All objects are saved in one transaction, so that a crash leaves all of the
-    phase or nothing. It is retried after a conflict.
+    phase or nothing. It is retried after a conflict. Where there is nothing to
+    save, there is no transaction.
 
     :param task: a TaskManager instance with an exclusive lock.
     :param target: the data with the changes.
@@ -88,11 +89,15 @@ def save(
     attributes = target.changed(working_copy.NODE)
     traits = attributes.pop(working_copy.TRAITS, None)
     attributes.update(more or {})
+    are_ports_changed = bool(target.changed(working_copy.PORTS))
+    has_changes = attributes or are_ports_changed or traits is not None
+    if not has_changes and together is None:
+        return
     try:
         with database.transaction() as session:
             if attributes:
                 _update_node(task, attributes, target.journal)
-            if target.changed(working_copy.PORTS):
+            if are_ports_changed:
                 _write_ports(task, target)
             if traits is not None:
                 with blaming(target.journal, working_copy.TRAITS):

@@ -193,10 +193,12 @@ class Attempt(inspection.Inspection):
                 )
         task.settle(functools.partial(self._queue.settle, request))
 
-    def apply(self, phase: str, inventory: dict, plugin_data: dict) -> None:
-        # Ironic calls this itself; the other phases run in a guarded hook.
+    def run_phase(
+        self, phase: str, inventory: dict, plugin_data: dict
+    ) -> None:
+        # Hooks are guarded already, but not Ironic's own call of the rules.
         with self.guard():
-            super().apply(phase, inventory, plugin_data)
+            super().run_phase(phase, inventory, plugin_data)
 
     def save_checkpoint(
         self, phase: str, saved: checkpoint.Checkpoint, session: Any
@@ -364,10 +366,12 @@ def locked(
     """
     with queue_node.locked(requests, request) as task:
         attempt = Attempt(task, requests, request, timeout)
+        # Rules and hooks that Ironic calls with the task find it there.
+        setattr(task, inspection.ATTRIBUTE, attempt)
         try:
             yield attempt
         finally:
-            attempt.detach()
+            setattr(task, inspection.ATTRIBUTE, None)
 
 
 def settle(

@@ -64,16 +64,13 @@ MOST_CHANGES = 10_000
 """How many changes of one phase are kept."""
 
 
-def of_phase(
-    outcome: runner.PhaseOutcome, seconds: float, saved: bool = True
-) -> Record:
+def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
     """Build the record of a phase.
 
     Changes beyond a limit are left out, see :class:`Room`.
 
     :param outcome: the outcome, with the conditions of rules that matched.
-    :param saved: whether the changes of the phase were saved, if it has any
-        to keep.
+    :param seconds: how long the phase took.
     """
     room = Room()
     # Confirmed values take no room from changes.
@@ -95,7 +92,7 @@ def of_phase(
         'rules': rules,
         'reverted': reverted,
         'audit': audit,
-        'saved': saved and outcome.keeps_changes,
+        'saved': outcome.keeps_changes,
         'seconds': round(seconds, 6),
     }
     if room.left_out:

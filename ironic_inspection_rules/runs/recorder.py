@@ -67,18 +67,13 @@ class RunRecorder:
     errors: dict[str, Data] = dataclasses.field(default_factory=dict)
 
     def add(
-        self,
-        phase: str,
-        outcome: runner.PhaseOutcome,
-        seconds: float,
-        saved: bool = True,
+        self, phase: str, outcome: runner.PhaseOutcome, seconds: float
     ) -> None:
         """Note what the rules of a phase did.
 
         :param seconds: how long the phase took.
-        :param saved: whether its changes were saved.
         """
-        self.phases[phase] = phase_record.of_phase(outcome, seconds, saved)
+        self.phases[phase] = phase_record.of_phase(outcome, seconds)
         places = recorded_rule.places_of(outcome)
         if places:
             self.places[phase] = places
@@ -88,8 +83,12 @@ class RunRecorder:
     ) -> None:
         """Note the error that the rules of a phase ended with.
 
-        :param saving: whether it came when their changes were saved.
+        :param phase: one that was added.
+        :param saving: whether it came when their changes were to be saved,
+            which they are not then.
         """
+        if saving:
+            self.phases[phase]['saved'] = False
         self.errors[phase] = {
             'text': str(error),
             'op': error.op,

@@ -186,13 +186,14 @@ class ReplayTestCase(base.TestCase):
         early_phase_object.EarlyPhase.put(task.context, task.node.uuid, kept)
         task.node.last_error = None
         try:
-            with node_inspection.of_task(
-                task, inventory, plugin_data
-            ) as current:
+            with node_inspection.of_task(task, inventory, plugin_data):
                 plugin_data['hooked'] = {'before': True}
-                current.preprocess(inventory, plugin_data)
+                hook = node_inspection.PhaseHook()
+                hook.preprocess(task, inventory, plugin_data)
                 plugin_data['hooked'] = {'after': [1, 2]}
-                current.apply('main', inventory, plugin_data)
+                node_inspection.apply_rules(
+                    task, inventory, plugin_data, 'main'
+                )
         except ironic_exception.HardwareInspectionFailure as exc:
             return str(exc)
 

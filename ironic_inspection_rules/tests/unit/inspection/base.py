@@ -2,7 +2,6 @@
 
 """What tests of the runtime glue stand on: a node in a real database."""
 
-import contextlib
 import types
 
 import fixtures
@@ -143,30 +142,22 @@ class Hook:
     def __init__(self, in_force):
         self._rules = in_force
 
-    @contextlib.contextmanager
-    def _inspection(self, task, *args, **kwargs):
-        with (
-            fixtures.MonkeyPatch(
-                'ironic_inspection_rules.inspection.start.rules',
-                lambda: self._rules,
-            ),
-            inspection.of_task(task, *args, **kwargs) as current,
-        ):
-            yield current
-
-    def preprocess(self, task, inventory, plugin_data):
-        with self._inspection(task, inventory, plugin_data) as current:
-            current.preprocess(inventory, plugin_data)
-
-    def finish_discovery(self, task, inventory, plugin_data):
-        with self._inspection(task, inventory, plugin_data) as current:
-            current.finish_discovery(inventory, plugin_data)
-
-    def apply(self, task, inventory, plugin_data, phase):
-        with fixtures.MonkeyPatch(
+    def _in_force(self):
+        return fixtures.MonkeyPatch(
             'ironic_inspection_rules.inspection.start.rules',
             lambda: self._rules,
-        ):
+        )
+
+    def preprocess(self, task, inventory, plugin_data):
+        with self._in_force():
+            inspection.PhaseHook().preprocess(task, inventory, plugin_data)
+
+    def finish_discovery(self, task, inventory, plugin_data):
+        with self._in_force():
+            inspection.PhaseHook()(task, inventory, plugin_data)
+
+    def apply(self, task, inventory, plugin_data, phase):
+        with self._in_force():
             inspection.apply_rules(task, inventory, plugin_data, phase)
 
 

@@ -29,6 +29,7 @@ class InspectionTestCase(base.GlueTestCase):
         self.inspection = inspection.Inspection(
             self.task, recorder.RunRecorder(recorder.INSPECTION)
         )
+        setattr(self.task, inspection.ATTRIBUTE, self.inspection)
 
     def test_no_phase_is_repeated(self):
         self.assertFalse(self.inspection.is_repeatable)

@@ -30,6 +30,24 @@ class SavingTestCase(base.GlueTestCase):
         )
 
 
+class NothingToSaveTestCase(base.GlueTestCase):
+    """Rules often set what an inspection before has set already."""
+
+    def test_there_is_no_transaction(self):
+        rules = base.Hook(
+            base.rules(base.rule(('set-attribute', ['/extra/rack', 'r1'])))
+        )
+        rules.apply(self.task, {}, {}, 'main')
+        self.assertEqual({'rack': 'r1'}, self.stored_node().extra)
+        transactions = self.useFixture(
+            fixtures.MockPatch(
+                'ironic_inspection_rules.patches.database.transaction'
+            )
+        )
+        rules.apply(self.task, {}, {}, 'main')
+        transactions.mock.assert_not_called()
+
+
 class DeadlockTestCase(SavingTestCase):
     """The database may end a transaction for the good of another one."""
 

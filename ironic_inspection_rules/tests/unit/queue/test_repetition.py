@@ -7,6 +7,7 @@ from ironic.common import exception as ironic_exception
 from oslo_db import exception as db_exc
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
@@ -34,6 +35,7 @@ class DeliveryTestCase(base.GlueTestCase):
         self.plugin_data = {'fresh': True}
         self.task.node.refresh()
         current = attempt.Attempt(self.task, self.queue, self.request, 900)
+        setattr(self.task, inspection.ATTRIBUTE, current)
         try:
             for phase in phases:
                 phase(self.task, {}, self.plugin_data)

@@ -2,6 +2,7 @@
 
 """What is kept of a phase, and what is not."""
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import reasons
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import validation
@@ -11,6 +12,7 @@ from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_rule
+from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.runs import shortening
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import phase
@@ -177,13 +179,14 @@ class RecordTestCase(base.TestCase):
 
     def test_it_tells_whether_changes_were_saved(self):
         self.assertIs(True, self.record()['saved'])
-        for saved in (True, False):
-            self.assertIs(
-                saved,
-                phase_record.of_phase(runner.PhaseOutcome(()), 1, saved)[
-                    'saved'
-                ],
-            )
+        run = recorder.RunRecorder(recorder.INSPECTION)
+        run.add('main', runner.PhaseOutcome(()), 1)
+        self.assertIs(True, run.phases['main']['saved'])
+        error = exceptions.RuleError('a', 'a', 'set-attribute', None)
+        run.note_error('main', error, saving=False)
+        self.assertIs(True, run.phases['main']['saved'])
+        run.note_error('main', error, saving=True)
+        self.assertIs(False, run.phases['main']['saved'])
 
     def test_no_more_changes_than_so_many(self):
         self.patch(phase_record, 'MOST_CHANGES', 1)
