@@ -62,7 +62,8 @@ class Attempt(inspection.Inspection):
     :param requests: the queue.
     :param request: as :meth:`.DatabaseQueue.get` returned it.
     :param timeout: seconds that a node may be in "inspect wait".
-    :ivar request: the request as it is stored now.
+    :ivar request: the request as it is stored now; who changes it in the
+        queue puts the changed one here.
     """
 
     is_repeatable = True
@@ -100,10 +101,6 @@ class Attempt(inspection.Inspection):
             if not recorder.is_stored(self.run, request.node_uuid):
                 self._run_store = self.prepare(None)
         return check
-
-    def start(self, reached: str) -> None:
-        """Save that processing begins, see :meth:`.DatabaseQueue.begin`."""
-        self.request = self._queue.begin(self.request, reached)
 
     def process(self) -> str | None:
         """Process the request.

@@ -29,6 +29,9 @@ from ironic_inspection_rules.queue import state
 
 LOG = log.getLogger(__name__)
 
+_SECONDS_TO_YIELD = {queue_request.REAPPLY: leases.SECONDS_TO_YIELD}
+"""For how long requests of an event let others go before them; else 0."""
+
 Accept = Callable[[typing.Any, str, bool], datetime.datetime | None]
 """See ``accept`` of :class:`DatabaseQueue`."""
 
@@ -167,7 +170,7 @@ class DatabaseQueue:
                 functools.partial(self._accept_event, event, node_uuid),
                 functools.partial(queue_request.reason_to_end, event),
                 state.ERROR,
-                _seconds_to_yield(event),
+                _SECONDS_TO_YIELD.get(event, 0.0),
             )
         except exceptions.RequestPending:
             return None
@@ -369,7 +372,7 @@ class DatabaseQueue:
         }
         # A reapplication is put behind others again, as when it was stored,
         # unless it has waited for them as long as it has to.
-        yields_for = _seconds_to_yield(request.event)
+        yields_for = _SECONDS_TO_YIELD.get(request.event, 0.0)
         if request.was_due:
             yields_for = 0.0
         # The fence would refuse the new token as that of another delivery.
@@ -536,13 +539,6 @@ def _request(
     """
     fields = {name: getattr(row, name) for name in _STORED}
     return queue_request.Request(**fields, **of_delivery)
-
-
-def _seconds_to_yield(event: str) -> float:
-    """Return for how long a request of an event lets others go before it."""
-    if event == queue_request.REAPPLY:
-        return leases.SECONDS_TO_YIELD
-    return 0.0
 
 
 def _read_claim(

@@ -114,33 +114,30 @@ class Outcome(enum.Enum):
     LOST = 'lost'
 
 
+@dataclasses.dataclass(frozen=True)
 class Delivery:
     """One delivery of a request, from the lock of its node to the end.
 
-    :param requests: the queue.
-    :param request: as :meth:`.DatabaseQueue.get` returned it.
-    :param lock: locks the node of a request for an attempt.
-    :param max_attempts: attempts at a request before its node fails.
-    :param retry_interval: seconds before a request is tried again.
-    :param pause: waits for so many seconds; returns True at once when the
-        worker stops.
+    ``queue``
+        The queue that the request is from.
+    ``request``
+        As :meth:`.DatabaseQueue.get` returned it.
+    ``lock``
+        Locks the node of a request for an attempt.
+    ``max_attempts``
+        Attempts at a request before its node fails.
+    ``retry_interval``
+        Seconds before a request is tried again.
+    ``pause``
+        Waits for so many seconds; returns True at once when the worker stops.
     """
 
-    def __init__(
-        self,
-        requests: database_queue.DatabaseQueue,
-        request: queue_request.Request,
-        lock: attempts.Lock,
-        max_attempts: int,
-        retry_interval: float,
-        pause: Callable[[float], bool],
-    ) -> None:
-        self._queue = requests
-        self.request = request
-        self._lock = lock
-        self._max_attempts = max_attempts
-        self._retry_interval = retry_interval
-        self._pause = pause
+    queue: database_queue.DatabaseQueue
+    request: queue_request.Request
+    lock: attempts.Lock
+    max_attempts: int
+    retry_interval: float
+    pause: Callable[[float], bool]
 
     def carry_out(self) -> Outcome:
         """Process the request; the outcome is LOST if its lease is lost."""
@@ -163,7 +160,7 @@ class Delivery:
         """
         request = self.request
         try:
-            with self._lock(request) as attempt:
+            with self.lock(request) as attempt:
                 return self._process(attempt)
         except exceptions.NodeGone as exc:
             return self._end(request, str(exc))
@@ -188,12 +185,13 @@ class Delivery:
             return self._end(self.request, None, attempt)
         if check.superseded:
             return self._end(self.request, queue_request.OVERTAKEN, attempt)
-        decision = decide(self.request, self._max_attempts)
+        decision = decide(self.request, self.max_attempts)
         refusal = check.obstacle or decision.refusal
         if refusal:
             return self._refuse(attempt, refusal)
-        attempt.start(decision.state)
-        begun = attempt.request
+        # From here on the attempt counts, even if this process dies.
+        begun = self.queue.begin(self.request, decision.state)
+        attempt.request = begun
         log_request(LOG.info, begun, 'processing begins')
         try:
             error = attempt.process()
@@ -213,7 +211,7 @@ class Delivery:
         request = self.request
         # Failing the node takes time. Where the lease is lost already,
         # another worker may be processing the request.
-        if self._queue.heartbeat([request]):
+        if self.queue.heartbeat([request]):
             raise exceptions.LeaseLost(request.uuid)
         try:
             attempt.fail(refusal)
@@ -241,7 +239,7 @@ class Delivery:
             the node later.
         """
         if attempt is None:
-            ended = self._queue.consume(request, error)
+            ended = self.queue.consume(request, error)
         else:
             ended = attempt.end(error)
         if error is None:
@@ -272,7 +270,7 @@ class Delivery:
         # After the last attempt one more delivery follows, which refuses the
         # request and fails its node (decide). If that breaks off as well, the
         # request ends here, and the leader sees to its node.
-        if begun.attempts > self._max_attempts:
+        if begun.attempts > self.max_attempts:
             return self._end(begun, f'given up, as it broke off: {exc}')
         failures = 0
         if is_doubtful:
@@ -298,10 +296,10 @@ class Delivery:
         :returns: RETRIED, or LOST where the queue does not take it.
         :raises: LeaseLost if this delivery is not the last one.
         """
-        delay = retry_delay(failures, self._retry_interval)
+        delay = retry_delay(failures, self.retry_interval)
         while True:
             try:
-                self._queue.retry(request, delay, reason, of_surroundings)
+                self.queue.retry(request, delay, reason, of_surroundings)
             except exceptions.LeaseLost:
                 # Another worker has the request: carry_out() handles that.
                 raise
@@ -311,7 +309,7 @@ class Delivery:
                 if not surroundings.are_to_blame(exc):
                     log_request(LOG.exception, request, text)
                     return Outcome.LOST
-                is_stopping = self._pause(self._retry_interval)
+                is_stopping = self.pause(self.retry_interval)
                 if is_stopping:
                     log_request(LOG.warning, request, text)
                     return Outcome.LOST

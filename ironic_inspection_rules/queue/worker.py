@@ -257,7 +257,13 @@ class Worker:
         """
         ongoing = _OngoingDelivery(request, time.monotonic())
         self._in_hand[request.delivery] = ongoing
-        if not self._is_at_last_attempt(request):
+        # It may be what has ended the processes of its attempts so far, and
+        # the others in progress here would lose an attempt with it. One that
+        # has had no attempt yet has ended nothing, even where "max_attempts"
+        # is one.
+        has_one_left = request.attempts == self._settings.max_attempts - 1
+        is_at_last_attempt = has_one_left and request.attempts > 0
+        if not is_at_last_attempt:
             self._start_thread(ongoing)
             return
         self._hold_until(self._has_one_delivery)
@@ -268,17 +274,6 @@ class Worker:
             return
         self._start_thread(ongoing)
         self._hold_until(functools.partial(self._is_over, ongoing))
-
-    def _is_at_last_attempt(self, request: queue_request.Request) -> bool:
-        """Return whether a request has failed all its attempts but one.
-
-        It may have ended the processes of these attempts. Others in progress
-        here would lose an attempt with it, so it gets the process for itself.
-        One that has had no attempt yet has ended nothing, even where
-        ``max_attempts`` is one.
-        """
-        has_one_left = request.attempts == self._settings.max_attempts - 1
-        return has_one_left and request.attempts > 0
 
     def _start_thread(self, ongoing: _OngoingDelivery) -> None:
         """Start the thread of a delivery, or give its request back."""

@@ -96,7 +96,7 @@ class InspectorTestCase(base.GlueTestCase):
 
     def run_request(self):
         with self.lock() as current:
-            current.start(state.PROCESSING)
+            current.request = self.queue.begin(self.request, state.PROCESSING)
             self.request = current.request
             error = current.process()
             self.unlock(current)
@@ -141,7 +141,7 @@ class InspectTestCase(InspectorTestCase):
         self.addCleanup(gc.enable)
         gc.disable()
         with self.lock() as current:
-            current.start(state.PROCESSING)
+            current.request = self.queue.begin(self.request, state.PROCESSING)
             current.process()
             self.unlock(current)
             reference = weakref.ref(current)

@@ -138,7 +138,9 @@ class InspectionTestCase(RunOfRequestTestCase):
 
         def end():
             with self.lock() as current:
-                current.start(state.PROCESSING)
+                current.request = self.queue.begin(
+                    self.request, state.PROCESSING
+                )
                 current.process()
                 self.unlock(current, lose)
 
@@ -226,7 +228,7 @@ class TimeoutTestCase(RunOfRequestTestCase):
     def test_without_data_or_rules_there_is_no_run(self):
         self.set_node(provision_state=states.INSPECTWAIT)
         with self.lock() as current:
-            current.start(state.PROCESSING)
+            current.request = self.queue.begin(self.request, state.PROCESSING)
             current.fail('late')
             self.unlock(current)
         self.assertEqual([], self.runs())

@@ -43,9 +43,6 @@ class FakeAttempt:
         self._nodes.reach('check')
         return self._nodes.finding
 
-    def start(self, reached):
-        self.request = self._nodes.queue.begin(self.request, reached)
-
     def process(self):
         self._nodes.reach('process')
         return self._nodes.process(self.request)
