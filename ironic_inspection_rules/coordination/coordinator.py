@@ -310,7 +310,7 @@ class LeasedLock:
                 )
 
     def hold(self) -> bool:
-        """Acquire the lock, or renew it.
+        """Acquire the lock without waiting, or renew it.
 
         :returns: whether this process holds it; False if another process does.
         :raises: LockLost, or any error of the driver or of the file system.
@@ -320,21 +320,17 @@ class LeasedLock:
         # has expired, some drivers raise no error: the owner is checked below.
         self._coordinator.heartbeat()
         if self._lock is None:
-            return self._acquire()
+            lock = self._coordinator.get_lock(self._name.encode())
+            if not lock.acquire(blocking=False):
+                return False
+            self._lock = lock
+            if self._file is not None:
+                # _is_held_by_us() compares it, as the file may be replaced.
+                self._inode = self._file.stat().st_ino
+            return True
         if not self._is_held_by_us(self._lock):
             self._lock = None
             raise LockLost(_('the lock was taken away'))
-        return True
-
-    def _acquire(self) -> bool:
-        """Acquire the lock without waiting; return whether it was free."""
-        lock = self._coordinator.get_lock(self._name.encode())
-        if not lock.acquire(blocking=False):
-            return False
-        self._lock = lock
-        if self._file is not None:
-            # _is_held_by_us() compares it, as the file may be replaced.
-            self._inode = self._file.stat().st_ino
         return True
 
     def _is_held_by_us(self, lock: typing.Any) -> bool:

@@ -86,19 +86,21 @@ class Refusals:
 
         :raises: :class:`.exceptions.RuleError` if Ironic would refuse one.
         """
-        made = target.journal
+        changes = target.journal
         attributes = target.changed(NODE)
         node = target.roots[NODE]
-        self._check_references(attributes, saving.NODE_REFERENCES, made, NODE)
+        self._check_references(
+            attributes, saving.NODE_REFERENCES, changes, NODE
+        )
         chosen = {
             name: attributes[name]
             for name in saving.INTERFACES
             if attributes.get(name)
         }
         if chosen or 'driver' in attributes:
-            with saving.blaming(made, NODE, 'driver', *saving.INTERFACES):
+            with saving.blaming(changes, NODE, 'driver', *saving.INTERFACES):
                 self._check_driver(node.get('driver'), chosen)
-        saving.check_node_values(attributes, made)
+        saving.check_node_values(attributes, changes)
         uuid = node.get('uuid')
         if not uuid:
             # Without it, the node itself would be taken for another one that
@@ -106,7 +108,7 @@ class Refusals:
             return
         name = attributes.get('name')
         instance_uuid = attributes.get('instance_uuid')
-        with saving.blaming(made, NODE, *saving.UNIQUE):
+        with saving.blaming(changes, NODE, *saving.UNIQUE):
             if name:
                 self._check_name(name, uuid)
             if instance_uuid:
@@ -138,7 +140,7 @@ class Refusals:
         self,
         attributes: dict[str, Any],
         references: saving.References,
-        made: journal.Journal,
+        changes: journal.Journal,
         label: str,
     ) -> None:
         """Check that the objects exist which attributes name by UUID.
@@ -150,7 +152,7 @@ class Refusals:
         for name, reference in references.items():
             value = attributes.get(name)
             if value:
-                with saving.blaming(made, label, name):
+                with saving.blaming(changes, label, name):
                     reference.find(self._context, value)
 
     @functools.cached_property
@@ -171,18 +173,18 @@ class Refusals:
         if driver is None or not self._conductors:
             return
         # Also conductors that have stopped.
-        having = {
+        hosts_with_driver = {
             conductor.hostname
             for conductor in self._conductors
             if driver in conductor.drivers
         }
-        if not having:
+        if not hosts_with_driver:
             raise ironic_exception.DriverNotFound(driver_name=driver)
         if not chosen:
             return
         database = db_api.get_instance()
         active = database.get_active_hardware_type_dict().get(driver, set())
-        if not having <= active:
+        if not hosts_with_driver <= active:
             # A conductor that has stopped may have had the interfaces.
             return
         enabled = _enabled_interfaces(driver)
@@ -207,7 +209,7 @@ class Refusals:
 
         :raises: :class:`.exceptions.RuleError` if Ironic would refuse one.
         """
-        made = target.journal
+        changes = target.journal
         if not target.changed(PORTS):
             return
         before = target.before[PORTS]
@@ -226,12 +228,14 @@ class Refusals:
             for index, port in enumerate(before)
             if 'name' not in changed[index]
         }
-        labelled = zip(before, changed, made.port_names, strict=True)
+        labelled = zip(before, changed, changes.port_names, strict=True)
         for index, (port, values, label) in enumerate(labelled):
-            self._check_references(values, saving.PORT_REFERENCES, made, label)
+            self._check_references(
+                values, saving.PORT_REFERENCES, changes, label
+            )
             address = values.get('address')
             name = values.get('name')
-            with saving.blaming(made, label, *saving.UNIQUE):
+            with saving.blaming(changes, label, *saving.UNIQUE):
                 if address:
                     # This port, unless another one of the node has it.
                     holder = addresses.setdefault(address, index)

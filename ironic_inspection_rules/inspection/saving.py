@@ -160,10 +160,11 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
 
 @contextlib.contextmanager
 def blaming(
-    made: journal.Journal, name: str, *attributes: str
+    changes: journal.Journal, name: str, *attributes: str
 ) -> Iterator[None]:
     """Convert an error of Ironic to one of the rule that caused it.
 
+    :param changes: those of the phase, with the rules that made them.
     :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
     :param attributes: names of attributes, or paths to parts of them, for
         which Ironic may refuse the object. The last rule that changed one of
@@ -174,7 +175,7 @@ def blaming(
     try:
         yield
     except (ironic_exception.IronicException, ValueError) as exc:
-        error = made.blame(name, attributes, exc)
+        error = changes.blame(name, attributes, exc)
         if error is None:
             raise
         # A sensitive rule has no cause: "from None" then keeps the error that
@@ -187,7 +188,7 @@ def _set_attributes(
     values: Mapping[str, Any],
     references: References,
     context,
-    made: journal.Journal,
+    changes: journal.Journal,
     label: str,
 ) -> None:
     """Set attributes of a node or a port, without saving it.
@@ -198,7 +199,7 @@ def _set_attributes(
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a value.
     """
     for name, value in values.items():
-        with blaming(made, label, name):
+        with blaming(changes, label, name):
             if label == working_copy.NODE and name == 'name':
                 _check_node_name(value)
             attribute = name
@@ -228,7 +229,7 @@ def _check_node_name(name: Any) -> None:
 
 
 def _update_node(
-    task, attributes: Mapping[str, Any], made: journal.Journal
+    task, attributes: Mapping[str, Any], changes: journal.Journal
 ) -> None:
     """Set and save attributes of the node.
 
@@ -241,19 +242,19 @@ def _update_node(
         attributes,
         NODE_REFERENCES,
         task.context,
-        made,
+        changes,
         working_copy.NODE,
     )
     if 'driver' in attributes or set(attributes) & set(INTERFACES):
-        with blaming(made, working_copy.NODE, 'driver', *INTERFACES):
+        with blaming(changes, working_copy.NODE, 'driver', *INTERFACES):
             hardware_type = driver_factory.get_hardware_type(node.driver)
             _remove_unsupported_interfaces(node, hardware_type, attributes)
             # This sets the default of the driver where there is none.
             driver_factory.check_and_update_node_interfaces(
                 node, hardware_type
             )
-    check_node_values(attributes, made)
-    with blaming(made, working_copy.NODE, *UNIQUE):
+    check_node_values(attributes, changes)
+    with blaming(changes, working_copy.NODE, *UNIQUE):
         node.save()
 
 
@@ -281,7 +282,7 @@ def _remove_unsupported_interfaces(
 
 
 def check_node_values(
-    attributes: Mapping[str, Any], made: journal.Journal
+    attributes: Mapping[str, Any], changes: journal.Journal
 ) -> None:
     """Check what Ironic's node checks only when it is saved.
 
@@ -297,13 +298,13 @@ def check_node_values(
         if value is None or _is_size(value):
             continue
         # Who set another property later is not to blame.
-        with blaming(made, working_copy.NODE, f'/properties/{name}'):
+        with blaming(changes, working_copy.NODE, f'/properties/{name}'):
             raise ValueError(
                 _('properties/%s must be a whole number that is not negative')
                 % name
             )
     if 'conductor_group' in attributes:
-        with blaming(made, working_copy.NODE, 'conductor_group'):
+        with blaming(changes, working_copy.NODE, 'conductor_group'):
             utils.validate_conductor_group(attributes['conductor_group'])
 
 

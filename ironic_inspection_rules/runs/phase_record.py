@@ -127,39 +127,39 @@ class Room:
 def _describe_changes(
     room: Room, room_to_confirm: Room, rule_trace: trace.RuleTrace
 ) -> tuple[list[Record], list[Record]]:
-    """Return the changes of a rule, and the values that it has confirmed.
+    """Return the records of what a rule has changed, and has confirmed.
 
-    A value is confirmed that was there already.
+    A rule confirms a value when it sets it to what it is already.
 
     :param room: the room for changes; those beyond it are left out.
     :param room_to_confirm: the room for confirmed values.
     """
-    changes = []
-    confirmed = []
-    # For every value of "confirmed": how many changes the rule had made before
-    # it, whether they are recorded or not.
-    changes_before_value = []
-    # By n: how many of the first n changes are recorded, as there may be no
-    # room for some.
+    changes: list[Record] = []
+    confirmed: list[Record] = []
+    # By n: how many of the first n changes of the rule are recorded, as there
+    # may be no room for some.
     recorded_of_first = [0]
+    # For every value of "confirmed": how many of "changes" came before it.
+    changes_before = []
     for action in rule_trace.actions:
         for change in action.changes:
             if room.take(change.path):
-                changes.append(_change(change, action.op, room))
+                changes.append(_describe_change(change, action.op, room))
             recorded_of_first.append(len(changes))
-        for change in action.confirmed:
-            if room_to_confirm.take(change.path):
-                confirmed.append(_change(change, action.op, room_to_confirm))
-                # Both count the changes of the phase, also of other rules.
-                before_rule = rule_trace.actions[0].earlier
-                changes_before_value.append(change.earlier - before_rule)
-    # Where a change moved the items of a list, the place of a confirmed value
-    # depends on how many changes came before it.
+        for value in action.confirmed:
+            if not room_to_confirm.take(value.path):
+                continue
+            confirmed.append(
+                _describe_change(value, action.op, room_to_confirm)
+            )
+            # Both count from the beginning of the phase, over all rules.
+            made_by_rule = value.earlier - rule_trace.actions[0].earlier
+            changes_before.append(recorded_of_first[made_by_rule])
+    # Only removing an item of a list moves other values. Without that, a value
+    # is found at its path, however many changes came before it.
     if any('left' in change for change in changes):
-        for confirmation, made_before in zip(
-            confirmed, changes_before_value, strict=True
-        ):
-            confirmation['earlier'] = recorded_of_first[made_before]
+        for confirmation, count in zip(confirmed, changes_before, strict=True):
+            confirmation['earlier'] = count
     return changes, confirmed
 
 
@@ -234,11 +234,13 @@ def was_matched(kind: str, rule: Record) -> bool:
     return kind == 'rules'
 
 
-def _change(change: engine_change.Change, op: str, room: Room) -> Record:
+def _describe_change(
+    change: engine_change.Change, op: str, room: Room
+) -> Record:
     """Build the record of a change, with short values and masked secrets.
 
-    :param op: of the action that made it.
-    :param room: for the values.
+    :param op: the op of the action that made it.
+    :param room: loses what the values take of it.
     """
     path = data_path.parse(change.path)
     before, length_before = shortening.shorten(change.before, path=path)

@@ -43,7 +43,7 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
 
     :param place: where the value is after the change.
     """
-    if not _is_of(change, place):
+    if not _has_same_object(change, place):
         return False
     item = _item_of_list(change, place)
     if item is not None:
@@ -65,7 +65,9 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
 
 def confirms(change: phase_record.Record, place: RecordedPlace) -> bool:
     """Check if an action set a value, or a part of it, as it was already."""
-    return _is_of(change, place) and _are_related(_path(change), place.path)
+    return _has_same_object(change, place) and _do_overlap(
+        _path(change), place.path
+    )
 
 
 def is_among(
@@ -84,13 +86,17 @@ def is_among(
         path: data_path.Path = ()
         if pointer:
             path = data_path.parse(pointer)
-        if _are_related(path, place.path):
+        if _do_overlap(path, place.path):
             return True
     return False
 
 
-def _are_related(written: data_path.Path, path: data_path.Path) -> bool:
-    """Check if one of two paths is the other one, or leads to it."""
+def _do_overlap(written: data_path.Path, path: data_path.Path) -> bool:
+    """Check if a value that was set is another one, a part of it, or has it.
+
+    :param written: the path of the value that was set.
+    :param path: the path of the other value.
+    """
     for written_token, token in zip(written, path, strict=False):
         # Which index an item got that was appended is not known.
         may_be_same = written_token == data_path.APPEND and token.isdigit()
@@ -145,13 +151,19 @@ def still_holds(
         if _part_may_hold(change, place, present):
             return None
         return False
-    made = _value_at(change, place, 'after')
-    if made is UNKNOWN:
+    value_after = _value_at(change, place, 'after')
+    if value_after is UNKNOWN:
         return None
-    if made is None and _is_interface(place):
-        # Ironic sets the default of the driver.
+    is_interface = (
+        place.object == working_copy.NODE
+        and len(place.path) == 1
+        and place.path[0].endswith('_interface')
+    )
+    if is_interface and value_after is None:
+        # For a hardware interface that a rule has set to None, Ironic sets the
+        # default of the driver.
         return None
-    return data_path.same(made, present)
+    return data_path.same(value_after, present)
 
 
 def look_up(
@@ -185,10 +197,15 @@ def _capabilities(text: str) -> dict[str, str]:
 
 
 class _Item(typing.NamedTuple):
-    """An item of a list from which one was removed.
+    """The item of a list that a place is in, after another one was removed.
 
-    ``depth`` is where in its path the ``place_index`` is, ``removed_index``
-    that of the item that was removed.
+    ``depth``
+        How many tokens of the path of the place lead to the list; the next one
+        is the index.
+    ``removed_index``
+        The index that the removed item had.
+    ``place_index``
+        The index of the item that the place is in.
     """
 
     depth: int
@@ -205,7 +222,7 @@ def _item_of_list(
     :returns: None if the change is no removal, or the place is not in that
         list.
     """
-    if 'left' not in change or not _is_of(change, place):
+    if 'left' not in change or not _has_same_object(change, place):
         return None
     *above, token = data_path.parse(change['path'])
     depth = len(above)
@@ -219,8 +236,10 @@ def _item_of_list(
     return _Item(depth, int(token), index)
 
 
-def _is_of(change: phase_record.Record, place: RecordedPlace) -> bool:
-    """Check if a change is of the object that a place is in."""
+def _has_same_object(
+    change: phase_record.Record, place: RecordedPlace
+) -> bool:
+    """Check if a change is one of the node, the port, … of a place."""
     if place.alias is not None and 'port' in change:
         # Another port may have had its address before.
         return bool(place.alias == f'port {change["port"]}')
@@ -230,13 +249,6 @@ def _is_of(change: phase_record.Record, place: RecordedPlace) -> bool:
 def _is_below(path: data_path.Path, other: data_path.Path) -> bool:
     """Check if the first path leads to a part of what the second names."""
     return len(path) > len(other) and path[: len(other)] == other
-
-
-def _is_interface(place: RecordedPlace) -> bool:
-    """Check if a place is that of a hardware interface of the node."""
-    if place.object != working_copy.NODE or len(place.path) != 1:
-        return False
-    return place.path[0].endswith('_interface')
 
 
 def _part_may_hold(
@@ -257,12 +269,12 @@ def _part_may_hold(
     if 'left' in change:
         # An item of a list was removed: the next one may have its index now.
         return True
-    made = data_path.ABSENT
+    part_after = data_path.ABSENT
     if change['op'] != 'remove':
-        made = change['after']
-    if _is_hidden(made):
+        part_after = change['after']
+    if _is_hidden(part_after):
         return True
-    return data_path.same(made, look_up(present, place.path, path))
+    return data_path.same(part_after, look_up(present, place.path, path))
 
 
 def _path(change: phase_record.Record) -> data_path.Path:

@@ -157,7 +157,8 @@ class Past:
         """
         ends: Ends = {}
         for phase in self.phases:
-            _run(ends, plans, phase, self.facts(phase, plans), limits)
+            facts = self.facts(phase, plans)
+            ends[phase] = _run(ends, plans, phase, facts, limits)
             if ends[phase].outcome.error:
                 break
         for phase, end in ends.items():
@@ -177,7 +178,12 @@ class Past:
         """
         record_then = self._document['phases'][phase]
         record_now = phase_record.of_phase(end.outcome, 0.0)
-        error_then = self._rule_error(phase)
+        error_then = None
+        kept_error = self.error(phase)
+        # An error of saving is that of Ironic, not of a rule, and a replay
+        # saves nothing.
+        if kept_error is not None and not kept_error['saving']:
+            error_then = kept_error['text']
         error_now = None
         if end.outcome.error:
             error_now = str(end.outcome.error)
@@ -199,18 +205,6 @@ class Past:
             'phase': phase,
             'what': '; '.join(differences),
         }
-
-    def _rule_error(self, phase: str) -> str | None:
-        """Return the error that ended the rules of a phase, as text.
-
-        An error of saving is not theirs but Ironic's, and a replay saves
-        nothing.
-        """
-        error = self.error(phase)
-        if error is None or error['saving']:
-            return None
-        text: str = error['text']
-        return text
 
     def _refuse_other_reasons(self, phase: str, has_other_error: bool) -> None:
         """Check that a deviation has no reason outside of the kept data.
@@ -302,7 +296,7 @@ def _run_phases(
         facts = past.facts(phase, plans)
         if last is not None:
             facts = _rebase(facts, then=base[last].facts, now=ends[last].facts)
-        _run(ends, plans, phase, facts, limits)
+        ends[phase] = _run(ends, plans, phase, facts, limits)
         last = phase
         if ends[phase].outcome.error:
             break
@@ -335,20 +329,21 @@ def _result(
 
 
 def _run(
-    ends: Ends,
+    ends_before: Ends,
     plans: Plans,
     phase: str,
     facts: working_copy.Facts,
     limits: Mapping[str, budget.Limits],
-) -> None:
-    """Run a phase, and add its end to those of the phases before it.
+) -> PhaseEnd:
+    """Run the rules of a phase, and return how it ends.
 
-    :param ends: the ends of the phases before; the end of this one is added.
-    :param facts: the facts that the phase begins with.
+    :param ends_before: the ends of the phases before it.
+    :param facts: the facts that the phase begins with, as they are kept.
     """
-    # Places that a sensitive rule has set in an earlier phase stay withheld.
+    # The kept facts do not say which values a sensitive rule has set in an
+    # earlier phase: without this, they would be shown from here on.
     closed: frozenset[views.Place] = frozenset()
-    for end in ends.values():
+    for end in ends_before.values():
         closed |= end.facts.closed
     facts = dataclasses.replace(facts, closed=closed)
     target = working_copy.WorkingCopy(facts)
@@ -361,7 +356,7 @@ def _run(
     )
     if outcome.keeps_changes:
         facts = evaluation.after(facts, target, outcome, phase)
-    ends[phase] = PhaseEnd(outcome, evaluation.closing(facts, target))
+    return PhaseEnd(outcome, evaluation.closing(facts, target))
 
 
 def nature(error: exceptions.RuleError | None) -> typing.Any:
