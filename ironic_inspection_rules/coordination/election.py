@@ -174,48 +174,24 @@ class Candidacy:
         asked_at = time.monotonic()
         is_held = lock.hold()
         answered_at = time.monotonic()
+        # A lease runs from the question, not from the answer: nobody knows how
+        # long before its answer the coordinator has renewed the lock.
+        end_of_lease = asked_at + self._lease
+        present = self.leadership
         if not is_held:
             self._publish(None)
-        elif self.leadership is None:
-            self._publish(self._begin_leadership(asked_at, answered_at))
+        elif present is None:
+            # The lock was acquired just now. An earlier leader may not know
+            # that it has lost the lock. But its last confirmation came before
+            # this answer, so its leadership ends within a lease.
+            begin = answered_at + self._lease
+            self._publish(Leadership(since=begin, until=end_of_lease))
+        elif answered_at < present.until:
+            self._publish(dataclasses.replace(present, until=end_of_lease))
         else:
-            self._refuse_late_answer(self.leadership, answered_at)
-            until = self._end_of_lease(asked_at)
-            self._publish(dataclasses.replace(self.leadership, until=until))
-
-    def _end_of_lease(self, asked_at: float) -> float:
-        """Return the time at which a confirmed lease ends.
-
-        A lease runs from the question, not from the answer: nobody knows how
-        long before its answer the coordinator has renewed the lock.
-        """
-        return asked_at + self._lease
-
-    def _begin_leadership(
-        self, asked_at: float, answered_at: float
-    ) -> Leadership:
-        """Return the leadership of a member that has just acquired the lock.
-
-        An earlier leader may not know that it has lost the lock. But its last
-        confirmation came before this answer, so its leadership ends within a
-        lease. The new leadership begins only then.
-        """
-        return Leadership(
-            since=answered_at + self._lease, until=self._end_of_lease(asked_at)
-        )
-
-    def _refuse_late_answer(
-        self, leadership: Leadership, answered_at: float
-    ) -> None:
-        """Check that a renewal was confirmed while leadership lasted.
-
-        Otherwise, another member may have led in the meantime, although this
-        member holds the lock again. It has to begin anew.
-
-        :raises: _LeaseExpired if the lease was over before the answer.
-        """
-        if answered_at >= leadership.until:
-            confirmed_at = leadership.until - self._lease
+            # Another member may have led since the lease was over, although
+            # this one holds the lock again. It has to begin anew.
+            confirmed_at = present.until - self._lease
             silence = answered_at - confirmed_at
             raise _LeaseExpired(_('no answer for %.1f seconds') % silence)
 

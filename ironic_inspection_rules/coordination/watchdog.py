@@ -103,7 +103,22 @@ class WatchedLoop:
         if seconds_of_round <= limit:
             return
         if not self._is_given_up:
-            self._give_up_thread(self._thread, seconds_of_round)
+            LOG.error(
+                'The %(name)s of this process hangs for %(seconds)d '
+                'seconds and is started anew; it is at %(place)s',
+                {
+                    'name': self._name,
+                    'seconds': seconds_of_round,
+                    'place': describe_place(self._thread),
+                },
+            )
+            # The generation first: an old thread that wakes up from here on
+            # finds that it was given up, and leaves what it holds to
+            # give_up(). In the other order it could go on with what was given
+            # up.
+            self.generation += 1
+            self._give_up()
+            self._is_given_up = True
         try:
             self.start()
         except RuntimeError as exc:
@@ -111,29 +126,6 @@ class WatchedLoop:
                 'The %(name)s cannot be started yet: %(error)s',
                 {'name': self._name, 'error': exc},
             )
-
-    def _give_up_thread(
-        self, thread: threading.Thread, seconds: float
-    ) -> None:
-        """Give up a thread that hangs, and what it holds.
-
-        :param seconds: for how long it hangs.
-        """
-        LOG.error(
-            'The %(name)s of this process hangs for %(seconds)d '
-            'seconds and is started anew; it is at %(place)s',
-            {
-                'name': self._name,
-                'seconds': seconds,
-                'place': describe_place(thread),
-            },
-        )
-        # The generation first: an old thread that wakes up from here on finds
-        # that it was given up, and leaves what it holds to give_up(). In the
-        # other order it could go on with what was given up.
-        self.generation += 1
-        self._give_up()
-        self._is_given_up = True
 
     def _work_in_rounds(self, generation: int) -> None:
         """Work in rounds until a stop, or until the thread is given up.

@@ -46,9 +46,12 @@ def announce(service: str, rules: repository.Repository) -> None:
 
     :param service: ``API``, ``inspection hook`` or ``inspection worker``.
     """
+    # Unknown to an API without a database.
     stored = '?'
     if storage.is_here():
-        stored = str(len(_uuids_of_stored_rules()))
+        context = ironic_context.get_admin_context()
+        stored_rules = rule_object.StoredRule.list_values(context, 'uuid', {})
+        stored = str(len(stored_rules))
     queue = 'off'
     if CONF.inspection_queue.enabled:
         queue = 'on'
@@ -82,12 +85,6 @@ def announce(service: str, rules: repository.Repository) -> None:
 def _warn_once(message: str) -> None:
     """Log a warning, unless another service of this process has done so."""
     LOG.warning('%s', message)
-
-
-def _uuids_of_stored_rules() -> list[str]:
-    context = ironic_context.get_admin_context()
-    values = rule_object.StoredRule.list_values(context, 'uuid', {})
-    return [uuid for uuid, _value in values]
 
 
 def of_conductor() -> Iterator[str]:

@@ -101,8 +101,8 @@ class Inspection:
         self._options: str | None = None
         # Whether a phase has begun, on a node on which rules run.
         self._has_run_rules = False
-        # Whether a rule reads what the inspection before has stored; and what
-        # it has stored, if one does.
+        # Whether a rule reads what the inspection before has stored; and its
+        # inventory and plugin data, if one does. None if nothing is kept.
         self._reads_previous = False
         self._previous: dict[str, Any] | None = None
         # For the history: the facts at the beginning of a phase, as JSON
@@ -419,20 +419,15 @@ class Inspection:
         is_too_late = phase == model.MAIN and self.of_redfish is not None
         if in_force.reads_previous and not is_too_late:
             self._reads_previous = True
-            self._previous = self._read_previous()
+            if CONF.inspection_rules.keep_history:
+                self._previous = history.last_stored(self.task.node.uuid)
+            if self._previous is None:
+                # The history keeps nothing of it: Ironic itself may.
+                self._previous = facts.stored_before(
+                    self.task.node, self.task.context
+                )
         self._rules = in_force
         return in_force
-
-    def _read_previous(self) -> dict[str, Any] | None:
-        """Read the data that the inspection before has stored.
-
-        :returns: ``inventory`` and ``plugin_data``; None if nothing is kept.
-        """
-        node = self.task.node
-        previous = None
-        if CONF.inspection_rules.keep_history:
-            previous = history.last_stored(node.uuid)
-        return previous or facts.stored_before(node, self.task.context)
 
 
 @contextlib.contextmanager

@@ -149,37 +149,27 @@ def _refuse_stored_duplicates(
     """
     if not storage.is_here():
         return
+    context = ironic_context.get_admin_context()
+    path = CONF.inspection_rules.built_in
+    # Nothing is read for a file without tables, or without rules.
     if built_in_tables:
-        _refuse_stored_tables(built_in_tables)
+        for stored_table in table_object.RuleTable.list_plain(context):
+            if stored_table['name'] in built_in_tables:
+                raise exceptions.InvalidDocument(
+                    path,
+                    _('table "%s" has the name of a stored one')
+                    % stored_table['name'],
+                )
     if built_in:
-        _refuse_stored_rules(built_in)
-
-
-def _refuse_stored_tables(built_in_tables: Mapping[str, table.Table]) -> None:
-    """Check that no stored table has the name of a built-in one."""
-    context = ironic_context.get_admin_context()
-    for stored_table in table_object.RuleTable.list_plain(context):
-        if stored_table['name'] in built_in_tables:
-            raise exceptions.InvalidDocument(
-                CONF.inspection_rules.built_in,
-                _('table "%s" has the name of a stored one')
-                % stored_table['name'],
-            )
-
-
-def _refuse_stored_rules(built_in: Sequence[model.Rule]) -> None:
-    """Check that no stored rule has the UUID of a built-in one.
-
-    :raises: :class:`.exceptions.InvalidDocument` about the file of built-in
-        rules if a stored rule has.
-    """
-    context = ironic_context.get_admin_context()
-    stored_rules = rule_object.StoredRule.list_values(context, 'uuid', {})
-    stored_uuids = {uuid for uuid, _value in stored_rules}
-    for rule in built_in:
-        if rule.uuid in stored_uuids:
-            raise exceptions.InvalidDocument(
-                CONF.inspection_rules.built_in,
-                _('rule %(name)s has the UUID %(uuid)s of a stored one')
-                % {'name': rule.description or rule.uuid, 'uuid': rule.uuid},
-            )
+        stored_rules = rule_object.StoredRule.list_values(context, 'uuid', {})
+        stored_uuids = {uuid for uuid, _value in stored_rules}
+        for rule in built_in:
+            if rule.uuid in stored_uuids:
+                raise exceptions.InvalidDocument(
+                    path,
+                    _('rule %(name)s has the UUID %(uuid)s of a stored one')
+                    % {
+                        'name': rule.description or rule.uuid,
+                        'uuid': rule.uuid,
+                    },
+                )

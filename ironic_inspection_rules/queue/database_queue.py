@@ -164,7 +164,7 @@ class DatabaseQueue:
             'state': first_state,
         }
         try:
-            row, created = db_request.find_or_create_request(
+            row, is_new = db_request.find_or_create_request(
                 new_row,
                 data,
                 functools.partial(self._accept_event, event, node_uuid),
@@ -174,11 +174,12 @@ class DatabaseQueue:
             )
         except exceptions.RequestPending:
             return None
-        present = _request(row)
-        if created:
-            return present
-        displaces = queue_request.displaces(event, present)
-        if not trusted and (displaces or present.state == state.WAITING):
+        open_request = _request(row)
+        if is_new:
+            return open_request
+        displaces = queue_request.displaces(event, open_request)
+        is_waiting = open_request.state == state.WAITING
+        if not trusted and (displaces or is_waiting):
             # An unknown sender must not replace waiting data, but may send the
             # same data again.
             waiting = unprocessed.get(row.unprocessed_id)
@@ -186,19 +187,19 @@ class DatabaseQueue:
                 # The data were replaced between the two reads.
                 return None
             if waiting is not None:
-                _require_same(waiting, data, present, values['sender'])
+                _require_same(waiting, data, open_request, values['sender'])
                 if event == queue_request.REAPPLY:
                     # The open request will do what this one asks for.
-                    return present
+                    return open_request
         if not displaces:
             raise exceptions.RequestPending(node_uuid)
-        # Only with the token that was read above: a worker that has claimed
-        # the request since then has read the other data, and would not see
-        # these.
+        # The open request goes on, with the new data. Only with the token that
+        # was read above: a worker that has claimed the request since then has
+        # read the other data, and would not see these.
         renewed = db_request.renew_request(
-            present.uuid,
-            present.token,
-            present.state,
+            open_request.uuid,
+            open_request.token,
+            open_request.state,
             {**values, 'lock_failures': 0},
             data,
         )

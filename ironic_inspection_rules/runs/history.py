@@ -173,19 +173,22 @@ def _content_values(
 ) -> dict[str, typing.Any]:
     """Return the columns ``content`` and ``patch``, and store the content.
 
-    A document is a small patch to that of the inspection before, or one of
-    its own where much has changed.
+    ``content`` is the digest of a stored document. It is that of the
+    inspection before, with a small ``patch`` where this one differs a little;
+    where much has changed, this document is stored as a whole.
 
     :param last: the row of the inspection before, None if there is none.
     :param loaded: stored documents by digest.
     """
     if last is not None and last.content in loaded:
-        patched = _columns_of_patch(
-            last.content, loaded[last.content], document
-        )
-        if patched:
-            return {'patch': None, **patched}
-    return {'patch': None, 'content': content.store(document)}
+        patch = document_patch.between(loaded[last.content], document)
+        if not patch:
+            return {'content': last.content, 'patch': None}
+        if not document_patch.is_whole(patch):
+            packed = zlib.compress(_encode(patch).encode(), 9)
+            if len(packed) <= MOST_OF_A_PATCH:
+                return {'content': last.content, 'patch': packed}
+    return {'content': content.store(document), 'patch': None}
 
 
 def _store_parts(
@@ -263,17 +266,19 @@ def _last_reported(
 ) -> datetime.datetime:
     """Return when an inspection last reported a part.
 
+    :param before: the parts that were known after the last inspection, and
+        when their sources have last reported any.
     :param parts: the part, once for every source that reported it.
     :param last: when the last inspection was made.
     """
     times = []
     for known in parts:
-        heard = before.sources.get(known.source)
-        if heard is None:
+        last_report = before.sources.get(known.source)
+        if last_report is None:
             # The source has reported in the last inspection.
             times.append(last)
         else:
-            times.append(datetime.datetime.fromisoformat(heard))
+            times.append(datetime.datetime.fromisoformat(last_report))
     return max(times)
 
 
@@ -502,23 +507,3 @@ def _read_masked(text: str, mask: bool) -> typing.Any:
     if mask:
         return disclosure.data(value)
     return value
-
-
-def _columns_of_patch(
-    digest: str, base: Document, document: Document
-) -> dict[str, typing.Any]:
-    """Return the columns that store a document as a patch of another one.
-
-    :param digest: the digest of the stored document ``base``.
-    :returns: ``content``, and ``patch`` unless both are the same; empty if the
-        patch is so large that it saves nothing.
-    """
-    patch = document_patch.between(base, document)
-    if not patch:
-        return {'content': digest}
-    if document_patch.is_whole(patch):
-        return {}
-    packed = zlib.compress(_encode(patch).encode(), 9)
-    if len(packed) <= MOST_OF_A_PATCH:
-        return {'content': digest, 'patch': packed}
-    return {}
