@@ -20,7 +20,8 @@ LEASE = 60.0
 class StoppedClock(fixtures.Fixture):
     """Stops the clock of the database in use; only ``pass_time`` goes on.
 
-    Else a second that a busy machine takes is one that nobody asked for.
+    Else a second that a busy machine takes is one that nobody asked for. A
+    queue has the clock of when it was made: it is to be made afterwards.
     """
 
     def _setUp(self):

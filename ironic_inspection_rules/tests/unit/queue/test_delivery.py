@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
@@ -88,6 +89,7 @@ class DeliveryTestCase(base.QueueTestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(base.StoppedClock())
+        self.queue = database_queue.DatabaseQueue(base.LEASE)
         self.nodes = FakeNodes(self.queue)
         self.pause = lambda seconds: True
         self.request = self.queue.put('node', queue_request.CONTINUE)
