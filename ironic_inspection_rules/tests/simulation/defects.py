@@ -110,8 +110,8 @@ def election_for_once() -> Iterator[None]:
 
 
 def _claim_and_read_later(
-    candidate: Any, worker_name: str, lease: float
-) -> Any:
+    candidate: Any, worker_name: str, lease: float, _is_deliverable: Any
+) -> leases.Claimed | None:
     with transaction.reader() as session:
         uuid = session.get_one(models.RequestRow, candidate.id).uuid
     token = candidate.token
@@ -120,7 +120,7 @@ def _claim_and_read_later(
     ):
         return None
     with transaction.reader() as session:
-        return session.execute(
+        request, data = session.execute(
             sa.select(models.RequestRow, models.InspectionDataRow)
             .options(orm.undefer(models.RequestRow.checkpoints))
             .outerjoin(
@@ -130,6 +130,7 @@ def _claim_and_read_later(
             )
             .where(models.RequestRow.uuid == uuid)
         ).one()
+        return leases.Claimed(request, data, was_due=False)
 
 
 @contextlib.contextmanager
