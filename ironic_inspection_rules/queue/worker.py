@@ -257,10 +257,10 @@ class Worker:
         """
         ongoing = _OngoingDelivery(request, time.monotonic())
         self._in_hand[request.delivery] = ongoing
-        # It may be what has ended the processes of its attempts so far, and
-        # the others in progress here would lose an attempt with it. One that
-        # has had no attempt yet has ended nothing, even where "max_attempts"
-        # is one.
+        # A request with one attempt left may be what has ended the processes
+        # of the earlier ones: the others in progress here would lose an
+        # attempt with it. One that has had no attempt yet has ended nothing,
+        # even where "max_attempts" is one.
         has_one_left = request.attempts == self._settings.max_attempts - 1
         is_at_last_attempt = has_one_left and request.attempts > 0
         if not is_at_last_attempt:

@@ -65,7 +65,7 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
 
 def confirms(change: phase_record.Record, place: RecordedPlace) -> bool:
     """Check if an action set a value, or a part of it, as it was already."""
-    return _has_same_object(change, place) and _do_overlap(
+    return _has_same_object(change, place) and _overlap(
         _path(change), place.path
     )
 
@@ -86,16 +86,16 @@ def is_among(
         path: data_path.Path = ()
         if pointer:
             path = data_path.parse(pointer)
-        if _do_overlap(path, place.path):
+        if _overlap(path, place.path):
             return True
     return False
 
 
-def _do_overlap(written: data_path.Path, path: data_path.Path) -> bool:
-    """Check if a value that was set is another one, a part of it, or has it.
+def _overlap(written: data_path.Path, path: data_path.Path) -> bool:
+    """Check if two paths lead to the same value, or one to a part of it.
 
-    :param written: the path of the value that was set.
-    :param path: the path of the other value.
+    :param written: the path of a value that a rule has set.
+    :param path: the path of the value that is asked for.
     """
     for written_token, token in zip(written, path, strict=False):
         # Which index an item got that was appended is not known.
@@ -239,7 +239,7 @@ def _item_of_list(
 def _has_same_object(
     change: phase_record.Record, place: RecordedPlace
 ) -> bool:
-    """Check if a change is one of the node, the port, … of a place."""
+    """Check if a change was made to the object that a place is in."""
     if place.alias is not None and 'port' in change:
         # Another port may have had its address before.
         return bool(place.alias == f'port {change["port"]}')
