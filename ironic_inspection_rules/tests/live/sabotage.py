@@ -24,6 +24,7 @@ from ironic import objects
 from ironic.common import context
 from ironic.drivers.modules.inspector.hooks import base
 
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
@@ -51,7 +52,7 @@ class Sabotage(base.InspectionHook):
     def __init__(self) -> None:
         _before(delivery.Delivery, 'carry_out', 'get')
         _before(attempt.Attempt, 'check', 'lock')
-        _after(inspection.Inspection, 'apply', 'save')
+        _after(inspection.Inspection, 'run_phase', 'save', model.MAIN)
         _before(database_queue.DatabaseQueue, 'consume', 'consume')
         _after(database_queue.DatabaseQueue, 'consume', 'unlock')
 
@@ -93,13 +94,16 @@ def _before(owner: type, method: str, step: str) -> None:
     setattr(owner, method, wrapper)
 
 
-def _after(owner: type, method: str, step: str) -> None:
+def _after(
+    owner: type, method: str, step: str, phase: str | None = None
+) -> None:
     stock: Callable[..., Any] = getattr(owner, method)
 
     @functools.wraps(stock)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = stock(self, *args, **kwargs)
-        _reach(step, _node_uuid((*args, self)))
+        if phase is None or phase == args[0]:
+            _reach(step, _node_uuid((*args, self)))
         return result
 
     setattr(owner, method, wrapper)
