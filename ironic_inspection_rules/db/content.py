@@ -37,7 +37,7 @@ LARGEST = 8192
 """Characters above which a dict or a list is taken apart."""
 
 FRESH = 1800.0
-"""Seconds after a mark before it is renewed."""
+"""Seconds after a mark before it is renewed, which costs a write."""
 
 GRACE = 2 * FRESH
 """Seconds since the last mark after which :func:`sweep` may remove a row.
@@ -99,9 +99,9 @@ def put(connection: sa.Connection, document: Document) -> str:
     order: list[str] = []
     frame = _encode(_cut_into_frame(document, sections, order))
     digest = _compute_digest('\n'.join([frame, *order]))
-    is_stored = not _mark_as_used(connection, _CONTENTS, [digest])
-    if is_stored:
-        # Its sections need no mark: they stay as long as the document.
+    missing_document = _mark_as_used(connection, _CONTENTS, [digest])
+    if not missing_document:
+        # It is stored. Its sections need no mark: they stay as long as it.
         return digest
     missing = _mark_as_used(connection, _SECTIONS, sorted(sections))
     _insert(

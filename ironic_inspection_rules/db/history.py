@@ -58,32 +58,23 @@ def record(
         return
     connection.execute(sa.insert(_KEPT), [values])
     if end_times:
-        _end_stays(connection, values['node_uuid'], end_times)
+        stays_of_node = sa.select(
+            _STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity
+        )
+        stays_of_node = stays_of_node.where(
+            _STAYS.c.node_uuid == values['node_uuid'],
+            _STAYS.c.ended_at.is_(None),
+        )
+        for stay in connection.execute(stays_of_node).all():
+            ended_at = end_times.get((stay.kind, stay.identity))
+            if ended_at is None:
+                continue
+            # By primary key, which locks no gap of an index: transactions of
+            # other nodes insert there.
+            of_stay = sa.update(_STAYS).where(_STAYS.c.id == stay.id)
+            connection.execute(of_stay.values(ended_at=ended_at))
     if new_stays:
         connection.execute(sa.insert(_STAYS), list(new_stays))
-
-
-def _end_stays(
-    connection: sa.Connection,
-    node_uuid: str,
-    end_times: Mapping[tuple[str, str], datetime.datetime],
-) -> None:
-    """End the stays of parts that have left a node.
-
-    :param end_times: see :func:`record`.
-    """
-    query = sa.select(_STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity)
-    query = query.where(
-        _STAYS.c.node_uuid == node_uuid, _STAYS.c.ended_at.is_(None)
-    )
-    for stay in connection.execute(query).all():
-        ended_at = end_times.get((stay.kind, stay.identity))
-        if ended_at is None:
-            continue
-        # By primary key, which locks no gap of an index: transactions of
-        # other nodes insert there.
-        of_stay = sa.update(_STAYS).where(_STAYS.c.id == stay.id)
-        connection.execute(of_stay.values(ended_at=ended_at))
 
 
 def list_inventories(

@@ -54,7 +54,13 @@ def upgrade(revision: str | None = None) -> None:
     :raises: DatabaseNotReady if migrations other than those of this code have
         made the tables; then nothing is changed.
     """
-    _check_origin()
+    # An upgrade of other tables would fail in the middle, and MySQL could not
+    # undo its first steps: it commits every change of a table.
+    present = version()
+    if present is not None:
+        _check_revision(present)
+    elif table_names():
+        raise _no_revision()
     _run(alembic.command.upgrade, revision)
 
 
@@ -138,19 +144,6 @@ def check() -> None:
 def is_of_preview(revision: str | None) -> bool:
     """Check if a preview of release 1.0 has made tables of a revision."""
     return revision in _OF_PREVIEWS
-
-
-def _check_origin() -> None:
-    """Check that there are no tables, or tables of migrations of this code.
-
-    An upgrade of other tables would fail in the middle, and MySQL could not
-    undo its first steps: it commits every change of a table.
-    """
-    present = version()
-    if present is not None:
-        _check_revision(present)
-    elif table_names():
-        raise _no_revision()
 
 
 def _check_revision(present: str) -> None:

@@ -57,8 +57,8 @@ def find_or_create_request(
         ``accept`` returned; returns why that request ends, None if it goes
         on.
     :param state_of_ended: state of a request that ends for the new one.
-    :param yields_for: seconds by which it is due later, so that requests
-        without one that come in this time are delivered before it.
+    :param yields_for: seconds by which the request is due later: requests
+        that come in this time and yield to nobody are delivered before it.
     :returns: the open request of the node, and whether it is the new one.
     :raises: RequestPending if somebody else stores one meanwhile, or if the
         open request that is to end changes meanwhile.
@@ -149,13 +149,14 @@ def supersede_request(
 
 @transaction.retried_on_lock_conflict
 def uncount_attempt(uuid: str, attempts: int) -> None:
-    """Count an attempt less of an open request.
+    """Take back the count of an attempt of an open request.
 
-    The attempt was cut off since the database was away.
+    The attempt was cut off as the database was away, so it must not count
+    towards the most attempts.
 
-    :param attempts: how many attempts there were before the one to take away.
-        If no more are counted, that one never was, as the database was away,
-        and nothing changes.
+    :param attempts: number of attempts before that one. If no more are
+        counted, the database was away before it was counted, and nothing
+        changes.
     """
     with transaction.writer() as session:
         session.execute(

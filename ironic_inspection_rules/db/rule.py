@@ -261,10 +261,10 @@ def get_rules_of_revision(
         return row, list(session.execute(in_force).scalars())
 
 
-def closed_rules() -> set[str]:
+def find_ever_sensitive() -> set[str]:
     """Return the UUIDs of rules that are sensitive in any kept revision.
 
-    Their content is withheld in all revisions: it may have been the same
+    Nobody may read their content in any revision: it may have been the same
     before they became sensitive.
     """
     query = sa.select(models.RuleVersionRow.uuid).distinct()
@@ -272,11 +272,11 @@ def closed_rules() -> set[str]:
     return set(transaction.read(query))
 
 
-def open_rules() -> set[str]:
+def find_never_sensitive() -> set[str]:
     """Return the UUIDs of rules that are sensitive in no kept revision.
 
-    A rule without any kept revision is left out: it may have been sensitive,
-    so its record is withheld, too.
+    A rule without any kept revision is left out, as it may have been
+    sensitive: what it did must not be shown.
     """
     query = sa.select(
         models.RuleVersionRow.uuid, models.RuleVersionRow.sensitive
@@ -284,8 +284,8 @@ def open_rules() -> set[str]:
     rows = transaction.read_rows(query.distinct())
     # A rule that was sensitive in some revisions only has two rows.
     uuids = {row['uuid'] for row in rows}
-    secret = {row['uuid'] for row in rows if row['sensitive']}
-    return uuids - secret
+    ever_sensitive = {row['uuid'] for row in rows if row['sensitive']}
+    return uuids - ever_sensitive
 
 
 def describe_revision(row: models.RevisionRow) -> dict[str, Any]:

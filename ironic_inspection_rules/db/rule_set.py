@@ -2,7 +2,7 @@
 
 """A change of the stored rule set, which makes one revision."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 import json
@@ -219,14 +219,13 @@ class RuleSetChange:
     def record(self, origin: ChangeOrigin) -> None:
         """Store the revision, or take it back if nothing has changed.
 
-        Nothing is stored if :meth:`put_back` has undone the removal before;
-        the number stays, as processes may have read it.
-
+        Nothing is stored if :meth:`put_back` has undone the removal before.
         Revisions beyond the number to keep are removed, with the versions of
         rules that no other revision has.
         """
         if self._has_put_back:
-            # The number of the rule set still grows, see put_back().
+            # The number is not taken back: processes may have read the one
+            # that the removal made.
             return
         if not self.outcomes:
             # This transaction has counted the number up, which nobody else
@@ -237,15 +236,52 @@ class RuleSetChange:
                 )
             )
             return
-        _write_revision(
-            self.session,
-            self.revision,
-            origin,
-            self._uuids_of_ended_versions,
-            self._rows_of_new_versions,
-            self.outcomes,
-        )
+        self._write_revision(origin)
         self._forget_old(origin.keep_revisions)
+
+    def _write_revision(self, origin: ChangeOrigin) -> None:
+        """Store the revision, and the versions of rules it ends and begins.
+
+        :param origin: who made the change and why.
+        """
+        # First: once the new versions are inserted, this would end them too.
+        for part in transaction.chunks(self._uuids_of_ended_versions, _CHUNK):
+            self.session.execute(
+                sa.update(models.RuleVersionRow)
+                .where(
+                    models.RuleVersionRow.uuid.in_(part),
+                    models.RuleVersionRow.end_revision.is_(None),
+                )
+                .values(end_revision=self.revision),
+                execution_options={'synchronize_session': False},
+            )
+        versions = []
+        for row in self._rows_of_new_versions:
+            versions.append(
+                {
+                    'uuid': row['uuid'],
+                    'first_revision': self.revision,
+                    'rule_revision': row['revision'],
+                    'rule_created_at': row['created_at'],
+                    'sensitive': row['sensitive'],
+                    'position': row['position'],
+                    'fields': {name: row[name] for name in model.WRITABLE},
+                }
+            )
+        if versions:
+            self.session.execute(
+                sa.insert(models.RuleVersionRow.__table__), versions
+            )
+        self.session.execute(
+            sa.insert(models.RevisionRow).values(
+                revision=self.revision,
+                created_at=timeutils.utcnow(),
+                user_id=origin.user_id,
+                project_id=origin.project_id,
+                message=origin.message,
+                changes=self.outcomes,
+            )
+        )
 
     def _forget_old(self, keep_revisions: int) -> None:
         """Remove old revisions, and versions that no kept revision has.
@@ -405,60 +441,3 @@ def _read_rows(
         # All rows of a part at once: the caller executes other statements
         # while it reads the rows.
         yield from [dict(row) for row in rows]
-
-
-def _write_revision(
-    session: orm.Session,
-    revision: int,
-    origin: ChangeOrigin,
-    uuids_of_ended_versions: Sequence[str],
-    rows_of_new_versions: Iterable[Mapping[str, Any]],
-    changes: list[dict[str, Any]],
-) -> None:
-    """Store a revision, and the versions of rules that it ends and begins.
-
-    A version is a rule as it was from one revision to another.
-
-    :param origin: who made the change and why.
-    :param uuids_of_ended_versions: UUIDs of rules that are removed, changed or
-        moved.
-    :param rows_of_new_versions: all columns of rules that are created, changed
-        or moved.
-    :param changes: the outcome for every rule, as the revision shows it.
-    """
-    # First: once the new versions are inserted, this would end them as well.
-    for part in transaction.chunks(uuids_of_ended_versions, _CHUNK):
-        session.execute(
-            sa.update(models.RuleVersionRow)
-            .where(
-                models.RuleVersionRow.uuid.in_(part),
-                models.RuleVersionRow.end_revision.is_(None),
-            )
-            .values(end_revision=revision),
-            execution_options={'synchronize_session': False},
-        )
-    versions = []
-    for row in rows_of_new_versions:
-        versions.append(
-            {
-                'uuid': row['uuid'],
-                'first_revision': revision,
-                'rule_revision': row['revision'],
-                'rule_created_at': row['created_at'],
-                'sensitive': row['sensitive'],
-                'position': row['position'],
-                'fields': {name: row[name] for name in model.WRITABLE},
-            }
-        )
-    if versions:
-        session.execute(sa.insert(models.RuleVersionRow.__table__), versions)
-    session.execute(
-        sa.insert(models.RevisionRow).values(
-            revision=revision,
-            created_at=timeutils.utcnow(),
-            user_id=origin.user_id,
-            project_id=origin.project_id,
-            message=origin.message,
-            changes=changes,
-        )
-    )

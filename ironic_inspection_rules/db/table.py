@@ -250,10 +250,16 @@ def _put_chunks(
     ).all()
     staying = _find_staying_rows(rows_before, chunks)
     if len(staying) == len(rows_before) == len(chunks):
+        # No chunk is new, gone or moved.
         return False
-    positions = _place_chunks(staying, len(chunks))
+    # New chunks come between chunks that stay: so a changed row of the table
+    # writes a single chunk.
+    known: list[float | None] = [None] * len(chunks)
+    for number, row in staying.items():
+        known[number] = row.position
+    positions = _fill_positions(known)
     if positions is None:
-        # All chunks get new positions, so none may stay.
+        # There is no room: all chunks get new positions, so none may stay.
         staying = {}
         positions = [float(number) for number in range(len(chunks))]
     new_rows = []
@@ -307,24 +313,6 @@ def _find_staying_rows(
     return staying
 
 
-def _place_chunks(
-    staying: Mapping[int, Any], count: int
-) -> list[float] | None:
-    """Return the positions of all chunks of a table, in order.
-
-    Chunks that stay keep the positions of their rows, and new chunks come
-    between them: a changed row of the table writes a single chunk.
-
-    :param staying: rows of the database by the number of their chunk.
-    :param count: the number of chunks of the table.
-    :returns: None if floating-point numbers leave no room between two chunks.
-    """
-    known: list[float | None] = [None] * count
-    for number, row in staying.items():
-        known[number] = row.position
-    return _fill_positions(known)
-
-
 def _compress_texts(
     session: orm.Session, name: str, rows: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
@@ -365,7 +353,8 @@ def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
     and after the last known position, they are a whole number apart.
 
     :param positions: known positions, None for new positions.
-    :returns: None if there is no room between two positions.
+    :returns: None if two known positions are so close that floating-point
+        numbers leave no room between them.
     """
     filled: list[float] = []
     # Number of new positions since the last given one.

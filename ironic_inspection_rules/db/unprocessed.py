@@ -203,8 +203,6 @@ def _move_to_content(id_: int) -> None:
 
     A row that is gone, locked or needed by now stays as it is: a new request
     of its node needs the data in the row, see the module.
-    SQLite reuses the id of a row that is gone, so the row is compared with
-    what was read before its data are removed.
     """
     table: Any = models.InspectionDataRow
     with transaction.reader() as session:

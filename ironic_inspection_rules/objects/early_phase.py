@@ -21,7 +21,7 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.objects import remotable
 
 LONGEST_WAIT = 3600.0
-"""Seconds after which nobody takes a row up any more."""
+"""Seconds after which no conductor reads a row any more."""
 
 _ROWS: Any = models.EarlyPhaseRow.__table__
 
@@ -41,8 +41,8 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
     def put(cls, context, node_uuid, kept):
         """Store what early rules did, for the conductor of the node.
 
-        A conductor that died or refused the data takes nothing up: older rows
-        of the node than :data:`LONGEST_WAIT` are removed.
+        Rows of the node that are older than :data:`LONGEST_WAIT` are removed:
+        their conductor has died or refused the data.
 
         :param kept: JSON data: ``record``, ``places`` and ``found``, see
             :mod:`.inspection.early_phase`.

@@ -250,14 +250,14 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """Read the rules of an older revision of the rule set.
 
         :returns: the revision as plain data, with its ``rules`` as they were,
-            not withheld. The ``secret`` of a rule says whether it is sensitive
-            in any revision: whoever shows the rule must withhold its content.
+            nothing left out. The ``secret`` of a rule says whether it is
+            sensitive in any revision: then nobody may be shown its content.
         :raises: NotFound if there is no such revision, or it is not kept.
         """
         with _raise_errors_of_ironic():
             row, rules = db_rule.get_rules_of_revision(revision)
         # A rule that is sensitive in any revision is secret in all of them.
-        secret_uuids = db_rule.closed_rules()
+        secret_uuids = db_rule.find_ever_sensitive()
         versions = []
         for rule in rules:
             is_secret = rule.uuid in secret_uuids
@@ -270,7 +270,7 @@ def _describe_version(rule, is_secret):
 
     :param rule: a row of :class:`.models.RuleVersionRow`.
     :param is_secret: whether the rule is sensitive in any revision. Its
-        content is returned anyway: whoever shows the rule withholds it.
+        content is returned anyway: whoever shows the rule leaves it out.
     """
     created_at = None
     if rule.rule_created_at:

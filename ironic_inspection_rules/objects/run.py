@@ -88,10 +88,10 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
         A rule is sensitive if any kept revision has it as sensitive, or if no
         revision has it any more.
         """
-        open_rules = db_rule.open_rules()
+        not_sensitive = db_rule.find_never_sensitive()
         for run in runs:
             run.phases, run.places = recorded_rule.for_readers(
-                run.phases, run.places or {}, open_rules
+                run.phases, run.places or {}, not_sensitive
             )
             # A reader must not write the row: the object counts as unchanged.
             run.obj_reset_changes(['phases', 'places'])
