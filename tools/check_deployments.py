@@ -317,7 +317,7 @@ def main(argv: list[str] | None = None) -> int:
             )
             for problem in problems:
                 print(f'  {problem}')
-    return 1 if count else 0
+    return int(count > 0)
 
 
 if __name__ == '__main__':

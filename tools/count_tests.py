@@ -57,7 +57,9 @@ def main() -> int:
             for outcome in ('passed', 'failed', 'skipped')
         )
     )
-    return 1 if groups['failed'] or not groups['passed'] else 0
+    # Where nothing has passed, no test was found, or all were skipped.
+    has_passed = bool(groups['passed']) and not groups['failed']
+    return int(not has_passed)
 
 
 if __name__ == '__main__':

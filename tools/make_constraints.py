@@ -150,7 +150,9 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> int:
     arguments = parse_arguments()
-    options = ['--upgrade'] if arguments.upgrade else []
+    options = []
+    if arguments.upgrade:
+        options.append('--upgrade')
     resolve(_DIRECTORY / 'tools.txt', ['constraints/tools.in'], '', *options)
     with tempfile.TemporaryDirectory() as directory:
         repository = pathlib.Path(directory, 'requirements')

@@ -59,7 +59,9 @@ class Client(requests.Session):
                 f'{method} {path}: {answer.status_code} {answer.text}',
                 response=answer,
             )
-        return answer.json() if answer.content else None
+        if not answer.content:
+            return None
+        return answer.json()
 
     def enroll(
         self, macs: list[str] | tuple[str, ...] = (), **fields: Any
@@ -82,29 +84,29 @@ class Client(requests.Session):
         return node
 
     def node(self, node: str) -> dict[str, Any]:
-        """The node as the API shows it."""
+        """Return the node as the API shows it."""
         shown: dict[str, Any] = self.call('GET', f'/v1/nodes/{node}')
         return shown
 
     def stored_data(self, node: str) -> dict[str, Any]:
-        """The node's stored ``inventory`` and ``plugin_data``."""
+        """Return the node's stored ``inventory`` and ``plugin_data``."""
         stored: dict[str, Any] = self.call(
             'GET', f'/v1/nodes/{node}/inventory'
         )
         return stored
 
     def trace(self, node: str) -> dict[str, list[dict[str, Any]]]:
-        """What rules did in the last inspection, by phase."""
+        """Return what rules did in the last inspection, by phase."""
         trace: dict[str, list[dict[str, Any]]]
         trace = self.stored_data(node)['plugin_data']['inspection_rules']
         return trace
 
     def traits(self, node: str) -> list[str]:
-        """The node's traits in alphabetical order."""
+        """Return the node's traits in alphabetical order."""
         return sorted(self.call('GET', f'/v1/nodes/{node}/traits')['traits'])
 
     def port(self, mac: str) -> dict[str, Any]:
-        """The port with a MAC address."""
+        """Return the port with a MAC address."""
         port: dict[str, Any]
         (port,) = self.call('GET', f'/v1/ports/detail?address={mac}')['ports']
         return port
@@ -130,11 +132,13 @@ class Client(requests.Session):
         """Wait until the node is in one of the states and not locked.
 
         :returns: the node.
-        :raises: TimeoutError that shows the node it stayed.
+        :raises: TimeoutError that shows the state it stayed in.
         """
-        return self.wait_for(
-            node, lambda shown: shown['provision_state'] in states
-        )
+
+        def is_reached(fields: dict[str, Any]) -> bool:
+            return fields['provision_state'] in states
+
+        return self.wait_for(node, is_reached)
 
     def discover(self, data: dict[str, Any]) -> dict[str, Any]:
         """Post the data of an unknown machine that Ironic is to enroll.
@@ -143,19 +147,25 @@ class Client(requests.Session):
         """
         answer = self.call('POST', '/v1/continue_inspection', data)
         node: str = answer['node']['uuid']
-        self.wait_for(
-            node,
-            lambda shown: (
-                shown['last_error']
-                or self.get(f'/v1/nodes/{node}/inventory').ok
-            ),
-        )
+
+        def is_done(fields: dict[str, Any]) -> bool:
+            if fields['last_error']:
+                return True
+            # Ironic stores the inventory at the end of the inspection.
+            return self.get(f'/v1/nodes/{node}/inventory').ok
+
+        self.wait_for(node, is_done)
         return self.node(node)
 
     def wait_for(
         self, node: str, holds: Callable[[dict[str, Any]], object]
     ) -> dict[str, Any]:
-        """Wait until something holds of a node that is not locked."""
+        """Wait until a node is not locked and meets a condition.
+
+        :param holds: the condition, called with the node's fields.
+        :returns: these fields.
+        :raises: TimeoutError that shows the state it stayed in.
+        """
         deadline = time.monotonic() + self.patience
         while True:
             shown = self.node(node)

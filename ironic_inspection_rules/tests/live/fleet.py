@@ -186,7 +186,7 @@ class Fleet:
         machines: Sequence[Machine],
         inventories: Iterable[dict[str, Any]],
     ) -> None:
-        """Have machines been inspected, each with one of the inventories."""
+        """Store an inventory for each machine, as if it had been inspected."""
         made = zip(machines, inventories, strict=True)
         with self._engine.begin() as connection:
             ids = dict(
@@ -194,19 +194,22 @@ class Fleet:
                     sa.select(self._nodes.c.uuid, self._nodes.c.id)
                 ).all()
             )
-            while some := list(itertools.islice(made, _TOGETHER)):
-                connection.execute(
-                    sa.insert(self._inventories),
-                    [
+            # A few at a time: inventories may come from a generator, and
+            # those of a large fleet do not fit into memory.
+            while True:
+                rows = []
+                for machine, inventory in itertools.islice(made, _TOGETHER):
+                    rows.append(
                         {
                             'node_id': ids[machine.uuid],
                             'version': '1.0',
                             'inventory_data': json.dumps(inventory),
                             'plugin_data': '{}',
                         }
-                        for machine, inventory in some
-                    ],
-                )
+                    )
+                if not rows:
+                    break
+                connection.execute(sa.insert(self._inventories), rows)
 
     def delete(self, machine: Machine) -> None:
         """Delete a node as if by force."""

@@ -46,9 +46,12 @@ class Ironic:
         self.config = self.directory / 'ironic.conf'
         self.auth = auth
         self.services: list[service.Service] = []
+        options_of_auth: options.Options = {}
+        if auth:
+            options_of_auth = options.basic_auth(self.directory, *auth)
         self.options = options.merged(
             options.all_in_one(self.directory),
-            options.basic_auth(self.directory, *auth) if auth else {},
+            options_of_auth,
             overrides or {},
         )
         self._names = tuple(services)
@@ -68,16 +71,16 @@ class Ironic:
 
     @property
     def database_file(self) -> pathlib.Path:
-        """The SQLite file of an Ironic that was given no other database."""
+        """Return the SQLite file of an Ironic without another database."""
         return options.database_file(self.directory)
 
     @property
     def url(self) -> str:
-        """The root of the API."""
+        """Return the URL of the API."""
         return f'http://127.0.0.1:{self.options["api"]["port"]}'
 
     def client(self) -> client.Client:
-        """A new client of the API, allowed to do everything."""
+        """Make a client of the API, which may do everything."""
         return client.Client(self.url, self.auth)
 
     def write_config(self) -> None:
@@ -127,7 +130,8 @@ class Ironic:
         deadline = time.monotonic() + _START_TIMEOUT
         while not self._answers():
             for part in self.services:
-                if reason := part.failure():
+                reason = part.failure()
+                if reason:
                     raise service.LaunchError(
                         f'{reason}:\n{tail(part.output())}'
                     )

@@ -2,6 +2,7 @@
 
 """One Ironic service as a process of the running interpreter."""
 
+from collections.abc import Callable
 import contextlib
 import ctypes
 import importlib.metadata
@@ -55,7 +56,13 @@ class Service:
     ) -> None:
         self.name = name
         self.log = log
-        self._log_start = log.stat().st_size if log.exists() else 0
+        # The log has the output of earlier starts, too.
+        self._log_start = 0
+        if log.exists():
+            self._log_start = log.stat().st_size
+        before_exec: Callable[[], None] | None = end_with_parent
+        if outlive:
+            before_exec = None
         with log.open('ab') as output:
             self.process = subprocess.Popen(
                 [*console_script(name), '--config-file', str(config)],
@@ -63,11 +70,11 @@ class Service:
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                preexec_fn=None if outlive else end_with_parent,
+                preexec_fn=before_exec,
             )
 
     def failure(self) -> str | None:
-        """Why the service cannot come up, or None while it still may.
+        """Return why the service cannot come up, None while it still may.
 
         A service whose worker fails does not end: its master process starts
         a new worker for ever.
@@ -79,7 +86,7 @@ class Service:
         return None
 
     def output(self) -> str:
-        """Everything the service has logged and printed since it started."""
+        """Return what the service has logged and printed since it started."""
         with self.log.open('rb') as log:
             log.seek(self._log_start)
             return log.read().decode(errors='replace')

@@ -3,6 +3,7 @@
 """What the demonstration shows of a machine, its rules and its node."""
 
 import json
+import operator
 from typing import Any
 
 from rich import markup
@@ -14,42 +15,49 @@ _LONGEST = 50
 Json = dict[str, Any]
 
 
-def rules(listed: list[Json]) -> rich_table.Table:
+def rules(rules_of_file: list[Json]) -> rich_table.Table:
     """List rules in the order in which they run.
 
-    :param listed: as a file has them.
+    :param rules_of_file: as the file has them, each with a priority.
     """
-    shown = rich_table.Table(box=None, show_header=False, pad_edge=False)
-    for each in sorted(listed, key=lambda each: -each['priority']):
-        ops = dict.fromkeys(action['op'] for action in each['actions'])
-        shown.add_row(
-            str(each['priority']),
-            each['description'],
-            ', '.join(ops) + (' (sensitive)' if each.get('sensitive') else ''),
+    table = rich_table.Table(box=None, show_header=False, pad_edge=False)
+    by_priority = operator.itemgetter('priority')
+    # "reverse" keeps rules of equal priority in the order of the file.
+    for rule_of_file in sorted(rules_of_file, key=by_priority, reverse=True):
+        actions = rule_of_file['actions']
+        # Without the repeated ones, in their order.
+        ops = dict.fromkeys(action['op'] for action in actions)
+        what_it_does = ', '.join(ops)
+        if rule_of_file.get('sensitive'):
+            what_it_does += ' (sensitive)'
+        table.add_row(
+            str(rule_of_file['priority']),
+            rule_of_file['description'],
+            what_it_does,
         )
-    return shown
+    return table
 
 
-def rule(told: Json) -> rich_tree.Tree:
+def rule(result: Json) -> rich_tree.Tree:
     """Say why a rule matched or not, and what it did.
 
-    :param told: as a dry run answers.
+    :param result: of the rule, in the answer to a dry run.
     """
-    colour, word = 'dim', 'did not match'
-    if told['matched']:
-        colour, word = 'green', 'matched'
-    name = told.get('description') or told['uuid']
-    tree = rich_tree.Tree(f'[{colour}]{markup.escape(name)}: {word}[/]')
-    if told.get('withheld'):
+    name = markup.escape(result.get('description') or result['uuid'])
+    if result['matched']:
+        tree = rich_tree.Tree(f'[green]{name}: matched[/]')
+    else:
+        tree = rich_tree.Tree(f'[dim]{name}: did not match[/]')
+    if result.get('withheld'):
         tree.add('[dim]the rest is withheld: the rule is sensitive[/]')
         return tree
-    for condition in told['conditions']:
+    for condition in result['conditions']:
         reason = markup.escape(_short(condition['reason'] or ''))
         tree.add(
             f'[dim]because {condition["op"]} is '
             f'{str(condition["result"]).lower()}: {reason}[/]'
         )
-    for action in told['actions'] or ():
+    for action in result['actions'] or ():
         for change in action['changes']:
             tree.add(_change(change))
     return tree
@@ -66,7 +74,9 @@ def _change(change: Json) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
+    if len(text) <= _LONGEST:
+        return text
+    return f'{text[:_LONGEST]}…'
 
 
 def machine(data: Json) -> str:
@@ -75,42 +85,35 @@ def machine(data: Json) -> str:
     :param data: what its ramdisk posts.
     """
     inventory = data['inventory']
-    vendor = ' '.join(
-        filter(
-            None,
-            (
-                inventory['system_vendor'].get(name)
-                for name in ('manufacturer', 'product_name')
-            ),
-        )
-    )
-    parts = [
-        f'{inventory["cpu"]["count"]} x '
-        f'{inventory["cpu"].get("model_name") or "unknown"}',
-        f'{inventory["memory"]["physical_mb"]} MiB',
-        *(
-            f'{disk["name"]} {disk["size"] // 10**9} GB'
-            for disk in inventory['disks']
-        ),
-        *(
-            f'{nic["name"]} {nic["mac_address"]}'
-            for nic in inventory['interfaces']
-        ),
-    ]
-    return markup.escape(', '.join([vendor, *parts] if vendor else parts))
+    vendor = inventory['system_vendor']
+    names = [vendor.get('manufacturer'), vendor.get('product_name')]
+    model = ' '.join(filter(None, names))
+    parts = []
+    if model:
+        parts.append(model)
+    cpu = inventory['cpu']
+    parts.append(f'{cpu["count"]} x {cpu.get("model_name") or "unknown"}')
+    parts.append(f'{inventory["memory"]["physical_mb"]} MiB')
+    for disk in inventory['disks']:
+        parts.append(f'{disk["name"]} {disk["size"] // 10**9} GB')
+    for nic in inventory['interfaces']:
+        parts.append(f'{nic["name"]} {nic["mac_address"]}')
+    return markup.escape(', '.join(parts))
 
 
-def node(shown: Json) -> str:
-    """Say what became of a node.
+def node(fields: Json) -> str:
+    """Say what became of a node: its state, and an error or what rules set.
 
-    :param shown: as the API shows it, with its ``traits``.
+    :param fields: as the API shows the node, and its ``traits``.
     """
-    parts = [shown['provision_state']]
-    if shown['resource_class']:
-        parts.append(f'resource class [cyan]{shown["resource_class"]}[/]')
-    parts += [f'trait [cyan]{trait}[/]' for trait in shown['traits']]
-    if shown['last_error']:
+    state = fields['provision_state']
+    if fields['last_error']:
         # Ironic puts its own words before the rule's, more than once.
-        reason = shown['last_error'].rpartition('Reason: ')[2]
-        parts = [f'{parts[0]}: [red]{markup.escape(reason)}[/]']
+        reason = fields['last_error'].rpartition('Reason: ')[2]
+        return f'{state}: [red]{markup.escape(reason)}[/]'
+    parts = [state]
+    if fields['resource_class']:
+        parts.append(f'resource class [cyan]{fields["resource_class"]}[/]')
+    for trait in fields['traits']:
+        parts.append(f'trait [cyan]{trait}[/]')
     return ', '.join(parts)

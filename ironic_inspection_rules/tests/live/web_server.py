@@ -69,14 +69,16 @@ def uwsgi_config(
     :param proxied: the port to speak uWSGI's own protocol at, to a web server
         that has the port of the API.
     """
-    port = proxied or ironic.options['api']['port']
+    if proxied:
+        option = 'socket'
+        port = proxied
+    else:
+        option = 'http-socket'
+        port = ironic.options['api']['port']
     return sample(
         ironic.directory,
         'uwsgi/ironic-api.ini',
-        (
-            r'http-socket = .*',
-            f'{"socket" if proxied else "http-socket"} = 127.0.0.1:{port}',
-        ),
+        (r'http-socket = .*', f'{option} = 127.0.0.1:{port}'),
         (r'processes = .*', f'processes = {processes}'),
         (r'/etc/ironic/ironic\.conf', str(ironic.config)),
     )
