@@ -14,6 +14,7 @@ from ironic_inspection_rules.engine.language import schema
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.conversion import rule
+from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.plugins.conditions import comparison
 from ironic_inspection_rules.plugins.legacy import document
 from ironic_inspection_rules.plugins.legacy import field as inspector_field
@@ -232,6 +233,44 @@ def _is_text_of_number(value: typing.Any) -> bool:
     return isinstance(value, str) and comparison.as_number(value) is not None
 
 
+def _asks_for_fraction(op: str, value: typing.Any) -> bool:
+    """Return whether a comparison may differ with the fraction of a field.
+
+    Cut off, -0.5 is 0, 0.5 is 0 as well, and 2.5 is 2. So "ge 2" and "lt 2"
+    hold for the same numbers with and without fractions, "gt 2" does not.
+
+    :param op: the op of ironic-inspector without the prefix.
+    :param value: only by a whole number ironic-inspector cut the field.
+    """
+    # The field beside true or false is a boolean as well. An order by them is
+    # converted with the filter int, which cuts too.
+    if not isinstance(value, int) or isinstance(value, bool):
+        return False
+    if op in ('ge', 'lt'):
+        return value <= 0
+    if op in ('gt', 'le'):
+        return value >= 0
+    return op in ('eq', 'ne')
+
+
+def _may_have_fraction(steps: Steps) -> bool:
+    """Return whether machines may report a number with a fraction here.
+
+    :param steps: the path in the data of ironic-inspector.
+    """
+    names = []
+    for step in document.in_ironic(steps):
+        if step is inspector_field.ANY:
+            names.append(inventory_fields.MEMBER)
+        else:
+            names.append(str(step))
+    field = inventory_fields.find_field(inventory_fields.known_fields(), names)
+    if isinstance(field, inventory_fields.UnknownStep):
+        return True
+    # All numbers whose type is known are whole: sizes, counts and speeds.
+    return field.type not in inventory_fields.PLAIN
+
+
 def _wrap_in_loops(
     condition: Operation, loops: typing.Sequence[str], multiple: str
 ) -> Operation:
@@ -310,10 +349,20 @@ class _InspectorConverter(rule.Conversion):
         # What the ramdisk sends in this field for a BMC without an address.
         no_address = None
         scheme, _path = inspector_field.split(args['field'])
+        may_have_fraction = True
         if scheme == 'data':
-            name = str(inspector_field.steps(args['field'])[0])
+            steps = inspector_field.steps(args['field'])
+            name = str(steps[0])
             no_address = document.NO_ADDRESS.get(name)
             self._hint_at(name)
+            may_have_fraction = _may_have_fraction(steps)
+        if may_have_fraction and _asks_for_fraction(op, args.get('value')):
+            self.hint(
+                _(
+                    'a number with a fraction is compared as it is here; '
+                    'before, its fraction was cut off, as the filter int does'
+                )
+            )
         self._note_differences_of_loops(op, path, multiple)
         if op == 'matches' and not args['value']:
             raise Inconvertible(

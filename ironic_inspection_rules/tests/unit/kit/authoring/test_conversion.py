@@ -96,6 +96,60 @@ class ConditionTestCase(base.TestCase):
                         f'{size} {op} {value}',
                     )
 
+    def test_a_fraction_that_was_cut_off_is_named_where_it_matters(self):
+        # 2.5 was no more than 2, but not less than 3 either: it was 2.
+        for op, value, field, is_named in (
+            ('eq', 2, 'size', True),
+            ('ne', -2, 'size', True),
+            ('gt', 2, 'size', True),
+            ('gt', 0, 'node://extra.size', True),
+            ('gt', 0, 'extra.load.x', True),
+            ('gt', 0, 'inventory.cpu.cuont', True),
+            ('gt', -1, 'size', False),
+            ('le', 2, 'names[*].x', True),
+            ('le', -1, 'size', False),
+            ('ge', 2, 'size', False),
+            ('ge', 0, 'size', True),
+            ('lt', 1, 'size', False),
+            ('lt', -1, 'size', True),
+            ('eq', True, 'size', False),
+            ('gt', True, 'size', False),
+            ('eq', 2.0, 'size', False),
+            ('eq', '2', 'size', False),
+            ('gt', 2, 'inventory.cpu.count', False),
+            ('gt', 2, 'inventory.disks[*].size', False),
+            ('gt', 2, 'interfaces.eth0.ip', False),
+            ('gt', 2, 'memory_mb', False),
+            ('gt', 2, 'local_gb', False),
+        ):
+            case = (op, value, field)
+            made = self.converted(op, field, value)
+            sentences = [problem.sentence for problem in made.hints]
+            named = [text for text in sentences if 'fraction' in text]
+            self.assertEqual(is_named, bool(named), case)
+            self.assertEqual([], made.lost, case)
+
+    def test_no_fraction_matters_where_none_is_named(self):
+        sizes = [-3, -2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 2.5, 3]
+        for op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge'):
+            for value in (-2, -1, 0, 1, 2):
+                condition = {'op': op, 'field': 'size', 'value': value}
+                entry = {'conditions': [condition], 'actions': [ACTION]}
+                (made,) = convert(entry)
+                old = inspection.parse(entry)
+                new = validation.parse(
+                    {**made.rule, 'uuid': old.uuid}, registry.installed()
+                )
+                different = []
+                for size in sizes:
+                    data = {'size': size}
+                    before = inspection.run([old], data).matched
+                    if inspection.run([new], data).matched != before:
+                        different.append(size)
+                self.assertEqual(
+                    bool(made.hints), bool(different), (op, value, different)
+                )
+
     def test_paths_become_fields(self):
         for path, field in (
             ('root_disk', '{plugin_data.root_disk}'),
