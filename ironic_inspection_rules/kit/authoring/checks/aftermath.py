@@ -129,13 +129,23 @@ class Aftermath:
         """
         known = False
         for action in self._subject.actions:
-            if not self._is_certain(action):
+            writes = self._certain_writes.get(action.pointer)
+            if writes is None:
                 known = known and not effects.may_change(action, [field])
                 continue
-            for effect in effects.effects(action):
+            for effect in writes:
                 # A write inside of a known value leaves it known.
                 known = known or _writes_all_of(effect, field)
         return known
+
+    @functools.cached_property
+    def _certain_writes(self) -> dict[str, list[effects.Effect]]:
+        """What the certain actions write, by the pointer to the action."""
+        return {
+            action.pointer: list(effects.effects(action))
+            for action in self._subject.actions
+            if self._is_certain(action)
+        }
 
     def _is_certain(self, action: file_rule.Operation) -> bool:
         """Return whether an action does the same on every machine."""
@@ -152,7 +162,7 @@ class Aftermath:
         operations = []
         plugins = {}
         for action in self._subject.actions:
-            if self._is_certain(action):
+            if action.pointer in self._certain_writes:
                 operation = dict(action.written)
                 operation.pop('when', None)
                 operations.append(operation)

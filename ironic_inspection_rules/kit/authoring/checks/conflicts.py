@@ -17,6 +17,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import aftermath
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import exclusion
+from ironic_inspection_rules.kit.authoring.checks import facts
 
 Rule = checked_rule.CheckedRule
 
@@ -55,7 +56,7 @@ def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
             phase_and_priority = rule.rule.phase, rule.rule.priority
             groups[phase_and_priority].append(_WritingRule(rule))
     for group in groups.values():
-        for earlier, later in itertools.combinations(group, 2):
+        for earlier, later in _pairs_to_compare(group):
             conflicts = earlier.conflicts(later)
             if conflicts:
                 yield (
@@ -63,6 +64,43 @@ def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
                     conflicts[0].second.pointer,
                     _format_message(earlier.rule, later.rule, conflicts),
                 )
+
+
+def _pairs_to_compare(
+    rules: Sequence['_WritingRule'],
+) -> typing.Iterator[tuple['_WritingRule', '_WritingRule']]:
+    """Yield the pairs of rules that one machine may match, in their order.
+
+    Left out are rules that want different values of one field, such as a
+    serial number for each rule: to compare all pairs of a thousand such rules
+    would take most of the time of ``lint``.
+    """
+    written_places: set[tuple[str, ...]] = set()
+    for rule in rules:
+        written_places |= rule.places
+    wanted_by_rule = [rule.wanted_values(written_places) for rule in rules]
+    # Positions of rules: of those that want certain values of a field, and of
+    # those that want a value of it.
+    wanting: dict[tuple[str, str], set[int]] = collections.defaultdict(set)
+    wanting_value: dict[tuple[tuple[str, str], typing.Any], set[int]] = (
+        collections.defaultdict(set)
+    )
+    for position, wanted in enumerate(wanted_by_rule):
+        for field, values in wanted.items():
+            wanting[field].add(position)
+            for value in values:
+                wanting_value[field, value].add(position)
+    everywhere = set(range(len(rules)))
+    for position, wanted in enumerate(wanted_by_rule):
+        candidates = everywhere
+        for field, values in wanted.items():
+            wanting_others = set(wanting[field])
+            for value in values:
+                wanting_others -= wanting_value[field, value]
+            candidates = candidates - wanting_others
+        for candidate in sorted(candidates):
+            if candidate > position:
+                yield rules[position], rules[candidate]
 
 
 class _WritingRule:
@@ -80,11 +118,11 @@ class _WritingRule:
                 self._effects.append(ActionEffect(action.pointer, effect))
         # The places that the rule writes, and those with all places around
         # them.
-        self._places: set[tuple[str, ...]] = set()
+        self.places: set[tuple[str, ...]] = set()
         self._places_around: set[tuple[str, ...]] = set()
         for of_action in self._effects:
             place = _place(of_action.effect)
-            self._places.add(place)
+            self.places.add(place)
             for length in range(1, len(place) + 1):
                 self._places_around.add(place[:length])
         # The conditions of the rule.
@@ -103,6 +141,32 @@ class _WritingRule:
                 claims = list(map(exclusion.Claim, action.inner))
                 self._claims_of_actions[action.pointer] = claims
 
+    def wanted_values(
+        self, written_places: set[tuple[str, ...]]
+    ) -> dict[tuple[str, str], set[typing.Any]]:
+        """Return the values that the rule wants, by the field.
+
+        A field has the name, and for conditions that read vars those vars:
+        the same words over other vars are conditions on other things.
+
+        :param written_places: what rules write that may run before this one.
+            A field that they write may get the wanted value by that.
+        """
+        wanted: dict[tuple[str, str], set[typing.Any]] = {}
+        for claim in self._claims:
+            fields = effects.fields_of_operation(claim.condition)
+            if all(_is_written(field, written_places) for field in fields):
+                continue
+            read_vars = ''
+            if _reads_vars(claim):
+                read_vars = json.dumps(self.rule.rule.vars)
+            for fact in claim.facts:
+                values = facts.distinct_values(fact)
+                # A group excludes by its conditions, not by facts of its own.
+                if values is not None and not claim.inner:
+                    wanted.setdefault((fact.field, read_vars), values)
+        return wanted
+
     def conflicts(self, later: '_WritingRule') -> list[ConflictingWrites]:
         """Return the writes of this rule that a later one does not leave.
 
@@ -113,8 +177,8 @@ class _WritingRule:
         """
         # Most rules write at places of which none is inside of another one,
         # and to compare places is cheap.
-        is_inside = not self._places.isdisjoint(later._places_around)
-        is_around = not self._places_around.isdisjoint(later._places)
+        is_inside = not self.places.isdisjoint(later._places_around)
+        is_around = not self._places_around.isdisjoint(later.places)
         if not is_inside and not is_around:
             return []
         scopes = {self.rule.rule.scope, later.rule.rule.scope} - {None, ''}
@@ -227,6 +291,14 @@ class _WritingRule:
         """
         own = self._claims_of_actions.get(of_action.pointer, ())
         return [*self._claims, *own]
+
+
+def _is_written(
+    field: interpolation.Field, places: set[tuple[str, ...]]
+) -> bool:
+    """Return whether a write at one of some places sets all of a field."""
+    steps = (field.root, *field.steps)
+    return any(steps[:length] in places for length in range(1, len(steps) + 1))
 
 
 def _reads_vars(claim: exclusion.Claim) -> bool:

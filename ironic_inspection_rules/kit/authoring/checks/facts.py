@@ -110,6 +110,30 @@ def values(fact: Fact) -> list[typing.Any] | None:
     return None
 
 
+def distinct_values(fact: Fact) -> set[typing.Any] | None:
+    """Return the values that a fact allows, so that ``eq`` can be looked up.
+
+    Facts exclude each other if they have no such value in common: 5, "5" and
+    "5.0" are the same number here, as they are to ``eq``.
+
+    :returns: None for a range of values, and where one of them is a list or a
+        mapping.
+    """
+    allowed = values(fact)
+    if allowed is None:
+        return None
+    distinct = set()
+    for value in allowed:
+        value_as_number = number(value)
+        if value_as_number is not None:
+            distinct.add(value_as_number)
+        elif isinstance(value, str | None):
+            distinct.add(value)
+        else:
+            return None
+    return distinct
+
+
 def contradict(
     first_facts: Iterable[Fact], second_facts: Iterable[Fact]
 ) -> bool:

@@ -75,6 +75,29 @@ class CheckTestCase(base.CheckTestCase):
             self.conflicting(first, second)
             self.assertEqual(1, len(compared), second)
 
+    def test_rules_that_want_different_values_are_not_compared(self):
+        compared = []
+        self.patch(conflicts, '_undoes', lambda *pair: compared.append(pair))
+        maker = MAKER.replace('{', '{{').replace('}', '}}')
+        maker_is = f'{{{{op: eq, args: {{{{values: [{maker}, {{}}]}}}}}}}}'
+        maker_is_one_of = (
+            f'{{{{op: one-of, args: {{{{value: {maker}, values: {{}}}}}}}}}}'
+        )
+        driver_is = '{op: eq, args: {values: ["{node.driver}", x]}}'
+        for one, other, is_compared in (
+            (maker_is.format('a'), maker_is.format('b'), False),
+            (maker_is.format('a'), maker_is_one_of.format('[b, c]'), False),
+            (maker_is.format('b'), maker_is_one_of.format('[b, c]'), True),
+            (maker_is.format(5), maker_is.format('"5.0"'), True),
+            (maker_is.format('a'), '', True),
+            (maker_is.format('a'), driver_is, True),
+            # The first rule may give the driver that the second one wants.
+            (driver_is, driver_is.replace('x', 'y'), True),
+        ):
+            compared.clear()
+            self.drivers(one, other)
+            self.assertEqual(is_compared, bool(compared), (one, other))
+
     def test_vars_of_one_name_keep_only_equal_vars_apart(self):
         condition = '{{op: eq, args: {{values: ["{{vars.size}}", {}]}}}}'
         count = 'vars: {size: "{inventory.cpu.count}"}'
