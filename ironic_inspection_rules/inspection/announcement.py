@@ -127,8 +127,8 @@ def gaps() -> Iterator[str]:
             interfaces_with_gaps.append(f'{entry.name}: {gap}')
     if interfaces_with_gaps:
         yield _(
-            'Not all inspection rules run on nodes with these inspect '
-            'interfaces: %s'
+            'Inspection rules do not run, or run too early, on nodes with '
+            'these inspect interfaces: %s'
         ) % '; '.join(interfaces_with_gaps)
 
 

@@ -89,6 +89,9 @@ class GapsTestCase(base.IronicTestCase):
         said = self.gaps()
         self.assertIn('agent: ', said)
         self.assertIn('ports, raid', said)
+        # All rules run.
+        self.assertNotIn('Not all', said)
+        self.assertIn('run too early', said)
 
     def test_hooks_after_the_first_of_ours(self):
         self.config(
