@@ -223,8 +223,8 @@ class Convert(arguments.FileCommand):
     """Write rules of ironic-inspector or stock Ironic as rules for here.
 
     They are written as YAML, and do what they did there. Lists what cannot
-    be carried over, or comes out differently, and returns 1 if there is
-    anything.
+    be carried over, or comes out differently. Returns 1 if there is anything,
+    if a file cannot be read, or if the new one cannot be written; 0 otherwise.
     """
 
     example = 'inspector-rules.json -o new-rules.yaml'
@@ -247,6 +247,9 @@ class Convert(arguments.FileCommand):
         """Write the converted rules, and report losses on standard error.
 
         :returns: the exit status: 1 if anything is lost.
+        :raises: :class:`.exceptions.InvalidDocument` for a file that cannot
+            be read, OSError for one that cannot be written; the shell makes
+            both the exit status 1.
         """
         is_stock = parsed_args.language == 'ironic'
         files = []

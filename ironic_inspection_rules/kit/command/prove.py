@@ -36,7 +36,9 @@ class Prove(arguments.FileCommand):
     """Answer questions about rules for all machines, not for some.
 
     Needs neither Ironic nor a database, but z3-solver. Returns 0 if no
-    answer is yes, 2 if one is, and 1 if a file cannot be read.
+    answer is yes, and 2 if one is. Returns 1 on an error: z3-solver is
+    missing, a question is unknown, a rule is invalid, a file cannot be read,
+    or a witness cannot be written.
     """
 
     example = 'rules.yaml --ask dead,shadowed'
@@ -91,6 +93,9 @@ class Prove(arguments.FileCommand):
         :returns: EXIT_YES if an answer is yes; 0 if every answer is no or
             unknown; EXIT_ERROR if the solver is not installed or a question
             is unknown.
+        :raises: :class:`.exceptions.InvalidDocument` for a file that cannot
+            be read or has an invalid rule, OSError for a witness that cannot
+            be written; the shell makes both the exit status 1.
         """
         if importlib.util.find_spec('z3') is None:
             self.app.stderr.write(

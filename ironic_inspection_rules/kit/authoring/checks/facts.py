@@ -122,7 +122,7 @@ def distinct_values(fact: Fact) -> set[typing.Any] | None:
     allowed = values(fact)
     if allowed is None:
         return None
-    distinct = set()
+    distinct: set[typing.Any] = set()
     for value in allowed:
         value_as_number = number(value)
         if value_as_number is not None:
