@@ -255,9 +255,18 @@ def _find_broken_rules(
         for index, rule in enumerate(rules):
             if converted.place(index) <= place:
                 rule_of_finding = rule
-        if rule_of_finding is not None:
-            problem = exceptions.Problem('', finding.message)
-            yield _make_finding(rule_of_finding, problem)
+        if rule_of_finding is None:
+            continue
+        message = finding.message
+        if finding.check == lint.DUPLICATE:
+            # lint names the other rule by its line, which is one of the new
+            # file.
+            message = _(
+                'an earlier rule has this UUID too, or neither has one and '
+                'they are the same'
+            )
+        problem = exceptions.Problem('', message)
+        yield _make_finding(rule_of_finding, problem)
 
 
 def _write_comments(texts: typing.Iterable[str]) -> str:

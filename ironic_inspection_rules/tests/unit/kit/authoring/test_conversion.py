@@ -790,6 +790,14 @@ tables:
         self.assertEqual('#2 (bad)', bad.rule)
         self.assertIn('"cuont"', bad.message)
 
+    def test_a_rule_that_is_there_twice_names_no_line_of_the_new_file(self):
+        twice = {'description': 'one', 'actions': [ACTION]}
+        _text, lost = self.convert([twice, twice])
+        (second,) = lost
+        self.assertEqual('#2 (one)', second.rule)
+        self.assertIn('an earlier rule', second.message)
+        self.assertNotIn(self.path, second.message)
+
     def test_templates_of_ansible_are_no_rules_yet(self):
         text = json.dumps(
             [
