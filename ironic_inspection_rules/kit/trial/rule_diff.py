@@ -239,9 +239,11 @@ def _match_rules(
 ) -> list[replacement.Match | None]:
     """Match new rules with old ones, by UUID, description or meaning.
 
-    UUID and description come first, as in a plan on the server.
+    UUID and description come first, as in a plan on the server. A rule to
+    which its author gave no UUID has one that is made of its content, and so
+    another one after every edit: it is matched by its description.
 
-    :param present: the old rules.
+    :param present: the old rules as mappings of their fields.
     :returns: matches in the order of the new rules; None for a new rule that
         has no old one.
     """
@@ -250,7 +252,7 @@ def _match_rules(
     descriptions_without_uuid = {
         rule.description for rule in old.rules if rule.uuid not in old.named
     }
-    wanted = []
+    identities = []
     for rule in new.rules:
         is_known_by_uuid = rule.uuid in new.named
         has_new_uuid = rule.uuid not in old_uuids
@@ -259,40 +261,26 @@ def _match_rules(
             is_known_by_uuid = False
         uuid: str | None = rule.uuid
         if rule.description and not is_known_by_uuid:
-            # A UUID that is made of the content changes with every edit.
             uuid = None
-        wanted.append({'uuid': uuid, 'description': rule.description})
-    matches = replacement.match(wanted, present)
-    matched = {match.rule['uuid'] for match in matches if match}
-    unmatched = [rule for rule in present if rule['uuid'] not in matched]
+        identities.append({'uuid': uuid, 'description': rule.description})
+    matches = replacement.match(identities, present)
+    matched_uuids = {match.rule['uuid'] for match in matches if match}
+    unmatched = [rule for rule in present if rule['uuid'] not in matched_uuids]
     for index, rule in enumerate(new.rules):
         if matches[index] is not None:
             continue
-        same = _find_same_meaning(old, new, rule, unmatched)
-        if same is not None:
-            matches[index] = replacement.Match(same, 'meaning')
-            unmatched.remove(same)
+        for old_rule in unmatched:
+            old_uuid = old_rule['uuid']
+            if old_uuid in old.named and rule.uuid in new.named:
+                # Their authors have given the two rules different UUIDs.
+                continue
+            if _is_same_meaning(
+                old.meanings[old_uuid], new.meanings[rule.uuid]
+            ):
+                matches[index] = replacement.Match(old_rule, 'meaning')
+                unmatched.remove(old_rule)
+                break
     return matches
-
-
-def _find_same_meaning(
-    old: ComparedRules,
-    new: ComparedRules,
-    rule: model.Rule,
-    left: typing.Iterable[replacement.Fields],
-) -> replacement.Fields | None:
-    """Find the first old rule that means the same as a new rule.
-
-    :param left: the old rules that match no new rule yet.
-    """
-    for old_rule in left:
-        uuid = old_rule['uuid']
-        if uuid in old.named and rule.uuid in new.named:
-            # Their authors have given the two rules different UUIDs.
-            continue
-        if _is_same_meaning(old.meanings[uuid], new.meanings[rule.uuid]):
-            return old_rule
-    return None
 
 
 def _is_same_meaning(
