@@ -153,9 +153,9 @@ def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     for action in rule.actions:
         for write in effects.writes(action):
             if write.kind == 'traits' and write.name in _PREFIXES_OF_ALL:
-                what = _('trait')
+                kind = _('trait')
                 if write.name:
-                    what = _('custom trait')
+                    kind = _('custom trait')
                 place = action.pointer
                 if 'prefix' in action.arguments_given:
                     place = action.pointer_to('prefix')
@@ -164,7 +164,7 @@ def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                     'those that others gave it; a longer prefix leaves '
                     'them'
                 )
-                yield place, message % what
+                yield place, message % kind
                 break
 
 

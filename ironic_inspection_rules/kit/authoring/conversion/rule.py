@@ -69,7 +69,7 @@ class Conversion:
     def _note(self, noted: list[Problem], message: str) -> None:
         """Add a message about the present place to a list, once."""
         problem = Problem(self.pointer, message)
-        # The turns of a loop may say the same.
+        # The items of a loop may be noted in the same words.
         if problem not in noted:
             noted.append(problem)
 

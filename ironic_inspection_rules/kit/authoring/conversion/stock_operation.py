@@ -7,8 +7,8 @@ language and this project. What comes out differently is noted in a
 :class:`.rule.Conversion`: ``convert`` and ``adopt`` show it to the operator.
 
 The items of a loop are always written out in the rule. The operation is
-converted once for every item, which is a *turn* of the loop; where all turns
-come out alike but for the item, they are a loop again.
+converted once for every item; where all of these operations are alike but for
+the item, they become one operation with a loop again.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ _OF_OTHER_OBJECTS = frozenset({'chassis_uuid', 'portgroup_uuid'})
 def convert(
     op: str, args: Operation, existing: set[str], notes: rule.Conversion
 ) -> Operation | None:
-    """Convert one action, or one turn of its loop, to this language.
+    """Convert an action, or that of one item of a loop, to this language.
 
     :param args: the arguments by name, with :class:`.stock_text.StockText` for
         texts that stock Ironic formats.
@@ -417,35 +417,37 @@ def _write_text(text: Text, existing: set[str], notes: rule.Conversion) -> str:
 
 def convert_looped_condition(
     items: Sequence[typing.Any],
-    convert_turn: Callable[[typing.Any], Operation | bool],
+    convert_for_item: Callable[[typing.Any], Operation | bool],
     needs_all: bool,
 ) -> Operation | bool:
     """Convert a condition of stock Ironic that has a loop.
 
-    :param convert_turn: converts the condition for one item; returns a
+    :param convert_for_item: converts the condition for one item; returns a
         boolean where the result is the same on all machines.
     :param needs_all: whether it has to hold for all items, or else for any.
     :returns: the condition with a loop, or a group with a condition for every
         item; the condition alone if only one item matters; a boolean where the
         result is the same on all machines.
     """
-    turns = [convert_turn(item) for item in items]
-    # One false turn decides "all", one true turn decides "any".
+    converted = [convert_for_item(item) for item in items]
+    # A single false condition decides "all", a single true one "any".
     deciding = not needs_all
-    if deciding in turns:
+    if deciding in converted:
         return deciding
-    written = [turn for turn in turns if not isinstance(turn, bool)]
-    if not written:
+    conditions = [
+        condition for condition in converted if not isinstance(condition, bool)
+    ]
+    if not conditions:
         return needs_all
-    if len(written) == 1:
-        return written[0]
-    looped = _build_loop(items, turns, convert_turn)
+    if len(conditions) == 1:
+        return conditions[0]
+    looped = _build_loop(items, converted, convert_for_item)
     if looped is None:
-        # No single condition does the same as all turns.
+        # No condition with a loop does the same as all of these.
         group = 'any-of'
         if needs_all:
             group = 'all-of'
-        return {'op': group, 'conditions': written}
+        return {'op': group, 'conditions': conditions}
     if needs_all:
         looped['multiple'] = 'all'
     return looped
@@ -453,36 +455,36 @@ def convert_looped_condition(
 
 def convert_looped_action(
     items: Sequence[typing.Any],
-    convert_turn: Callable[[typing.Any], Operation | None],
+    convert_for_item: Callable[[typing.Any], Operation | None],
 ) -> list[Operation]:
     """Convert an action with a loop.
 
-    :param convert_turn: converts the action for one item; returns None where
-        stock Ironic does nothing.
+    :param convert_for_item: converts the action for one item; returns None
+        where stock Ironic does nothing.
     :returns: one action with a loop, or else an action for every item.
     """
-    turns = [convert_turn(item) for item in items]
-    if len(turns) > 1:
-        looped = _build_loop(items, turns, convert_turn)
+    actions = [convert_for_item(item) for item in items]
+    if len(actions) > 1:
+        looped = _build_loop(items, actions, convert_for_item)
         if looped is not None:
             return [looped]
-    return [turn for turn in turns if turn is not None]
+    return [action for action in actions if action is not None]
 
 
 def _build_loop(
     items: Sequence[typing.Any],
-    turns: Sequence[typing.Any],
-    convert_turn: Callable[[typing.Any], typing.Any],
+    operations: Sequence[typing.Any],
+    convert_for_item: Callable[[typing.Any], typing.Any],
 ) -> Operation | None:
-    """Build an operation with a loop that does the same as all turns.
+    """Build an operation with a loop that does what those of all items do.
 
     The operation is converted once more, for an item of marks: for the item
     ``{'path': '/a', 'value': 1}`` it is ``{'path': 'zqitem0qz', 'value':
     'zqitem1qz'}``. If the values of every item, put in place of the marks,
-    give the operation of its turn, then the fields ``item.path`` and
+    give the operation of that item, then the fields ``item.path`` and
     ``item.value`` do so too.
 
-    :param turns: the converted operations, in the order of the items.
+    :param operations: the converted operations, in the order of the items.
     :returns: None if no loop does the same.
     """
     names = _list_keys_of_item(items[0])
@@ -497,7 +499,7 @@ def _build_loop(
     if names:
         marked_item = dict(zip(names, marks, strict=True))
     try:
-        marked = convert_turn(marked_item)
+        marked = convert_for_item(marked_item)
     except (rule.Inconvertible, stock_condition.Fails):
         # A mark is no level of a log, for example.
         return None
@@ -507,9 +509,9 @@ def _build_loop(
     values_by_item = [[item] for item in items]
     if names:
         values_by_item = [list(item.values()) for item in items]
-    for values_of_item, turn in zip(values_by_item, turns, strict=True):
-        texts = [rule.escape(str(value)) for value in values_of_item]
-        if _replace_marks(marked, texts) != turn:
+    for values, operation in zip(values_by_item, operations, strict=True):
+        texts = [rule.escape(str(value)) for value in values]
+        if _replace_marks(marked, texts) != operation:
             return None
     fields = ['item']
     if names:

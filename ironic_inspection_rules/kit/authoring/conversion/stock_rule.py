@@ -207,37 +207,34 @@ class _StockConverter(rule.Conversion):
         )
         loop = condition.get('loop')
         if not loop:
-            new_args = _convert_texts(
-                _make_texts_of_values(op, args), self._filled_arguments(op)
-            )
+            # The arguments that stock Ironic fills in outside of loops.
+            filled = ['value', 'address', 'subnet']
+            if op in _COMPARISONS:
+                filled = []
+                if self._fills_values:
+                    filled = ['values']
+            new_args = _convert_texts(_make_texts_of_values(op, args), filled)
             return stock_condition.convert(op, inverted, new_args, self)
         items = _list_items(loop)
         # "first" means "any" there.
         if condition.get('multiple') == 'last':
             items = items[-1:]
-        convert_turn = functools.partial(
-            self._convert_turn_of_condition, op, inverted, args
+        convert_for_item = functools.partial(
+            self._convert_condition_for_item, op, inverted, args
         )
         return stock_operation.convert_looped_condition(
-            items, convert_turn, condition.get('multiple') == 'all'
+            items, convert_for_item, condition.get('multiple') == 'all'
         )
 
-    def _convert_turn_of_condition(
+    def _convert_condition_for_item(
         self, op: str, inverted: bool, args: Operation, item: typing.Any
     ) -> Operation | bool:
         """Convert a condition with a loop for one item of it."""
         # In a loop stock Ironic fills in all arguments, and makes text of
         # them.
-        read = _make_texts_of_values(op, _read_turn(args, item), always=True)
-        return stock_condition.convert(op, inverted, read, self)
-
-    def _filled_arguments(self, op: str) -> tuple[str, ...]:
-        """Return the arguments that stock Ironic fills in outside of loops."""
-        if op not in _COMPARISONS:
-            return 'value', 'address', 'subnet'
-        if self._fills_values:
-            return ('values',)
-        return ()
+        filled_args = _read_for_item(args, item)
+        texts = _make_texts_of_values(op, filled_args, always=True)
+        return stock_condition.convert(op, inverted, texts, self)
 
     def convert_actions(
         self, actions: Iterable[typing.Any], existing: set[str]
@@ -280,11 +277,11 @@ class _StockConverter(rule.Conversion):
         args.pop('plugin_data', None)
         loop = action.get('loop')
         if loop:
-            convert_turn = functools.partial(
-                self._convert_turn_of_action, op, args, existing
+            convert_for_item = functools.partial(
+                self._convert_action_for_item, op, args, existing
             )
             return stock_operation.convert_looped_action(
-                _list_items(loop), convert_turn
+                _list_items(loop), convert_for_item
             )
         # Outside of loops stock Ironic fills in one argument.
         filled = _FILLED_ARGUMENT.get(op, 'value')
@@ -295,12 +292,12 @@ class _StockConverter(rule.Conversion):
             return []
         return [converted]
 
-    def _convert_turn_of_action(
+    def _convert_action_for_item(
         self, op: str, args: Operation, existing: set[str], item: typing.Any
     ) -> Operation | None:
         """Convert an action with a loop for one item of it."""
         return self._convert_checked_action(
-            op, _read_turn(args, item), existing
+            op, _read_for_item(args, item), existing
         )
 
     def _convert_checked_action(
@@ -541,10 +538,11 @@ def _convert_texts(args: Operation, filled: Iterable[str]) -> Operation:
     return converted
 
 
-def _read_turn(args: Operation, item: typing.Any) -> Operation:
+def _read_for_item(args: Operation, item: typing.Any) -> Operation:
     """Convert the texts in arguments for an item of a loop."""
     return {
-        name: stock_text.read_turn(value, item) for name, value in args.items()
+        name: stock_text.read_for_item(value, item)
+        for name, value in args.items()
     }
 
 

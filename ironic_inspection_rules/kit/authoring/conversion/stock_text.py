@@ -436,77 +436,80 @@ def _refuse_attribute(step: str, name: str) -> typing.NoReturn:
     raise _StaysText
 
 
-def read_turn(
-    value: typing.Any, item: typing.Any, again: bool = True
+def read_for_item(
+    value: typing.Any, item: typing.Any, formats_twice: bool = True
 ) -> typing.Any:
     """Convert all texts in a value for one item of a loop.
 
     :param value: an argument as written; texts become :class:`StockText`.
-    :param again: whether stock Ironic formats a text twice: with the item, and
-        the result once more. It does so with all texts but keys of mappings
-        and items of lists.
+    :param formats_twice: whether stock Ironic formats a text with the item,
+        and the result once more with the data of the machine. It does so with
+        all texts but keys of mappings and items of lists.
     :raises: :class:`.rule.Inconvertible` if this language cannot say a text.
     """
     if isinstance(value, list):
         return [
-            read_turn(inner, item, not isinstance(inner, str))
+            read_for_item(inner, item, not isinstance(inner, str))
             for inner in value
         ]
     if isinstance(value, dict):
         return {
-            read_turn(key, item, False): read_turn(inner, item)
+            read_for_item(key, item, False): read_for_item(inner, item)
             for key, inner in value.items()
         }
     if not isinstance(value, str):
         return value
     try:
-        return _read_turn(value, item, again)
+        return _read_text_for_item(value, item, formats_twice)
     except _StaysText as exc:
         return _keep_text(value, exc)
 
 
-def _read_turn(text: str, item: typing.Any, again: bool) -> StockText:
+def _read_text_for_item(
+    text: str, item: typing.Any, formats_twice: bool
+) -> StockText:
     """Convert a text for one item of a loop.
 
-    :param again: whether stock Ironic formats the result once more.
+    :param formats_twice: whether stock Ironic formats the result once more.
     :raises: :class:`_StaysText` if it is an error to ``str.format``.
     :raises: :class:`.rule.Inconvertible` if this language cannot say it.
     """
-    pieces = _split_into_pieces(text)
-    filled = ''
+    with_item = ''
     has_braces = False
     has_other_fields = False
-    for piece in pieces:
-        filled += _fill_in_item(piece, item, again)
+    for piece in _split_into_pieces(text):
+        with_item += _fill_in_item(piece, item, formats_twice)
         if '{' in piece.before or '}' in piece.before:
             has_braces = True
         if piece.field and piece.field.root != interpolation.ITEM:
             has_other_fields = True
     # Escaped braces would be read as fields the second time. Beside fields
     # that only a machine fills in, that cannot be done beforehand.
-    if again and has_other_fields and has_braces:
+    if formats_twice and has_other_fields and has_braces:
         raise rule.Inconvertible(
             _('"%s" is filled in twice by stock Ironic') % text
         )
     literal = None
-    if has_other_fields and filled != text:
-        # Without such a field, not even the item is filled in.
+    if has_other_fields and with_item != text:
+        # Where such a field is missing, stock Ironic does not even fill in
+        # the item.
         literal = text
-    return dataclasses.replace(read(filled, literal), twice=again)
+    stock_text = read(with_item, literal)
+    return dataclasses.replace(stock_text, twice=formats_twice)
 
 
-def _fill_in_item(piece: _Piece, item: typing.Any, again: bool) -> str:
+def _fill_in_item(piece: _Piece, item: typing.Any, formats_twice: bool) -> str:
     """Return the text of a piece with ``{item}`` filled in.
 
     The caller reads the result as a format once more.
 
-    :param again: whether stock Ironic does so, too. If not, braces in the
-        result are escaped.
+    :param formats_twice: whether stock Ironic does so, too. If not, braces in
+        the result are escaped.
     :returns: the text before the field, and the text of the field. A field
         that is not over the item stays a field.
     """
     before = piece.before
-    if not again:
+    if not formats_twice:
         before = rule.escape(before)
     field = piece.field
     if field is None:
@@ -514,7 +517,7 @@ def _fill_in_item(piece: _Piece, item: typing.Any, again: bool) -> str:
     if field.root != interpolation.ITEM:
         return f'{before}{{{field.name}{field.ending}}}'
     text = _format_item(field, item)
-    if not again:
+    if not formats_twice:
         text = rule.escape(text)
     return before + text
 
