@@ -135,21 +135,21 @@ class Coverage:
             self.broken += 1
         self.counts.update(watch.results)
         for traced in machine.outcome.traces:
-            self._note_conditions(traced)
+            uuid = traced.rule.uuid
+            for index, decided in enumerate(traced.conditions):
+                if decided.result is None:
+                    # An error is neither true nor false.
+                    continue
+                result = _name_of_result(decided.result)
+                self.counts[uuid, 'conditions', index, result] += 1
             if traced.matched:
                 self._note_actions(traced)
 
-    def _note_conditions(self, traced: trace.RuleTrace) -> None:
-        """Count the results of the conditions of a rule."""
-        for index, decided in enumerate(traced.conditions):
-            if decided.result is None:
-                # An error is neither true nor false.
-                continue
-            result = _name_of_result(decided.result)
-            self.counts[traced.rule.uuid, 'conditions', index, result] += 1
-
     def _note_actions(self, traced: trace.RuleTrace) -> None:
-        """Count which actions of a rule ran, and how conditions held."""
+        """Count which actions of a rule ran, and why the others did not.
+
+        The conditions of an action itself are counted too, by their results.
+        """
         for index, action in enumerate(traced.actions):
             place = (traced.rule.uuid, 'actions', index)
             result = RAN

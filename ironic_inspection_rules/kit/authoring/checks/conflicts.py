@@ -196,32 +196,34 @@ class _WritingRule:
             claims = self._claims_of(first)
             if not reads_vars_alike:
                 claims = [claim for claim in claims if not _reads_vars(claim)]
-            still_open = self._leaves_open(first, later, second)
-            if still_open is None:
+            undecided = self._list_undecided(first, later, second)
+            if undecided is None:
                 # The later rule never follows this one. The order decides
                 # only if this one does not follow the later one either.
-                if later._leaves_open(second, self, first) is not None:
+                if later._list_undecided(second, self, first) is not None:
                     continue
-                still_open = later._claims_of(second)
+                undecided = later._claims_of(second)
             # No machine gets both where their conditions exclude each other.
-            if not exclusion.exclude(claims, still_open):
+            if not exclusion.exclude(claims, undecided):
                 conflicts.append(ConflictingWrites(first, second))
         return conflicts
 
-    def _leaves_open(
+    def _list_undecided(
         self,
         write: ActionEffect,
         other: '_WritingRule',
         other_write: ActionEffect,
     ) -> list[exclusion.Claim] | None:
-        """Return the conditions of a write of a rule that runs after this one.
+        """List what a write of another rule still depends on after this rule.
 
-        Conditions that surely hold after what this rule has written are left
-        out.
+        These are the conditions of that write without those that surely hold
+        after what this rule has written.
 
         :param write: the write of this rule, which has happened.
         :param other_write: the write of the other rule.
-        :returns: None if the other write never happens after this rule.
+        :returns: None if the other write never happens after this rule, as
+            one of its conditions is surely false, or this rule fails the
+            inspection.
         """
         claims = other._claims_of(other_write)
         if self.rule.rule.mode != model.ENFORCE:
@@ -230,7 +232,7 @@ class _WritingRule:
         if any(map(aftermath.fails, self.rule.actions)):
             return None
         after = self._after(write.pointer)
-        still_open = []
+        undecided = []
         for claim in claims:
             result = None
             if not other._sees_other_data(claim, other_write):
@@ -238,8 +240,8 @@ class _WritingRule:
             if result is False:
                 return None
             if result is None:
-                still_open.append(claim)
-        return still_open
+                undecided.append(claim)
+        return undecided
 
     def _after(self, pointer: str) -> aftermath.Aftermath:
         """Return what this rule leaves once one of its actions has run."""
