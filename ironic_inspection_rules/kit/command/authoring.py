@@ -254,6 +254,11 @@ class Convert(arguments.FileCommand):
         is_stock = parsed_args.language == 'ironic'
         files = []
         for rules_file in table_file.documents(parsed_args.files):
+            if not rules_file.entries and not rules_file.tables:
+                self.app.stderr.write(
+                    _('%s: warning: the file holds no rules\n')
+                    % rules_file.path
+                )
             files.append(
                 converted_file.convert(
                     rules_file, registry.installed(), is_stock

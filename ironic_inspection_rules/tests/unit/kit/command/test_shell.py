@@ -544,6 +544,15 @@ class ConvertTestCase(CallTestCase):
         (rule,) = yaml.safe_load(output)
         self.assertEqual('set-attribute', rule['actions'][0]['op'])
 
+    def test_a_file_without_rules_is_named(self):
+        path = self.write('rules.yaml', '')
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            code, _output = self.call('convert', path)
+        self.assertEqual(0, code)
+        self.assertEqual(
+            f'{path}: warning: the file holds no rules\n', errors.getvalue()
+        )
+
     def test_rules_of_stock_ironic_keep_their_meaning(self):
         path = self.write(
             'rules.yaml',
