@@ -49,9 +49,11 @@ def check_never(rule: Rule) -> checked_rule.Mistakes:
 
 def _why_never(rule: Rule, condition: Operation) -> str | None:
     """Return why a condition never holds by itself, None where it may."""
-    if _result_without_fields(condition) is False or _contradicts_itself(
-        condition
-    ):
+    contradicts_itself = any(
+        one.field == other.field and facts.exclude(one, other)
+        for one, other in itertools.combinations(facts.of(condition), 2)
+    )
+    if contradicts_itself or _result_without_fields(condition) is False:
         return _('this condition never holds')
     differing = _find_differing_neighbours(condition)
     if differing is not None and not condition.inverted:
@@ -70,14 +72,6 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
             'those in it always does'
         )
     return None
-
-
-def _contradicts_itself(condition: Operation) -> bool:
-    """Return whether a condition states of a field what cannot both be so."""
-    return any(
-        one.field == other.field and facts.exclude(one, other)
-        for one, other in itertools.combinations(facts.of(condition), 2)
-    )
 
 
 def check_always(rule: Rule) -> checked_rule.Mistakes:

@@ -100,7 +100,11 @@ def _check_condition(
         return
     constants = _list_constants_compared(condition, text)
     for value in constants:
-        if not _has_value(checked_table, column, value):
+        is_in_a_row = any(
+            comparison.equal(row.get(column), value)
+            for row in checked_table.rows
+        )
+        if not is_in_a_row:
             yield _(
                 'no row of table "%(table)s" has %(value)s in column '
                 '"%(column)s"'
@@ -292,12 +296,3 @@ def _is_plain(value: typing.Any) -> bool:
     if isinstance(value, list | dict):
         return False
     return not (isinstance(value, str) and interpolation.fields(value))
-
-
-def _has_value(
-    checked_table: table.Table, column: str, value: typing.Any
-) -> bool:
-    """Return whether a row has a value in a column, as ``eq`` compares."""
-    return any(
-        comparison.equal(row.get(column), value) for row in checked_table.rows
-    )
