@@ -120,34 +120,32 @@ def _check_part(
         raise exceptions.InvalidDocument(path, f'{place}: {exc}') from exc
 
 
-def _has_parts(part: typing.Any, value: typing.Any) -> bool:
-    """Return whether a value has all expected parts, as ``{has: […]}``.
+def _has_parts(expected: typing.Any, value: typing.Any) -> bool:
+    """Return whether a value is as ``{has: […]}`` and the like expect it.
+
+    ``has`` expects some items in a list, ``matches`` and ``contains`` a text
+    of which a regular expression matches all or some part.
 
     :returns: False for any other expectation, which is compared as a whole.
     """
-    if not isinstance(part, dict):
+    if not isinstance(expected, dict):
         return False
-    return all(_has_part(kind, wanted, value) for kind, wanted in part.items())
-
-
-def _has_part(kind: str, wanted: typing.Any, value: typing.Any) -> bool:
-    """Return whether a value has an expected part.
-
-    :param kind: ``has`` for items of a list, else ``matches`` or ``contains``
-        for a regular expression over a text.
-    :param wanted: the items, or the expression.
-    """
-    if kind == 'has':
-        if not isinstance(value, list):
-            return False
-        return all(item in value for item in wanted)
     # For an expression, no error is an empty text.
     text = ''
     if isinstance(value, str):
         text = value
-    if kind == 'matches':
-        return re.fullmatch(wanted, text) is not None
-    return re.search(wanted, text) is not None
+    for kind, wanted in expected.items():
+        if kind == 'has':
+            is_met = isinstance(value, list) and all(
+                item in value for item in wanted
+            )
+        elif kind == 'matches':
+            is_met = re.fullmatch(wanted, text) is not None
+        else:
+            is_met = re.search(wanted, text) is not None
+        if not is_met:
+            return False
+    return True
 
 
 def dump(path: str, machines: typing.Iterable[Actual]) -> None:
@@ -189,16 +187,16 @@ def compare(
     :returns: a comparison for every machine, then for every expectation of an
         inventory that was not tried.
     """
-    left = dict(expected)
+    not_tried = dict(expected)
     for inventory, outcome in machines:
         name = _name_inventory(path, inventory)
-        expectation = left.pop(name, None)
+        expectation = not_tried.pop(name, None)
         if expectation is None:
             text = _('%s: nothing is expected of this inventory') % name
         else:
             text = _compare_outcome(name, expectation, outcome)
         yield Comparison(name, text)
-    for name in left:
+    for name in not_tried:
         yield Comparison(name, _('%s: there is no such inventory') % name)
 
 
