@@ -341,9 +341,9 @@ def _find_kinds_changed(change: Plain) -> Iterator[tuple[str, str]]:
     if change['object'] != 'node':
         return
     for kind, path in _PATHS.items():
-        path_within = _path_within(change, path)
-        if path_within is not None:
-            yield kind, path_within
+        # The names are in the value that has changed, or are that value.
+        if f'{path}/'.startswith(f'{change["path"]}/'):
+            yield kind, path.removeprefix(change['path'])
 
 
 def _new_value(change: Plain) -> Any:
@@ -351,20 +351,6 @@ def _new_value(change: Plain) -> Any:
     if change['op'] == 'remove':
         return None
     return change['value']
-
-
-def _path_within(change: Plain, path: str) -> str | None:
-    """Return the path of a place inside of the value of a change.
-
-    ``/properties/capabilities`` is at ``/capabilities`` in the value of a
-    change of ``/properties``.
-
-    :param path: the place in the node.
-    :returns: None if the change is elsewhere.
-    """
-    if not f'{path}/'.startswith(f'{change["path"]}/'):
-        return None
-    return path.removeprefix(change['path'])
 
 
 def _read_names(kind: str, value: Any, path: str) -> set[str]:
@@ -438,11 +424,11 @@ class FleetGroups:
         A group has the ``error`` of its first machine. Where most machines
         have a value of their own, a change has ``varies`` in place of it.
         """
-        places_of_own_values = {
-            place
-            for place, values in self._values.items()
-            if self._has_own_values(place, len(values))
-        }
+        places_of_own_values = set()
+        for place, values in self._values.items():
+            are_few = len(values) <= _MOST_SHARED_VALUES
+            if not are_few and len(values) > self._counts[place] / 2:
+                places_of_own_values.add(place)
         groups: dict[_Outcome, dict[str, Any]] = {}
         for entry, outcome in zip(self._entries, self._outcomes, strict=True):
             shared = _drop_values(outcome, places_of_own_values)
@@ -461,15 +447,6 @@ class FleetGroups:
         return sorted(
             groups.values(), key=operator.itemgetter('count'), reverse=True
         )
-
-    def _has_own_values(self, place: _Place, different: int) -> bool:
-        """Check whether most machines have a value of their own at a place.
-
-        :param different: the number of different values at the place.
-        """
-        if different <= _MOST_SHARED_VALUES:
-            return False
-        return different > self._counts[place] / 2
 
 
 def _drop_values(outcome: _Outcome, places: Container[_Place]) -> _Outcome:
