@@ -153,31 +153,34 @@ def act(
     target: working_copy.WorkingCopy,
     for_reasons: budget.Budget | None,
 ) -> Done:
-    """Carry out the actions of a rule that matches.
+    """Carry out the actions of a rule that matches, until one fails.
 
-    Its vars must be in the data, see :meth:`RuleVars.in_data`. An error ends
-    it, and what the actions before have changed stays in the target.
+    What the actions before an error have changed stays in the target.
 
-    :param for_reasons: the budget of the reasons of their conditions; None
-        for no reasons.
+    :param target: has the vars of the rule in its data already, see
+        :meth:`RuleVars.in_data`.
+    :param for_reasons: pays for the reasons of the conditions that the actions
+        themselves have; None for no reasons.
+    :returns: the trace of the rule, and the error of the action that failed.
     """
-    done: list[trace.ActionTrace] = []
+    actions = []
     error = None
     view = target.view(plan.masked)
     give_tables(plan, view)
-    try:
-        for action in plan.actions:
-            condition_traces = None
-            apply = action.apply
-            if action.when:
-                condition_traces = _ConditionTraces(plan, action, for_reasons)
-                apply = functools.partial(apply, note=condition_traces.note)
-            _carry_out(
-                plan, action, apply, target, view, done, condition_traces
+    for action in plan.actions:
+        if action.when:
+            conditions = _ConditionTraces(plan, action, for_reasons)
+            apply = functools.partial(action.apply, note=conditions.note)
+            traced, error = _carry_out(plan, action, apply, target, view)
+            traced = traced._replace(when=conditions.traces)
+        else:
+            traced, error = _carry_out(
+                plan, action, action.apply, target, view
             )
-    except exceptions.RuleError as exc:
-        error = exc
-    return trace.RuleTrace(plan.rule, True, (), tuple(done)), error
+        actions.append(traced)
+        if error is not None:
+            break
+    return trace.RuleTrace(plan.rule, True, (), tuple(actions)), error
 
 
 class _ConditionTraces:
@@ -237,88 +240,74 @@ def revert(
 ) -> Done:
     """Undo what a rule that does not match did in earlier inspections.
 
-    :returns: the trace and the error; no trace if nothing has changed, even
-        after an error.
+    :param _for_reasons: not used: undoing asks for no conditions. It is here
+        because :func:`act` takes it.
+    :returns: the trace of the rule, and the error of the action that could not
+        be undone. The trace is None if nothing has changed, even after an
+        error.
     """
-    done: list[trace.ActionTrace] = []
+    actions = []
     error = None
     changes_before = target.journal.length
     view = target.view(plan.masked)
     give_tables(plan, view)
-    try:
-        for action in plan.actions:
-            if action.reverts:
-                _carry_out(
-                    plan,
-                    action,
-                    action.revert,
-                    target,
-                    view,
-                    done,
-                    reverted=True,
-                )
-    except exceptions.RuleError as exc:
-        error = exc
+    for action in plan.actions:
+        if not action.reverts:
+            continue
+        traced, error = _carry_out(plan, action, action.revert, target, view)
+        actions.append(traced._replace(reverted=True))
+        if error is not None:
+            break
     # Most machines never matched the rule, so that nothing has changed.
     if target.journal.length == changes_before:
         return None, error
     return trace.RuleTrace(
-        plan.rule, False, actions=tuple(done), reverted=True
+        plan.rule, False, actions=tuple(actions), reverted=True
     ), error
 
 
 def _carry_out(
     plan: compiler.CompiledRule,
     action: engine_action.CompiledAction,
-    step: collections.abc.Callable[..., reasons.Idle | None],
+    apply_or_revert: collections.abc.Callable[..., reasons.Idle | None],
     target: working_copy.WorkingCopy,
     view: budget.View,
-    done: list[trace.ActionTrace],
-    condition_traces: _ConditionTraces | None = None,
-    reverted: bool = False,
-) -> None:
-    """Take a step of an action, and append its trace.
+) -> tuple[trace.ActionTrace, exceptions.RuleError | None]:
+    """Carry out or undo an action, and trace what it did.
 
-    :param step: carries the action out, or undoes it.
+    :param apply_or_revert: the method of the action that does so.
     :param view: the data by root name as the rule sees them.
-    :param done: gets the trace, also after an error.
-    :param condition_traces: those of the conditions of the action; None
-        without conditions.
-    :param reverted: whether the step undoes the action.
-    :raises: :class:`.exceptions.RuleError` if it fails.
+    :returns: the trace, which is complete after an error, too; and the error.
     """
     journal = target.journal
     journal.enter(plan.rule, action.name, plan.masked)
+    # What the journal has behind these numbers afterwards is the action's.
     changes_before = len(journal.changes)
     notes_before = len(journal.notes)
     confirmed_before = len(journal.confirmed)
-    idle: reasons.Idle | None = None
+    error = None
     try:
         view.budget.spend()
-        idle = step(target, view)
+        idle = apply_or_revert(target, view)
+    # Actions are plugins, which may raise anything.
     except Exception as exc:
         error = disclosure.make_error(plan.rule, action.name, exc)
-        # To fail the inspection is what "fail" does.
-        if not isinstance(exc, exceptions.FailRequested):
-            idle = reasons.Idle(reasons.ERROR, error.reason)
-        raise error from error.__cause__
-    finally:
-        when: tuple[trace.WhenTrace, ...] = ()
-        if condition_traces is not None:
-            when = condition_traces.traces
-        done.append(
-            # By position: names take as long again.
-            trace.ActionTrace(
-                action.name,
-                tuple(journal.changes[changes_before:]),
-                tuple(journal.notes[notes_before:]),
-                reverted,
-                tuple(journal.confirmed[confirmed_before:]),
-                when,
-                idle,
-                changes_before,
-            )
-        )
+        idle = reasons.Idle(reasons.ERROR, error.reason)
+        if isinstance(exc, exceptions.FailRequested):
+            # To fail the inspection is what "fail" is for: it did run.
+            idle = None
+    traced = trace.ActionTrace(
+        # By position, as names take as long again.
+        action.name,
+        tuple(journal.changes[changes_before:]),
+        tuple(journal.notes[notes_before:]),
+        False,
+        tuple(journal.confirmed[confirmed_before:]),
+        (),
+        idle,
+        changes_before,
+    )
+    return traced, error
 
 
 class RuleVars:
