@@ -204,7 +204,8 @@ class Facts:
     closed: frozenset[Place] = dataclasses.field(
         default=frozenset(), compare=False, repr=False
     )
-    _made: dict[str, tuple[typing.Any, typing.Any]] = dataclasses.field(
+    # By root, the data that were masked last, and what was made of them.
+    _masked: dict[str, tuple[typing.Any, typing.Any]] = dataclasses.field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -226,26 +227,27 @@ class Facts:
                 return True
         return False
 
-    def made_once(
+    def mask_once(
         self,
         root: str,
         data: typing.Any,
-        make: typing.Callable[[typing.Any], typing.Any],
+        mask: typing.Callable[[typing.Any], typing.Any],
     ) -> typing.Any:
-        """Return ``make(data)``, computed once while the data are the same.
+        """Return the masked data of a root; the same data are masked once.
 
-        So the inventory is masked only once in an inspection.
+        So a root that no rule changes, such as the inventory, is masked by the
+        first phase of an inspection only.
 
-        :param data: the data of the root, which must not change any more.
-        :param make: takes the data; always the same function.
+        :param data: the data of the root now. They must not change any more.
+        :param mask: returns data without their secrets.
         """
-        if root in self._made:
-            source, made = self._made[root]
-            if source is data:
-                return made
-        made = make(data)
-        self._made[root] = (data, made)
-        return made
+        if root in self._masked:
+            data_before, masked = self._masked[root]
+            if data_before is data:
+                return masked
+        masked = mask(data)
+        self._masked[root] = (data, masked)
+        return masked
 
     def roots(self) -> dict[str, typing.Any]:
         """Return the data by the names of replacement fields."""

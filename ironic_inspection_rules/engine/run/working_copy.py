@@ -74,7 +74,7 @@ class WorkingCopy:
         self.roots = budget.View(facts.roots())
         self.journal = journal.Journal(facts.ports)
         # What the rules see, with secrets and without.
-        self._views = masked_views.Views(self.roots, facts.made_once)
+        self._views = masked_views.Views(self.roots, facts.mask_once)
         # By root and first token of the changed places.
         self._touched: dict[str, dict[str, _Touched]] = {}
         self._effects = effects or Effects()

@@ -10,7 +10,7 @@ from ironic_inspection_rules.engine.language.secrecy import masking
 from ironic_inspection_rules.engine.run import views
 
 Mask = typing.Callable[[typing.Any], typing.Any]
-MakeOnce = typing.Callable[[str, typing.Any, Mask], typing.Any]
+MaskOnce = typing.Callable[[str, typing.Any, Mask], typing.Any]
 
 
 class _MaskedRoots(budget.View):
@@ -18,24 +18,23 @@ class _MaskedRoots(budget.View):
 
     :param roots: the data with secrets.
     :param tree: that of these.
-    :param make_once: makes the masked data of a root, or returns those that
-        an earlier phase has made of the same data. It is called with the name
-        of the root, its data and the function that masks them.
+    :param mask_once: returns the masked data of a root, as
+        :meth:`.views.Facts.mask_once`.
     """
 
     def __init__(
-        self, roots: budget.View, tree: views.Tree, make_once: MakeOnce
+        self, roots: budget.View, tree: views.Tree, mask_once: MaskOnce
     ) -> None:
         super().__init__(budget=roots.budget)
         self._roots = roots
         self._tree = tree
-        self._make_once = make_once
+        self._mask_once = mask_once
 
     def __missing__(self, root: str) -> typing.Any:
         # Containers without secrets are now in both views: neither tree may
         # change them in place any more.
         self._tree.release_all()
-        masked = self._make_once(root, self._roots[root], masking.mask)
+        masked = self._mask_once(root, self._roots[root], masking.mask)
         self[root] = masked
         return masked
 
@@ -50,17 +49,15 @@ class Views:
     by itself. Whoever shares a value releases it from both trees first.
 
     :param roots: the data by root name; the values in it are never changed.
-    :param make_once: makes the masked data of a root, or returns those that
-        an earlier phase has made of the same data. It is called with the name
-        of the root, its data and the function that masks them, as
-        :meth:`.views.Facts.made_once` is.
+    :param mask_once: returns the masked data of a root, as
+        :meth:`.views.Facts.mask_once`.
     """
 
-    def __init__(self, roots: budget.View, make_once: MakeOnce) -> None:
+    def __init__(self, roots: budget.View, mask_once: MaskOnce) -> None:
         self.open = roots
         self._tree = views.Tree()
         self._masked_tree = views.Tree()
-        self.masked: budget.View = _MaskedRoots(roots, self._tree, make_once)
+        self.masked: budget.View = _MaskedRoots(roots, self._tree, mask_once)
 
     def release(self, value: typing.Any) -> None:
         """Share a value that was read: it is copied before it changes."""

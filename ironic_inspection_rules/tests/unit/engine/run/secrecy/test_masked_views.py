@@ -8,7 +8,7 @@ from ironic_inspection_rules.engine.run.secrecy import masked_views
 from ironic_inspection_rules.tests.unit import base
 
 
-def make_once(root, data, make):
+def mask_once(root, data, make):
     return make(data)
 
 
@@ -17,7 +17,7 @@ class ViewsTestCase(base.TestCase):
         super().setUp()
         self.data = {'a': {'password': 'top', 'list': [1]}}
         self.views = masked_views.Views(
-            budget.View({'node': self.data}), make_once
+            budget.View({'node': self.data}), mask_once
         )
 
     def test_secrets_are_hidden_in_one_of_them(self):
@@ -29,7 +29,7 @@ class ViewsTestCase(base.TestCase):
     def test_what_is_written_is_in_both_however_they_were_looked_at(self):
         for looked_first in (True, False):
             both = masked_views.Views(
-                budget.View({'node': self.data}), make_once
+                budget.View({'node': self.data}), mask_once
             )
             if looked_first:
                 self.assertEqual([1], both.masked['node']['a']['list'])
@@ -52,7 +52,7 @@ class ViewsTestCase(base.TestCase):
 
     def test_a_part_of_a_secret_that_is_written_or_removed_shows_none(self):
         data = {'a': {'b': {'password': {'one': 1, 'two': 2, 'list': [1]}}}}
-        both = masked_views.Views(budget.View({'node': data}), make_once)
+        both = masked_views.Views(budget.View({'node': data}), mask_once)
         both.masked['node']
         secret = ('a', 'b', 'password')
         for change, *args in (
