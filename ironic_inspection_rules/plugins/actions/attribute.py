@@ -57,31 +57,36 @@ class AttributeAction(plugin.Action):
     def place(
         self, target: Target, path: data_path.Path, port_id: str | None = None
     ) -> tuple[str, data_path.Path]:
-        """Return the place where the action writes: a root, and a path.
+        """Return where the action writes, as the target names places.
 
-        For a port, it is ``('ports', ('0', 'extra', 'rack'))``.
+        Of the node, ``/extra/rack`` is ``('node', ('extra', 'rack'))``; of its
+        first port, ``('ports', ('0', 'extra', 'rack'))``.
 
-        :raises: :class:`.exceptions.OperationError` if it may not be changed,
-            or the node has no such port.
+        :param path: the path below the node or the port.
+        :param port_id: MAC address or UUID of the port; None for the node.
+        :raises: :class:`.exceptions.OperationError` if rules may not change
+            what the path leads to, or the node has no such port.
         """
         if port_id is None:
             schema.check_path(path, self.TABLE)
             return plugin.NODE, path
-        port = target.port(port_id)
+        path_of_port = target.port(port_id)
         schema.check_path(path, self.TABLE)
-        return plugin.PORTS, port + path
+        return plugin.PORTS, path_of_port + path
 
     def _remove(
         self, target: Target, path: data_path.Path, port_id: str | None = None
     ) -> None:
         """Remove the value at a path of the node or of a port."""
-        root, where = self.place(target, path, port_id)
-        if len(path) == 1:
+        root, path_of_root = self.place(target, path, port_id)
+        is_attribute = len(path) == 1
+        if is_attribute:
             # Nodes and ports always have all attributes: as in Ironic's API,
             # a removed attribute gets its default.
-            target.set(root, where, schema.read_value(path, None, self.TABLE))
+            default = schema.read_value(path, None, self.TABLE)
+            target.set(root, path_of_root, default)
         else:
-            target.unset(root, where)
+            target.unset(root, path_of_root)
 
     def _declare_write(
         self,
@@ -140,12 +145,20 @@ class _Set(AttributeAction):
         value: typing.Any,
         port_id: str | None = None,
     ) -> None:
-        """Set the value at a path of the node or of a port."""
-        root, where = self.place(target, path, port_id)
+        """Set the value at a path of the node or of a port.
+
+        :param path: leads to an attribute, which gets a value of its kind, or
+            into one that is a mapping, which may hold any value.
+        :param port_id: MAC address or UUID of the port; None for the node.
+        :raises: :class:`.exceptions.OperationError` if the attribute may not
+            be changed, or cannot have the value.
+        """
+        root, path_of_root = self.place(target, path, port_id)
         converted = schema.read_value(path, value, self.TABLE)
-        if self.TABLE is schema.NODE:
+        if root == plugin.NODE:
+            # Ports have no capabilities.
             schema.check_capabilities(path, converted)
-        target.set(root, where, converted)
+        target.set(root, path_of_root, converted)
 
     def _undo_set(
         self,
@@ -158,6 +171,8 @@ class _Set(AttributeAction):
 
         The place gets the cleanup value. Without a cleanup value, the present
         value is removed; an attribute that cannot be removed stays as it is.
+
+        :param cleanup: None for no cleanup value.
         """
         if cleanup is not None:
             self._set_value(target, path, cleanup, port_id)
@@ -165,7 +180,8 @@ class _Set(AttributeAction):
         # Called only for its error if the path leads to no attribute.
         self.place(target, path, port_id)
         attribute = self.TABLE[path[0]]
-        if len(path) > 1 or attribute.is_removable:
+        is_in_attribute = len(path) > 1
+        if is_in_attribute or attribute.is_removable:
             self._remove(target, path, port_id)
 
 
@@ -249,11 +265,12 @@ class _Extend(AttributeAction):
         port_id: str | None = None,
     ) -> None:
         """Append a value to a list of the node or of a port."""
-        root, where = self.place(target, path, port_id)
+        root, path_of_root = self.place(target, path, port_id)
         self._check_may_be_list(path)
-        if self.TABLE is schema.NODE:
+        if root == plugin.NODE:
+            # They are text: what is a list now must not become theirs.
             schema.check_capabilities(path, [value])
-        target.extend(root, where, value, unique)
+        target.extend(root, path_of_root, value, unique)
 
 
 class ExtendAttribute(_Extend):
@@ -274,8 +291,8 @@ class ExtendAttribute(_Extend):
         self, target: Target, path: data_path.Path, value: typing.Any
     ) -> None:
         """Remove the value from the list."""
-        root, where = self.place(target, path)
-        target.discard(root, where, value)
+        root, path_of_root = self.place(target, path)
+        target.discard(root, path_of_root, value)
 
 
 class ExtendPortAttribute(_Extend):
@@ -303,8 +320,8 @@ class ExtendPortAttribute(_Extend):
     ) -> None:
         """Remove the value from the list."""
         if target.has_port(port_id):
-            root, where = self.place(target, path, port_id)
-            target.discard(root, where, value)
+            root, path_of_root = self.place(target, path, port_id)
+            target.discard(root, path_of_root, value)
 
 
 class _Delete(AttributeAction):
