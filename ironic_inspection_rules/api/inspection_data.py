@@ -65,10 +65,11 @@ def find_all(
 ) -> Iterator[DataOrError]:
     """Find the newest inspection data of machines with few queries.
 
-    These are the data that Ironic stored, or the data of a later inspection
-    that failed. If Ironic stores data in Swift, an inspection that failed
-    counts as later, and every other machine takes a request to Swift.
+    Ironic stores the data of an inspection that passed, and this project keeps
+    those of one that failed: the newer ones are returned. Swift does not say
+    when Ironic stored data there, so a failed inspection counts as newer.
 
+    :param nodes: have ``id``, ``uuid`` and ``name``.
     :param failing: UUIDs of the nodes whose last inspection failed; None to
         look for such an inspection of all nodes.
     :returns: for every node, in their order, the data or an error: NotFound
@@ -77,31 +78,33 @@ def find_all(
     """
     if failing is None:
         failing = [node.uuid for node in nodes]
-    rows = []
+    failed_by_uuid = {}
+    # Mostly no inspection failed: that takes no query.
     if failing:
         rows = machine_object.InspectedMachine.list_failed(context, failing)
-    failed = {row['node_uuid']: row for row in rows}
+        failed_by_uuid = {row['node_uuid']: row for row in rows}
     if _is_in_database():
-        stored = _read_from_database(context, nodes)
+        stored_by_uuid = _read_from_database(context, nodes)
     else:
-        # An object in Swift does not say when it was stored. So Swift is not
-        # asked for nodes with a failed inspection.
-        stored = _read_from_swift(
-            context, [node for node in nodes if node.uuid not in failed]
-        )
+        # Swift takes a request for each machine: it is spared where the data
+        # of the failed inspection count anyway.
+        nodes_in_swift = [
+            node for node in nodes if node.uuid not in failed_by_uuid
+        ]
+        stored_by_uuid = _read_from_swift(context, nodes_in_swift)
     for node in nodes:
-        yield _choose_newest(
-            node, stored.get(node.uuid), failed.get(node.uuid)
-        )
+        stored = stored_by_uuid.get(node.uuid)
+        failed = failed_by_uuid.get(node.uuid)
+        yield _choose_newest(node, stored, failed)
 
 
 def _read_from_database(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
     """Read stored data from the database, as JSON, by UUID of the node."""
-    uuids = {node.id: node.uuid for node in nodes}
+    uuid_by_id = {node.id: node.uuid for node in nodes}
     rows = machine_object.InspectedMachine.list_inventories(
-        context, list(uuids)
+        context, list(uuid_by_id)
     )
-    return {uuids[row['node_id']]: row for row in rows}
+    return {uuid_by_id[row['node_id']]: row for row in rows}
 
 
 def _read_from_swift(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
