@@ -103,12 +103,12 @@ def evaluate(
         audited += outcome.audited
         error = outcome.error
         if outcome.keeps_changes:
-            refused = refuse(target)
-            if refused is None:
+            error_of_saving = refuse(target)
+            if error_of_saving is None:
                 changes += target.journal.changes
                 facts = after(facts, target, outcome, phase)
             else:
-                error = refused
+                error = error_of_saving
         facts = closing(facts, target)
         if error is not None:
             break
@@ -141,11 +141,11 @@ def after(
 def closing(
     facts: working_copy.Facts, target: working_copy.WorkingCopy
 ) -> working_copy.Facts:
-    """Return the data with the places that sensitive rules set in a phase.
+    """Return the same data, with the places that sensitive rules have set.
 
-    Their values are shown to nobody.
+    Whoever shows the data has to leave out the values at these places.
     """
-    closed = target.journal.closed
-    if not closed:
+    places = target.journal.closed
+    if not places:
         return facts
-    return dataclasses.replace(facts, closed=facts.closed | closed)
+    return dataclasses.replace(facts, closed=facts.closed | places)

@@ -70,7 +70,7 @@ class Tree:
             inner = value
             if rest:
                 inner = self.assign(data.get(token), rest, value)
-            # The question of _owned(): mostly it is the tree's own.
+            # Mostly it is the tree's own, and a call is spared.
             if id(data) not in self._own:
                 data = self._owned(data)
             # Keys of data are plain texts; a token may be a Key.

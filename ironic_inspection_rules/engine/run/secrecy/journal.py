@@ -137,8 +137,12 @@ class Journal:
             if change.object != name or change.rule is None:
                 continue
             of_object.append(change)
-            if any(_concerns(change, place) for place in places):
-                of_attributes.append(change)
+            for place in places:
+                # At the attribute, above it, or below it.
+                depth = min(len(change.place), len(place))
+                if change.place[:depth] == place[:depth]:
+                    of_attributes.append(change)
+                    break
         return of_attributes or of_object
 
     def log(self, level: str, message: str) -> str:
@@ -221,17 +225,17 @@ class Journal:
         self, before: typing.Sequence[str], after: typing.Sequence[str]
     ) -> None:
         """Record the traits that were removed and those that were added."""
-        had = set(before)
-        has = set(after)
+        names_before = set(before)
+        names_after = set(after)
         for name in before:
-            if name not in has:
+            if name not in names_after:
                 self._add(
                     self._change(
                         'remove', engine_change.TRAITS, (name,), None, name
                     )
                 )
         for name in after:
-            if name not in had:
+            if name not in names_before:
                 self._add(
                     self._change(
                         'add', engine_change.TRAITS, (name,), name, None
@@ -287,12 +291,6 @@ class Journal:
         if self._masked:
             return disclosure.value_at(path, value)
         return value
-
-
-def _concerns(change: engine_change.Change, place: data_path.Path) -> bool:
-    """Return whether a change is at a place, above it or below it."""
-    depth = min(len(change.place), len(place))
-    return change.place[:depth] == place[:depth]
 
 
 def _is_hidden(change: engine_change.Change) -> bool:
