@@ -175,15 +175,15 @@ class _Replacement:
             api.request.context
         )
         self._check_revision(revision)
-        wanted = self.rules
+        rules = self.rules
         created_at = {}
         if self.restored:
             created_at = {
                 rule['uuid']: rule['created_at'] for rule in self.rules
             }
-            wanted = stored_rule.close_restored(self.rules, present)
+            rules = stored_rule.close_restored(self.rules, present)
         steps, table_plan = decide(
-            wanted, self.tables, present, self.prune, self.restored
+            rules, self.tables, present, self.prune, self.restored
         )
         outcomes = {step.outcome for step in steps}
         outcomes |= {step.outcome for step in table_plan.steps}
@@ -210,9 +210,13 @@ class _Replacement:
         """
         if self.revision in (None, present):
             return
-        # A client may have the number from the list of revisions, which has
-        # the same rules under a lower one after one was put back.
-        if self.revision != _listed_revision(present):
+        # A client may have the number from the list of revisions. A rule that
+        # was removed and put back leaves the rules as they were: the list has
+        # them under the lower number of that time.
+        rule_set = rule_object.StoredRule.get_rules_of_revision(
+            api.request.context, present
+        )
+        if self.revision != rule_set['revision']:
             raise exceptions.RuleSetChanged(self.revision, present)
 
 
@@ -296,18 +300,6 @@ def _missing_of_tables(
     return problems
 
 
-def _listed_revision(revision: int) -> int:
-    """Return the number under which the list of revisions has one.
-
-    A number is left out where a rule was removed and put back.
-    """
-    rule_set = rule_object.StoredRule.get_rules_of_revision(
-        api.request.context, revision
-    )
-    listed: int = rule_set['revision']
-    return listed
-
-
 def _random_uuid(_index: int, _rule: Fields) -> str:
     return str(uuidutils.generate_uuid())
 
@@ -335,7 +327,7 @@ def _decide_rules(
     """
     posted = [_canonicalize_uuid(rule) for rule in rules]
     matched = replacement.match(posted, present)
-    wanted = []
+    parsed_rules = []
     problems_by_index: dict[int, Sequence[exceptions.Problem]] = {}
     for index, rule in enumerate(posted):
         match_of_rule = matched[index]
@@ -350,14 +342,14 @@ def _decide_rules(
         except exceptions.InvalidRule as exc:
             problems_by_index[index] = exc.problems
             continue
-        wanted.append(parsed)
+        parsed_rules.append(parsed)
         if tables is not None:
             missing = _missing_of_tables(parsed, stored, tables)
             if missing:
                 problems_by_index[index] = missing
     if problems_by_index:
         raise exceptions.InvalidRules(problems_by_index)
-    return replacement.decide(wanted, matched, present, prune)
+    return replacement.decide(parsed_rules, matched, present, prune)
 
 
 def _with_uuid(rule: Any, index: int, new_uuid: NewUUID) -> Any:

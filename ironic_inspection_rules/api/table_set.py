@@ -49,30 +49,34 @@ class Decided:
                 'definition': None,
             }
             if step.after is not None:
-                wanted_table = self.tables[step.name]
+                new_table = self.tables[step.name]
                 change['definition'] = table_store.definition_to_store(
-                    wanted_table
+                    new_table
                 )
-                change['size'] = len(wanted_table)
+                change['size'] = len(new_table)
                 stored_table = self.stored.get(step.name)
-                change['chunks'] = _chunks(wanted_table, stored_table)
+                change['chunks'] = _chunks(new_table, stored_table)
             changes.append(change)
         return changes
 
 
 def _chunks(
-    wanted: table.Table, before: table_store.StoredTable | None
+    new_table: table.Table, stored_table: table_store.StoredTable | None
 ) -> list[db_table.Stored]:
     """Return the chunks of a table, with the texts of new chunks only.
 
     The texts of all chunks would take as much memory as the rows.
+
+    :param stored_table: the table that it replaces, None if it is new.
+    :returns: pairs of the digest of a chunk, which identifies it, and its
+        text; None for a chunk that is stored already.
     """
-    stored: Collection[str] = ()
-    if before is not None:
-        stored = before.chunks.keys()
+    stored_digests: Collection[str] = ()
+    if stored_table is not None:
+        stored_digests = stored_table.chunks.keys()
     chunks: list[db_table.Stored] = []
-    for chunk in db_table.split(wanted.pairs):
-        if chunk.digest in stored:
+    for chunk in db_table.split(new_table.pairs):
+        if chunk.digest in stored_digests:
             chunks.append([chunk.digest, None])
         else:
             chunks.append([chunk.digest, chunk.text])
@@ -96,8 +100,8 @@ def decide(
     if posted is None:
         return Decided((), in_force.tables)
     _refuse_built_in(posted, built_in)
-    wanted = _read(posted, in_force.stored_tables)
-    return _decide(wanted, prune, in_force.stored_tables, built_in)
+    given = _read(posted, in_force.stored_tables)
+    return _decide(given, prune, in_force.stored_tables, built_in)
 
 
 def decide_restored(
@@ -118,26 +122,27 @@ def decide_restored(
 
 
 def _decide(
-    wanted: table.Tables,
+    given: table.Tables,
     prune: bool,
     stored: Mapping[str, table_store.StoredTable],
     built_in: table.Tables,
 ) -> Decided:
     """Decide which tables are created, changed, deleted or stay.
 
-    :param prune: whether stored tables that are not wanted are deleted.
+    :param given: the tables that were posted, or those of a revision.
+    :param prune: whether stored tables that were not given are deleted.
     """
     steps = []
-    for name, wanted_table in wanted.items():
-        steps.append(_compare(name, stored.get(name), wanted_table))
-    after = dict(wanted)
-    for name, kept in stored.items():
-        if name in wanted:
+    for name, given_table in given.items():
+        steps.append(_compare(name, stored.get(name), given_table))
+    after = dict(given)
+    for name, stored_table in stored.items():
+        if name in given:
             continue
         if prune:
-            steps.append(_compare(name, kept, None))
+            steps.append(_compare(name, stored_table, None))
         else:
-            after[name] = kept.table
+            after[name] = stored_table.table
     return Decided(steps, {**after, **built_in}, stored)
 
 
@@ -172,17 +177,17 @@ def _read(
 
     :raises: InvalidTables.
     """
-    wanted = table_form.read_all(posted)
-    for name, wanted_table in wanted.items():
+    given = table_form.read_all(posted)
+    for name, given_table in given.items():
         if name not in stored:
             continue
-        rows = table_change.with_kept_secrets(wanted_table, stored[name].table)
+        rows = table_change.with_kept_secrets(given_table, stored[name].table)
         if rows is not None:
             # Checked again: a type may be new for a value that was kept.
-            wanted[name] = table_form.read(
-                name, {**wanted_table.definition.as_dict(), 'rows': rows}
+            given[name] = table_form.read(
+                name, {**given_table.definition.as_dict(), 'rows': rows}
             )
-    return wanted
+    return given
 
 
 def _compare(
