@@ -93,9 +93,13 @@ def post(body: Answer) -> Answer:
         stream.send(stream.page(entries, 'nodes', page.next))
         # The stream is the answer: nothing is left to return.
         return {}
-    known, members = _facts(context, body, _reads_previous(plans))
+    facts_of_machine, members = _facts(context, body, _reads_previous(plans))
     outcome = evaluation.evaluate(
-        plans, known, phases, limits=rules.limits, refuse=refusals.find
+        plans,
+        facts_of_machine,
+        phases,
+        limits=rules.limits,
+        refuse=refusals.find,
     )
     return {**outcome.as_dict(), **members}
 

@@ -260,12 +260,12 @@ def _not_found_error(
         value.
     """
     known_port = _find_port(node, port)
-    what = asked_for
+    place = asked_for
     if port is not None:
         port_name = port
         if known_port is not None:
             port_name = known_port.address
-        what = _('%(path)s of port %(port)s') % {
+        place = _('%(path)s of port %(port)s') % {
             'path': asked_for,
             'port': port_name,
         }
@@ -275,14 +275,14 @@ def _not_found_error(
                 'Nobody knows what set %s: no runs are kept, '
                 '[inspection_rules]keep_runs is 0.'
             )
-            % what
+            % place
         )
     sentences = [
         _(
             'No rule has set %(what)s of node %(node)s in the '
             '%(count)d inspections that are kept.'
         )
-        % {'what': what, 'node': node.uuid, 'count': count}
+        % {'what': place, 'node': node.uuid, 'count': count}
     ]
     if port is not None and known_port is None:
         sentences.append(

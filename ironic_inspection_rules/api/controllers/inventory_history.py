@@ -99,38 +99,27 @@ def _find_pair(
         the second.
     :param to: UUID of the second inventory; None for the newest or, if
         ``from_`` is None too, for the newest that differs from the inventory
-        before it.
+        before it, if there is any.
     :returns: rows of :class:`.models.KeptInventoryRow`; None for an inventory
         without a UUID that is not kept.
     :raises: NotFound if the node has no inventory of a UUID.
     """
-    after: Any = None
-    before: Any = None
     if to is not None:
         after = db_history.get_inventory(node_uuid, to)
     else:
-        after = _last_to_compare(node_uuid, from_ is not None)
+        newest = []
+        if from_ is None:
+            newest = db_history.list_inventories(node_uuid, 1, changed=True)
+        if not newest:
+            newest = db_history.list_inventories(node_uuid, 1)
+        after = next(iter(newest), None)
+    before: Any = None
     if from_ is not None:
         before = db_history.get_inventory(node_uuid, from_)
     elif after is not None:
         earlier = db_history.list_inventories(node_uuid, 1, before=after.id)
         before = next(iter(earlier), None)
     return before, after
-
-
-def _last_to_compare(node_uuid: str, is_first_given: bool) -> Any:
-    """Return the inventory that a comparison without an end is made with.
-
-    :param is_first_given: whether the other one is chosen by the request.
-    :returns: the newest one; if neither is chosen, the newest that differs
-        from the one before it. None if none is kept.
-    """
-    rows = []
-    if not is_first_given:
-        rows = db_history.list_inventories(node_uuid, 1, changed=True)
-    if not rows:
-        rows = db_history.list_inventories(node_uuid, 1)
-    return next(iter(rows), None)
 
 
 def diff(node: Any, query: Answer) -> Answer:
