@@ -94,10 +94,10 @@ def _problems_of_filters(
     filters: Mapping[str, Any],
 ) -> list[exceptions.Problem]:
     """Return the problems of filters: unknown ones, and values of no type."""
-    found = []
+    problems_of_filters = []
     unknown = suggestion.all_unknown(_('filter of nodes'), filters, FILTERS)
     if unknown:
-        found.append(exceptions.Problem('/nodes', unknown))
+        problems_of_filters.append(exceptions.Problem('/nodes', unknown))
     for name in FILTERS:
         value = filters.get(name)
         if value is None:
@@ -105,8 +105,9 @@ def _problems_of_filters(
         try:
             _of_url(name, value)
         except exceptions.Invalid as exc:
-            found.append(exceptions.Problem(f'/nodes/{name}', str(exc)))
-    return found
+            problem = exceptions.Problem(f'/nodes/{name}', str(exc))
+            problems_of_filters.append(problem)
+    return problems_of_filters
 
 
 def _problems_of_names(
@@ -120,25 +121,16 @@ def _problems_of_names(
         ) % {'count': len(idents), 'most': MOST}
         # The items of so long a list are not checked.
         return [exceptions.Problem('/nodes', text)]
-    found = []
+    problems_of_names = []
     if not all(isinstance(ident, str) for ident in idents):
         text = _('"nodes" must list UUIDs and names of nodes')
-        found.append(exceptions.Problem('/nodes', text))
+        problems_of_names.append(exceptions.Problem('/nodes', text))
     # Not by int(), which also takes "1_0", " 1" and any large number.
     places = map(str, range(len(idents)))
     if marker is not None and marker not in places:
         text = _('"marker" must be the "next" of a page of this list')
-        found.append(exceptions.Problem('/marker', text))
-    return found
-
-
-def _require_none(found: Sequence[exceptions.Problem]) -> None:
-    """Refuse a request that has problems.
-
-    :raises: InvalidBody with all of them.
-    """
-    if found:
-        raise exceptions.InvalidBody(found)
+        problems_of_names.append(exceptions.Problem('/marker', text))
+    return problems_of_names
 
 
 def by_filters(
@@ -156,7 +148,9 @@ def by_filters(
     :param marker: UUID of the last node of the page before.
     :raises: InvalidBody for bad filters; what Ironic raises itself.
     """
-    _require_none(_problems_of_filters(filters))
+    refused = _problems_of_filters(filters)
+    if refused:
+        raise exceptions.InvalidBody(refused)
     query = {
         name: _of_url(name, value)
         for name, value in filters.items()
@@ -209,7 +203,9 @@ def by_names(
     :raises: InvalidBody if ``idents`` are not strings, or too many, or the
         marker is no such number.
     """
-    _require_none(_problems_of_names(idents, marker))
+    refused = _problems_of_names(idents, marker)
+    if refused:
+        raise exceptions.InvalidBody(refused)
     start = 0
     if marker is not None:
         start = int(marker)
@@ -222,9 +218,9 @@ def by_names(
     project = api_utils.check_list_policy('node')
     if project:
         filters['project'] = project
-    known = _identify(idents)
+    uuids = _identify(idents)
     nodes: list[RequestedNode] = [
-        (ident, known.get(ident)) for ident in idents
+        (ident, uuids.get(ident)) for ident in idents
     ]
     return Page(nodes, filters, next_marker)
 

@@ -115,13 +115,13 @@ class Trial:
     def _settle(self, waiting: Iterable[_Waiting]) -> Iterator[Entry]:
         """Look up which names are taken, and yield the entries that wait.
 
-        A machine whose rules want a name that is taken is tried again, now
-        with an error.
+        A machine whose node would get a name that another node has is tried
+        again: without :meth:`.Refusals.assuming`, the name is an error.
         """
-        wanted: set[str] = set()
+        new_names: set[str] = set()
         for item in waiting:
-            wanted |= item.names
-        taken = self.refusals.taken(wanted)
+            new_names |= item.names
+        taken = self.refusals.taken(new_names)
         for item in waiting:
             if item.names & taken:
                 yield self._try(item.machine)
@@ -474,10 +474,10 @@ def _traits_of_instance(facts: working_copy.Facts) -> object:
         where no instance asks for traits.
     """
     node = facts.node or {}
-    wanted = data_path.get(node, ('instance_info', working_copy.TRAITS))
-    if wanted is data_path.ABSENT:
+    traits = data_path.get(node, ('instance_info', working_copy.TRAITS))
+    if traits is data_path.ABSENT:
         return None
-    return wanted
+    return traits
 
 
 def _has_traits_of_instance(facts: working_copy.Facts) -> bool:
