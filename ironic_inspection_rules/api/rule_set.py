@@ -314,8 +314,8 @@ def _decide_rules(
 ) -> list[replacement.RuleStep]:
     """Decide which rules are created, changed, deleted or stay.
 
-    A rule that is posted as it is stored is not checked: it stays even if it
-    is not valid any more.
+    A rule that is posted as it is stored stays even if it is not valid any
+    more: only the tables that it reads are checked.
 
     :param rules: the posted rules.
     :param present: the stored rules.

@@ -189,6 +189,9 @@ def _dry_run(
 
     It makes the table, blocks and admits the machines that the database has
     now, and says until when they pass. Nothing is changed.
+
+    :raises: Invalid as :func:`_build_port_source`, BadAddress as
+        :func:`.read_macs`.
     """
     ports = watcher.read(_build_port_source())
     admitted = admission.decide(

@@ -52,7 +52,8 @@ def upgrade(revision: str | None = None) -> None:
     :param revision: an alembic revision, the newest one if not given.
     :raises: Invalid if there is no such revision.
     :raises: DatabaseNotReady if migrations other than those of this code have
-        made the tables; then nothing is changed.
+        made the tables, or the tables have no revision; then nothing is
+        changed.
     """
     # An upgrade of other tables would fail in the middle, and MySQL could not
     # undo its first steps: it commits every change of a table.

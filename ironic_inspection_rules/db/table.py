@@ -357,7 +357,7 @@ def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
         numbers leave no room between them.
     """
     filled: list[float] = []
-    # Number of new positions since the last given one.
+    # Number of new positions since the last known one.
     pending = 0
     for position in positions:
         if position is None:

@@ -235,7 +235,8 @@ class Inspection:
 
         :param phase: ``preprocess`` or ``main``.
         :param plugin_data: is changed in place.
-        :raises: HardwareInspectionFailure if a rule fails.
+        :raises: HardwareInspectionFailure if a rule fails, or the plugin's
+            tables are missing or too old.
         """
         task = self.task
         # Taken again: Ironic replaces an empty mapping of plugin data by

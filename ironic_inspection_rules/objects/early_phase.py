@@ -21,7 +21,7 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.objects import remotable
 
 LONGEST_WAIT = 3600.0
-"""Seconds after which no conductor reads a row any more."""
+"""Seconds after which a row counts as left over by its conductor."""
 
 _ROWS: Any = models.EarlyPhaseRow.__table__
 

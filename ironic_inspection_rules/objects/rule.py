@@ -247,7 +247,7 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def get_rules_of_revision(cls, context, revision):
-        """Read the rules of an older revision of the rule set.
+        """Read the rules of a revision of the rule set.
 
         :returns: the revision as plain data, with its ``rules`` as they were,
             nothing left out. The ``secret`` of a rule says whether it is

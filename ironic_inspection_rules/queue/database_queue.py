@@ -30,7 +30,7 @@ from ironic_inspection_rules.queue import state
 LOG = log.getLogger(__name__)
 
 _SECONDS_TO_YIELD = {queue_request.REAPPLY: leases.SECONDS_TO_YIELD}
-"""For how long requests of an event let others go before them; else 0."""
+"""Seconds for which requests of an event let others go before them."""
 
 Accept = Callable[[typing.Any, str, bool], datetime.datetime | None]
 """See ``accept`` of :class:`DatabaseQueue`."""
@@ -355,7 +355,7 @@ class DatabaseQueue:
         """Return a request to the queue, to be delivered again.
 
         :param request: its ``attempts`` are stored.
-        :param delay: seconds before the next delivery.
+        :param delay: least number of seconds before the next delivery.
         :param error: what went wrong, None to keep the last error.
         :param of_surroundings: whether the surroundings caused it.
         :raises: LeaseLost if this delivery is not the last one.

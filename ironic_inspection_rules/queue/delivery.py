@@ -176,7 +176,11 @@ class Delivery:
             return self._give_back(counted, exc)
 
     def _process(self, attempt: attempts.Attempt) -> Outcome:
-        """Process the request, or refuse it; its node is locked."""
+        """Process the request, or refuse it; its node is locked.
+
+        :raises: LeaseLost if this delivery is not the last one; any error that
+            comes before the attempt counts.
+        """
         check = attempt.check()
         if check.done:
             log_request(
@@ -207,6 +211,8 @@ class Delivery:
         """Fail the node of a request that cannot be carried out, and end it.
 
         :param refusal: why not.
+        :raises: LeaseLost if this delivery is not the last one; an error of
+            failing the node for which the surroundings are to blame.
         """
         request = self.request
         # Failing the node takes time. Where the lease is lost already,

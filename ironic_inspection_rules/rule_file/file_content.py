@@ -16,8 +16,8 @@ def read(path: str, stream: typing.BinaryIO, most: int = -1) -> bytes:
     Another file may take its name: the opened file is read to its end.
 
     :param most: the number of bytes after which reading stops, -1 for all.
-    :raises: :class:`.exceptions.InvalidDocument` if the file changes, or more
-        or fewer bytes than its size were read.
+    :raises: :class:`.exceptions.InvalidDocument` if the file changes, or the
+        number of bytes read is neither its size nor ``most``.
     """
     before = os.fstat(stream.fileno())
     data = stream.read(most)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The compiled rules of this process, as they are stored now.
+"""The built-in and the stored rules of this process, compiled.
 
 Built-in rules are there from the start. Stored rules are compiled when they
 are first needed, and again after any process has changed one of them: one
@@ -168,7 +168,7 @@ class Repository:
         Threads share ``snapshot``, which is replaced as a whole: a thread that
         reads the attribute once has the rules of one revision.
 
-        :returns: the rules that are stored now.
+        :returns: the built-in rules, and the rules that are stored now.
         :raises: :class:`.exceptions.InvalidRule` where a stored rule cannot
             be compiled, such as after its plugin was removed; the snapshot
             stays as it was.

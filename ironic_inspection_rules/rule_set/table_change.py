@@ -200,8 +200,9 @@ def with_kept_secrets(
 ) -> list[table.Row] | None:
     """Return the rows of a table, with secrets of the stored rows.
 
-    A row that lacks a secret column, as in an exported file, has the stored
-    value of the same key. To remove a value, the column is null.
+    A row that lacks a column which both tables keep secret, as in an exported
+    file, has the stored value of the same key. To remove a value, the column
+    is null.
 
     :returns: None if no row gets a value.
     """

@@ -92,7 +92,7 @@ class TableStore:
     def of_revision(
         self, context: typing.Any, revision: int
     ) -> dict[str, table.Table]:
-        """Read the tables of a revision; rows that they still have are shared.
+        """Read the tables of a revision; rows of the newest tables are shared.
 
         :raises: :class:`.exceptions.Conflict` as :func:`read_chunks`.
         """

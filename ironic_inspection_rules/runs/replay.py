@@ -153,7 +153,8 @@ class Past:
 
         :returns: the ends of the phases, and a sentence on the first
             difference, None if there is none.
-        :raises: Incomparable if the difference may have other reasons.
+        :raises: Incomparable if the difference may have other reasons, or the
+            rules read data that are not known.
         """
         ends: Ends = {}
         for phase in self.phases:
@@ -289,6 +290,7 @@ def _run_phases(
 
     :param base: how the phases went by the rules of its time, by phase.
     :returns: how they went, in their order; one at least.
+    :raises: Incomparable if the rules read data that are not known.
     """
     ends: Ends = {}
     last: str | None = None
@@ -338,7 +340,7 @@ def _run(
     """Run the rules of a phase, and return how it ends.
 
     :param ends_before: the ends of the phases before it.
-    :param facts: the facts that the phase begins with, as they are kept.
+    :param facts: the facts that the phase begins with.
     """
     # The kept facts do not say which values a sensitive rule has set in an
     # earlier phase: without this, they would be shown from here on.

@@ -93,7 +93,7 @@ def get_one(node: Any, uuid: str) -> Answer:
 def _find_pair(
     node_uuid: str, from_: str | None, to: str | None
 ) -> tuple[Any, Any]:
-    """Return the two inventories to compare, the earlier one first.
+    """Return the two inventories to compare, that of ``from_`` first.
 
     :param from_: UUID of the first inventory; None for the inventory before
         the second.

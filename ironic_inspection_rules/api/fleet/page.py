@@ -201,7 +201,8 @@ def by_names(
     :param limit: number of nodes in the page; None for :data:`MOST`.
     :param marker: the number of names and UUIDs before this page, as text.
     :raises: InvalidBody if ``idents`` are not strings, or too many, or the
-        marker is no such number.
+        marker is no such number; HTTPForbidden if the caller may not list
+        nodes.
     """
     refused = _problems_of_names(idents, marker)
     if refused:

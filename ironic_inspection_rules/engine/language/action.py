@@ -248,7 +248,7 @@ def _take_step_for_items(
 
     :param step: carries the action out, or undoes it, for the present item.
     :returns: None if this was done for one item at least; else why it was not
-        done for the last one.
+        done for the last one, or that there are no items.
     """
     if not items:
         return _NO_ITEMS

@@ -204,8 +204,8 @@ def _compile_for_items(
 
     :param pieces: the pieces of the expression; an item fills its fields.
     :param items: the items that the rule has written out.
-    :raises: :class:`.exceptions.OperationError` if an item has no text or
-        number for a field, or a pattern is invalid.
+    :raises: :class:`.exceptions.OperationError` if an item has nothing for a
+        field, or a list or mapping, or if a pattern is invalid.
     """
     for item in items:
         text = ''

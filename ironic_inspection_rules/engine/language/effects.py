@@ -313,7 +313,9 @@ def may_change(
 ) -> bool:
     """Return whether an action may change the values that fields read.
 
-    It may if the place of a write is known on a machine only, or not declared.
+    A write at a place that is known on a machine only may be anywhere under
+    its root. An action of another project that declares no writes may change
+    anything.
 
     :param read: the fields. A field whose filters read the data themselves,
         as ``row`` does, may read any place.

@@ -314,7 +314,7 @@ def _point_to_argument(
         return ''
     first = signature.arguments[0]
     if first.variadic or signature.by_name[name].variadic:
-        # That argument takes all values of the list.
+        # A variadic argument takes all values of the list.
         return ''
     names = [argument.name for argument in signature.arguments]
     return f'/{names.index(name)}'

@@ -46,8 +46,8 @@ _R = typing.TypeVar('_R')
 class _NamedInErrors:
     """A context for code of a plugin, whose errors name the plugin.
 
-    Errors of this package pass. Not a generator function: rules take a third
-    longer to be checked with one.
+    Errors of this package pass. Not a generator function: rules take longer
+    to be checked with one.
 
     :param op: the op of the plugin.
     :param method: the method of the plugin that is called in the context.
@@ -84,7 +84,7 @@ class _NamedInErrors:
 class Op(typing.NamedTuple):
     """A plugin with its name in rules, and the arguments that it declares.
 
-    The code of a plugin is called by these methods only. Any error may come
+    Rules reach the code of a plugin by these methods only. Any error may come
     out of it; authors of rules then read which plugin it was.
     """
 
@@ -139,7 +139,7 @@ class Op(typing.NamedTuple):
 
         The function of another package is guarded, and its errors are logged,
         once for every line of its code. Our functions are called as they are:
-        guarded, a condition takes more than twice as long.
+        guarded, a condition takes about twice as long.
 
         :param method: the name of the function, for the error.
         """

@@ -89,8 +89,8 @@ class Made(Template):
 
         A missing field is returned as it is.
 
-        :raises: :class:`.exceptions.BudgetExceeded` if a text is too long, or
-            the function's error.
+        :raises: :class:`.exceptions.BudgetExceeded` if a text is too long or
+            the budget is used up; or the function's error.
         """
         value = self.source.render(roots)
         if value.__class__ is Missing:

@@ -456,7 +456,10 @@ class Sentence:
         return text + self._after
 
     def _describe_by_op(self, view: budget.View) -> str:
-        """Return the reason that the op gives, else the usual sentence."""
+        """Return the reason that the op gives, else the usual sentence.
+
+        If a field is missing, the op is not asked: that is the reason.
+        """
         arguments = {}
         for name, compiled in self._arguments.items():
             value = compiled

@@ -236,7 +236,7 @@ class Facts:
         """Return the masked data of a root; the same data are masked once.
 
         So a root that no rule changes, such as the inventory, is masked by the
-        first phase of an inspection only.
+        first phase of a dry run only.
 
         :param data: the data of the root now. They must not change any more.
         :param mask: returns data without their secrets.

@@ -151,7 +151,7 @@ class _Set(AttributeAction):
             into one that is a mapping, which may hold any value.
         :param port_id: MAC address or UUID of the port; None for the node.
         :raises: :class:`.exceptions.OperationError` if the attribute may not
-            be changed, or cannot have the value.
+            be changed or cannot have the value, or the node has no such port.
         """
         root, path_of_root = self.place(target, path, port_id)
         converted = schema.read_value(path, value, self.TABLE)
@@ -268,7 +268,7 @@ class _Extend(AttributeAction):
         root, path_of_root = self.place(target, path, port_id)
         self._check_may_be_list(path)
         if root == plugin.NODE:
-            # They are text: what is a list now must not become theirs.
+            # Capabilities are text: appending would make a list of them.
             schema.check_capabilities(path, [value])
         target.extend(root, path_of_root, value, unique)
 

@@ -205,8 +205,8 @@ def _make_test(
     :param name: the name of the condition.
     :param wanted: the second argument of the condition, or ABSENT.
     :param allowance: charged by a condition that takes long.
-    :returns: the function; and the result for a missing value, which the
-        function is not called with.
+    :returns: the function; and the result for a missing value, for which the
+        caller does not call it.
     :raises: :class:`.exceptions.OperationError` if the argument is missing,
         or the condition does not take it.
     """

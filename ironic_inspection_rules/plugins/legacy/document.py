@@ -200,7 +200,7 @@ def _local_gb(document: InspectorData) -> int:
 
     :returns: 0 where the machine has no disks, and its node no root device
         hints.
-    :raises: KeyError if the root disk is not known.
+    :raises: KeyError if the root disk or its size is not known.
     """
     disk = _find_root_disk(document)
     if not disk:

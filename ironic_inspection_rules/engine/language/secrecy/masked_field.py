@@ -36,7 +36,8 @@ OF_RULE = (model.VARS, interpolation.ITEM)
 class MaskedFields:
     """Refuses an action that would write a masked value.
 
-    It is built when the action first runs, and asked before every run.
+    It is built before the first run in which the rule does not see all
+    secrets, and asked before every such run.
 
     :param written: the arguments as the rule has them, without messages.
     :param own_vars: the ``vars`` of the rule as they are written.
@@ -205,7 +206,10 @@ class _FieldsOfTables:
                 values[name] = value
 
     def _compute_items(self, view: budget.View) -> typing.Any:
-        """Return the items of the loop, None if no field reads the item."""
+        """Compute the loop, as :func:`_render` returns it.
+
+        :returns: None if no field reads the item.
+        """
         if not self._reads_item:
             return None
         return _render(self._loop, view)
@@ -319,7 +323,7 @@ def _find_places(
 
 
 def hides_columns(view: budget.View) -> bool:
-    """Return whether a rule sees tables without their secret columns."""
+    """Return whether a rule sees ``******`` in secret columns of tables."""
     tables = view.get(_TABLES) or {}
     return any(table.is_masked for table in tables.values())
 

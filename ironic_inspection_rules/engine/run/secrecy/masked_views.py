@@ -17,7 +17,7 @@ class _MaskedRoots(budget.View):
     """The data by root name; each root is masked when it is first read.
 
     :param roots: the data with secrets.
-    :param tree: that of these.
+    :param tree: the tree of these data.
     :param mask_once: returns the masked data of a root, as
         :meth:`.views.Facts.mask_once`.
     """
