@@ -499,7 +499,7 @@ class PhaseHook(base.InspectionHook):
         one.
 
         :param plugin_data: is changed in place.
-        :raises: HardwareInspectionFailure if a rule fails.
+        :raises: HardwareInspectionFailure as :meth:`Inspection.run_phase`.
         """
         node = task.node
         with of_task(task, inventory, plugin_data) as current:
@@ -524,7 +524,7 @@ class PhaseHook(base.InspectionHook):
         Cases"). For all other nodes this does nothing.
 
         :param plugin_data: is changed in place.
-        :raises: HardwareInspectionFailure if a rule fails.
+        :raises: HardwareInspectionFailure as :meth:`Inspection.run_phase`.
         """
         state = task.node.provision_state
         if not facts.is_auto_discovered(state, plugin_data):
@@ -555,8 +555,8 @@ def apply_rules(
 
     :param plugin_data: is changed in place; the caller stores it.
     :param inspection_phase: ``preprocess`` or ``main``.
-    :raises: HardwareInspectionFailure if a rule fails, or the phase is
-        another one.
+    :raises: HardwareInspectionFailure as :meth:`Inspection.run_phase`, or if
+        the phase is another one.
     """
     phases = (model.PREPROCESS, model.MAIN)
     if inspection_phase not in phases:

@@ -235,6 +235,8 @@ def _update_node(
 
     Interfaces that the driver does not support are reset to its defaults,
     except those that a rule has set, which are an error.
+
+    :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
     node = task.node
     _set_attributes(

@@ -263,6 +263,7 @@ class Delivery:
         was; after any other one the attempt counts.
 
         :param begun: the request with the attempt counted.
+        :raises: LeaseLost if this delivery is not the last one.
         """
         is_doubtful = isinstance(exc, exceptions.DoubtfulFailure)
         if surroundings.are_to_blame(exc) and not is_doubtful:

@@ -174,6 +174,8 @@ class _Records:
         """Return how many lines come before the header, and the delimiter.
 
         Excel may write a first line that names the delimiter: ``sep=;``.
+
+        :raises: as :meth:`_find_delimiter`.
         """
         blank_lines = 0
         for line in self._open():

@@ -51,7 +51,8 @@ def find_rule_nodes(node: yaml.Node) -> list[yaml.Node]:
     :param node: the root of the document: a list of rules, one rule, or a
         mapping that has rules or lists of rules in it.
     :raises: MarkedYAMLError for an object of Kubernetes, a double name, an
-        unknown member, and a member without a list of rules.
+        unknown member, a member without a list of rules, and as
+        :func:`_rules_by_name`.
     """
     if isinstance(node, yaml.SequenceNode):
         return list(node.value)

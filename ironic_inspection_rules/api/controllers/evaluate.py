@@ -67,6 +67,8 @@ def post(body: Answer) -> Answer:
     :returns: the evaluation of one machine. For a fleet, an empty mapping, as
         the answer is sent as a stream, node by node: at most
         :data:`.page.MOST` nodes, and where the next page begins.
+    :raises: as :func:`.posted_rules.refuse` for bad members, as
+        :func:`.posted_rules.plans` for bad rules, and as :func:`_facts`.
     """
     problems = _problems_together(body)
     if problems:

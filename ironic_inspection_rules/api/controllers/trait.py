@@ -51,7 +51,7 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
 def get_one(name: str) -> None:
     """Check that a trait exists: it is a standard one or a node has it.
 
-    :raises: NotFound when it does not.
+    :raises: NotFound when it does not, and as :func:`_counts`.
     """
     if not _counts(catalog.Selection(names=frozenset([name]))):
         raise exceptions.NotFound(_('Trait %s could not be found.') % name)

@@ -190,7 +190,7 @@ class CompiledAction:
         :returns: the missing field for which it was not undone; None if it
             was undone.
         :raises: :class:`.exceptions.MaskedField` if it would write a masked
-            secret.
+            secret, or the error of undoing it.
         """
         call = self._revert_call
         rendered = call.render(roots)

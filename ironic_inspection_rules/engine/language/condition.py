@@ -107,6 +107,8 @@ class CompoundCondition(CompiledCondition):
         The reason of the group names only these parts. If ``any-of`` finds its
         second part true, it asks for no further results, and that part alone
         decides: ``{1: True}``.
+
+        :raises: as :func:`check_part`.
         """
         results: list[bool] = []
 

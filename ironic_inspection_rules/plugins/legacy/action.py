@@ -100,8 +100,8 @@ class InspectorSetAttribute(PathAction):
         :param reset_interfaces: whether a new driver gives the node its
             default interfaces.
         :raises: :class:`.exceptions.OperationError` if a field in the value
-            does not exist, the parent of the path does not, or the attribute
-            cannot hold the value.
+            does not exist or is masked, the path may not be changed, its
+            parent does not exist, or the attribute cannot hold the value.
         """
         where = _read_path(path)
         if where == _DRIVER and reset_interfaces:
