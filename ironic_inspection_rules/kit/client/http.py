@@ -54,8 +54,9 @@ def call(
     :param microversion: the least version of the API that has this call.
     :param kwargs: further arguments of the request, such as ``json`` or
         ``params``, as keystoneauth takes them.
-    :raises: an exception of openstacksdk for any error; Invalid for an answer
-        that is no JSON, or lacks what is needed.
+    :raises: an exception of openstacksdk for an answer that is an error, and
+        of keystoneauth where no answer comes; Invalid for an answer that is
+        no JSON, or lacks what is needed.
     """
     response = _send(
         baremetal, method, path, microversion=microversion, **kwargs
@@ -66,8 +67,9 @@ def call(
 def delete(baremetal, path: str) -> None:
     """Send a request to delete something, which Ironic answers without a body.
 
-    :raises: an exception of openstacksdk for any error; Invalid for an answer
-        that is not Ironic's.
+    :raises: an exception of openstacksdk for an answer that is an error, and
+        of keystoneauth where no answer comes; Invalid for an answer that is
+        not Ironic's.
     """
     response = _send(baremetal, 'DELETE', path)
     if response.status_code != http_client.NO_CONTENT:
@@ -90,7 +92,8 @@ def _send(
 ) -> Any:
     """Send a request and return the response.
 
-    :raises: an exception of openstacksdk for any error.
+    :raises: an exception of openstacksdk for an answer that is an error, and
+        of keystoneauth where no answer comes.
     """
     # The SDK would also send a request again after 409, which stock Ironic
     # answers for a locked node. Here 409 says that rules have changed or a

@@ -70,7 +70,7 @@ def replace_inspection_rules(
         as they are.
     :raises: Invalid if the body is larger than the API takes;
         ``ConflictException`` of openstacksdk if the rule set is at another
-        revision; another exception of openstacksdk for other errors.
+        revision; otherwise as :func:`.http.call`.
     """
     body: dict[str, Any] = {
         'rules': list(rules),

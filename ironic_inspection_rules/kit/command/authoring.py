@@ -246,7 +246,8 @@ class Convert(arguments.FileCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Write the converted rules, and report losses on standard error.
 
-        :returns: the exit status: 1 if anything is lost.
+        :returns: the exit status: 1 if anything is lost, or may come out
+            differently.
         :raises: :class:`.exceptions.InvalidDocument` for a file that cannot
             be read, OSError for one that cannot be written; the shell makes
             both the exit status 1.

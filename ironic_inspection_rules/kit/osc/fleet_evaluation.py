@@ -517,7 +517,7 @@ def _groups_table(result: Plain, output: TextIO) -> Iterator[str]:
 
 
 def _machine_lines(result: Plain) -> Iterator[str]:
-    """Yield a line for each machine, if there are few machines.
+    """Yield a line for each machine that was tried, if there are few.
 
     A comparison has no lines, as its results are only differences.
     """

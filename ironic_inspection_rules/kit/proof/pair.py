@@ -82,7 +82,7 @@ class Messages:
 
 
 def _key_of_value(value: values.Value) -> Hashable:
-    """Return a key that is equal for values with equal alternatives."""
+    """Return a key that is equal for values of equal guards and contents."""
     pairs = []
     for guard, alternative in value:
         pairs.append((guard.get_id(), alternative.identity))

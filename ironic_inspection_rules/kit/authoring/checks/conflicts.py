@@ -146,8 +146,8 @@ class _WritingRule:
     ) -> dict[tuple[str, str], set[typing.Any]]:
         """Return the values that the rule wants, by the field.
 
-        A field has the name, and for conditions that read vars those vars:
-        the same words over other vars are conditions on other things.
+        A field is its name, with the vars where a condition reads vars: the
+        same words over other vars are conditions on other things.
 
         :param written_places: what rules write that may run before this one.
             A field that they write may get the wanted value by that.
@@ -172,8 +172,8 @@ class _WritingRule:
 
         :param later: a rule that runs after this one, only since it is stored
             after it.
-        :returns: pairs of writes that one machine may get both of; nothing if
-            no node is in the scopes of both rules.
+        :returns: pairs of writes that one machine may get both of; none if no
+            node is in the scopes of both rules.
         """
         # Most rules write at places of which none is inside of another one,
         # and to compare places is cheap.
@@ -289,7 +289,8 @@ class _WritingRule:
     def _claims_of(self, of_action: ActionEffect) -> list[exclusion.Claim]:
         """Return all conditions that a machine must meet for an effect.
 
-        They are those of the rule and the ``when`` of the action.
+        They are those of the rule, and the ``when`` of an action without a
+        loop.
         """
         own = self._claims_of_actions.get(of_action.pointer, ())
         return [*self._claims, *own]

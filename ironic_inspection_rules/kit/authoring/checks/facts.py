@@ -111,7 +111,7 @@ def values(fact: Fact) -> list[typing.Any] | None:
 
 
 def distinct_values(fact: Fact) -> set[typing.Any] | None:
-    """Return the values that a fact allows, so that ``eq`` can be looked up.
+    """Return the values that a fact allows, as a set can compare them.
 
     Facts exclude each other if they have no such value in common: 5, "5" and
     "5.0" are the same number here, as they are to ``eq``.

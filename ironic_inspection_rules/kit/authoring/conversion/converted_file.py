@@ -46,7 +46,7 @@ _IN_GENERAL = (
 
 
 class ConvertedFile(typing.NamedTuple):
-    """The text of a YAML file, and what it does not carry over."""
+    """The text of a YAML file, and what it does not carry over as it was."""
 
     text: str
     lost: list[lint.Finding]

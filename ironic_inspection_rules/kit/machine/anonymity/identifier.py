@@ -63,7 +63,7 @@ _PATTERNS = {
     r'[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*',
     Form.QUALIFIED: rf'(?<!{_WORD})[in]qn\.\d{{4}}-\d\d\.\S+',
     # Four numbers or more, of which only four are an address. After a year
-    # they are a time: 2026-11-25-10-30-00.
+    # they are a time: 2026-11-25-10-30.
     Form.DASHED_QUAD: rf'(?<!{_WORD})(?<!\d{{4}}-)\d{{1,3}}'
     rf'(?:(?:-\d{{1,3}}){{3,}}|(?:_\d{{1,3}}){{3,}})(?!{_WORD}|[-_]\d)',
     Form.REVERSE: r'(?<![\w.-])(?:(?:\d{1,3}\.){2,4}(?i:in-addr\.arpa)'
@@ -165,13 +165,13 @@ def _classify_address(
 
 
 def _classify_dashed(text: str, start: int, end: int) -> list[Identifier]:
-    """Decide whether numbers with dashes are an IPv4 address or a version.
+    """Decide whether numbers with dashes or ``_`` are an address or a version.
 
     As for numbers with dots, the text before them decides: ``DASHED``, or
     ``DASHED_QUAD`` where it says neither.
 
-    :returns: at most one identifier; none for a version, for other than four
-        numbers, and for an address that identifies nobody.
+    :returns: at most one identifier; none for a version, for numbers that are
+        no IPv4 address, and for an address that identifies nobody.
     """
     numbers = re.split('[-_]', text[start:end])
     if len(numbers) != _QUAD_NUMBERS:

@@ -192,8 +192,7 @@ def read_mac(kind: int, content: str) -> str | None:
 
     :param kind: the type of the element, a number.
     :param content: hexadecimal digits, the subtype first.
-    :returns: twelve digits; None if the element is no ID, or an ID of another
-        subtype.
+    :returns: twelve digits; None if the element is no ID with a MAC address.
     """
     if kind not in _MAC or len(content) != _DIGITS_OF_MAC_ID:
         return None

@@ -64,7 +64,7 @@ class Replacer:
                 return self.forms.quad(original)
             case Form.REVERSE:
                 return self._replace_reverse(original)
-        # All other forms are IP addresses and networks.
+        # All other forms are written as IP addresses and networks are.
         return self.forms.address(original) or original
 
     def _replace_reverse(self, name: str) -> str:
@@ -78,8 +78,8 @@ class Replacer:
     def replace_name(self, text: str) -> str:
         """Replace a name: identifiers in it by their form, and all other text.
 
-        A date, and four numbers that would be the address of no host, are
-        replaced like other text.
+        A date, a time, a PCI address, and four numbers that would be the
+        address of no host, are replaced like other text.
         """
         replaced = ''
         end = 0

@@ -92,7 +92,8 @@ def find_norm_of_counts(
 
     :param counts: how many peers have a value.
     :param least: how many peers must report a value.
-    :returns: None where more than a quarter of the peers have another value.
+    :returns: None where too few peers report a value, or more than a quarter
+        of those that do have another one.
     """
     reporting = counts.total()
     if reporting < least:
