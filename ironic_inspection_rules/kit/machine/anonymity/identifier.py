@@ -109,7 +109,7 @@ def find(text: str) -> list[Identifier]:
     """Find the identifiers in a text, from left to right.
 
     Dates, times and PCI addresses look like identifiers: they have the form
-    ``KEPT``, and the caller leaves them as they are.
+    ``KEPT``, and the caller leaves them as they are, but in a name.
     """
     if not _CANDIDATE.search(text):
         return []

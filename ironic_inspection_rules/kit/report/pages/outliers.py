@@ -291,7 +291,7 @@ def _build_findings_card(
 
     Links of the page choose rows by machine, group or kind: each row has
     these as marks. A click on a row shows the sentence, the group of peers,
-    the path of the value, and the file of the machine.
+    the path of the value, and the file if the machine was read from one.
     """
     if not findings:
         return None
