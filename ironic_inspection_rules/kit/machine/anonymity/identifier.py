@@ -62,9 +62,9 @@ _PATTERNS = {
     Form.SITE: r'(?:(?<=://)|(?<=://\*{6}@))(?!\d+(?:\.\d+){3}(?![.\w-]))'
     r'[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*',
     Form.QUALIFIED: rf'(?<!{_WORD})[in]qn\.\d{{4}}-\d\d\.\S+',
-    # Four numbers or more, of which only four are an address. After a year
-    # they are a time: 2026-11-25-10-30.
-    Form.DASHED_QUAD: rf'(?<!{_WORD})(?<!\d{{4}}-)\d{{1,3}}'
+    # Four numbers or more, of which only four are an address. The first may be
+    # the year of a time: 2026_11_25_10_30.
+    Form.DASHED_QUAD: rf'(?<!{_WORD})\d{{1,4}}'
     rf'(?:(?:-\d{{1,3}}){{3,}}|(?:_\d{{1,3}}){{3,}})(?!{_WORD}|[-_]\d)',
     Form.REVERSE: r'(?<![\w.-])(?:(?:\d{1,3}\.){2,4}(?i:in-addr\.arpa)'
     rf'|(?:{_HEX}\.){{32}}(?i:ip6\.arpa))(?!\w)',
@@ -171,7 +171,8 @@ def _classify_dashed(text: str, start: int, end: int) -> list[Identifier]:
     ``DASHED_QUAD`` where it says neither.
 
     :returns: at most one identifier; none for a version, for numbers that are
-        no IPv4 address, and for an address that identifies nobody.
+        no IPv4 address, for four of one digit each, and for an address that
+        identifies nobody.
     """
     numbers = re.split('[-_]', text[start:end])
     if len(numbers) != _QUAD_NUMBERS:
@@ -182,6 +183,10 @@ def _classify_dashed(text: str, start: int, end: int) -> list[Identifier]:
     before = text[max(0, start - _LOOKED_BACK) : start]
     if _SAYS_HOST.search(before):
         return [Identifier(start, end, Form.DASHED)]
+    # "usb-1-1-4-2" is a port, and "2-4-1-0" a version: hardly any machine has
+    # such an address.
+    if all(len(number) == 1 for number in numbers):
+        return []
     # "fw_2_10_0_1" is a version as "fw-2-10-0-1" is.
     if _SAYS_VERSION.search(before.replace('_', '-')):
         return []

@@ -33,6 +33,10 @@ _MAX_SPLIT_LENGTH = 100
 """Most characters of a name that is looked for in groups: a machine may send a
 very long text, whose pattern would take seconds to compile."""
 
+_MIN_SPLIT_DIGITS = 3
+"""Least digits of a name in small letters that is looked for in groups with
+other separators than dashes."""
+
 _MIN_NUMBER_DIGITS = 6
 """Least digits of a number in the data that may be a serial number."""
 _FIELD_NAMES = frozenset(
@@ -97,6 +101,7 @@ _EUI_64_DIGITS = 16
 _NUMBER = re.compile('[0-9.,]+')
 _BETWEEN = '[^0-9a-z]{0,3}'
 """What may be between the groups of an identifier, as in ``CZ34 - 09XK``."""
+_DASH = '-?'
 _SEPARATOR = re.compile('[^0-9A-Za-z]')
 
 Edge = alternatives.Edge
@@ -130,6 +135,8 @@ class Known:
         self._macs: set[str] = set()
         # Words in small letters that are no names.
         self._kept: set[str] = set()
+        # The letters and digits of models and versions.
+        self._kept_in_groups: set[str] = set()
         # What find() looks for in a text in small letters, by what may not be
         # around it there.
         self._patterns: dict[Edge, set[str]] = {edge: set() for edge in Edge}
@@ -194,7 +201,10 @@ class Known:
         if may_be_split and is_as_long and not unsplit.isalpha():
             # A label may have the serial number in groups. The first one has
             # two characters or more: "1 2 3 4 5 6 7 8" is a list.
-            pattern = unsplit[0] + _BETWEEN.join(unsplit[1:])
+            between = _BETWEEN
+            if self._is_like_words(text):
+                between = _DASH
+            pattern = unsplit[0] + between.join(unsplit[1:])
             self._add_pattern(pattern, unsplit, replace, edge)
         if len(text) < _MIN_NAME_LENGTH:
             return
@@ -204,6 +214,19 @@ class Known:
         for name in (text, lowered):
             digits = name.encode().hex()
             self._add_pattern(digits, digits, replace_hex)
+
+    def _is_like_words(self, text: str) -> bool:
+        """Return whether a name, in groups, may be words that say a model.
+
+        With blanks between its parts, the host ``controller-0`` is any first
+        controller, and ``dl380-gen10`` may be the model of the machine. A
+        serial number has capitals only, or some digits.
+        """
+        digits = sum(map(str.isdigit, text))
+        if digits < _MIN_SPLIT_DIGITS and not text.isupper():
+            return True
+        unsplit = _SEPARATOR.sub('', lower_ascii(text))
+        return any(unsplit in kept for kept in self._kept_in_groups)
 
     def _replace_name(self, name: str, original: str) -> str:
         """Return what replaces a name.
@@ -417,6 +440,15 @@ class Known:
         Names that were added before are still replaced.
         """
         self._kept.add(lower_ascii(word))
+
+    def keep_in_groups(self, text: str) -> None:
+        """Keep a model or a version where a name has its letters and digits.
+
+        Names that are added later are not looked for in such groups.
+
+        :param text: such as "DL380 Gen10", where the host is "dl380-gen10".
+        """
+        self._kept_in_groups.add(_SEPARATOR.sub('', lower_ascii(text)))
 
     def find(self, text: str) -> Iterator[KnownIdentifier]:
         """Yield the identifiers in a text with their replacements, in order.

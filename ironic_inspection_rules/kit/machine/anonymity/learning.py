@@ -221,6 +221,8 @@ def keep_parts(identifiers: known.Known, value: Any, name: str = '') -> None:
             if isinstance(item, str) and field.is_model(key):
                 for word in re.findall('[A-Za-z]+', item):
                     identifiers.keep(word)
+            if isinstance(item, str) and field.kind_of(key) is Kind.VERSION:
+                identifiers.keep_in_groups(item)
             keep_parts(identifiers, item, key)
     elif isinstance(value, list):
         for item in value:

@@ -447,6 +447,19 @@ class AnonymizerTestCase(base.TestCase):
                     rf'^{start}10([-_])\d+\1\d+\1\d+{end}$',
                 )
 
+    def test_a_time_a_port_and_a_short_version_are_no_address(self):
+        given = {
+            'notes': [
+                'log-2026_11_25_10_30.txt',
+                '2026_11_25_10_30_00',
+                '2026-11-25-10',
+                'usb-1-1-4-2',
+                'scsi-1-0-0-0',
+                'image 2-4-1-0',
+            ]
+        }
+        self.assertEqual(given, self.anonymizer.machine(given))
+
     def test_numbers_with_dashes_in_the_field_of_a_version_stay(self):
         given = {'firmware': '16-35-20-4', 'bios_version': 'U30_2_10_0_1'}
         self.assertEqual(given, self.anonymizer.machine(given))
@@ -532,6 +545,17 @@ class AnonymizerTestCase(base.TestCase):
             {'serial': '12345678', 'cpus': 'cpus 0 1 2 3 4 5 6 7 8'}
         )
         self.assertEqual('cpus 0 1 2 3 4 5 6 7 8', made['cpus'])
+
+    def test_a_host_with_the_name_of_a_model_leaves_the_model(self):
+        given = {
+            'product_name': 'ProLiant DL380 Gen10',
+            'os_version': 'Ubuntu 22.04.3 LTS',
+            'notes': ['a DL380 Gen10', 'Ubuntu 22.04', 'Controller 0: 10 W'],
+        }
+        for host in ('dl380-gen10', 'ubuntu-2204', 'controller-0'):
+            made = self.anonymizer.machine({**given, 'hostname': host})
+            self.assertNotEqual(host, made.pop('hostname'))
+            self.assertEqual(given, made)
 
     def test_a_serial_number_in_groups_goes_behind_its_label(self):
         for label in ('Serial Number', 'S/N', 'SN', 'Service Tag'):
