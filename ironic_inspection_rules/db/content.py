@@ -159,6 +159,18 @@ def get(
     return documents
 
 
+def renew(connection: sa.Connection, digests: Iterable[str]) -> set[str]:
+    """Mark documents as used, so that :func:`sweep` keeps them for now.
+
+    The caller has :data:`FRESH` seconds to store rows that name them.
+
+    :returns: the digests of the documents that are stored.
+    """
+    unique_digests = sorted(set(digests))
+    missing = _mark_as_used(connection, _CONTENTS, unique_digests)
+    return set(unique_digests).difference(missing)
+
+
 @transaction.retried_on_lock_conflict
 def store(document: Document) -> str:
     """Store a document in a transaction of its own.

@@ -110,15 +110,20 @@ def list_inventories(
 def read_last(node_uuid: str) -> tuple[Any, dict[str, content.Document]]:
     """Read the last inspection of a node, with the documents that it names.
 
+    The caller has :data:`.content.FRESH` seconds to store an inspection that
+    names the same documents.
+
     :returns: ``created_at``, ``content`` and ``parts`` of the inspection, and
         the two documents by digest; None and no document where there is none.
     """
-    with transaction.reader_without_session() as connection:
+    with transaction.writer_without_session() as connection:
         last = connection.execute(_LAST, {'node_uuid': node_uuid}).first()
         if last is None:
             return None, {}
-        documents = content.get(connection, [last.content, last.parts])
-        return last, documents
+        # The last inspection may expire before the caller has stored the next
+        # one: until then, no row would name the documents.
+        stored = content.renew(connection, [last.content, last.parts])
+        return last, content.get(connection, stored)
 
 
 def get_inventory(node_uuid: str, uuid: str) -> Any:

@@ -121,10 +121,11 @@ class PreparedInspection:
 def prepare(
     uuid: str, node: typing.Any, document: Document
 ) -> PreparedInspection:
-    """Store the contents of an inspection; prepare the rows that name them.
+    """Store the contents of an inspection, and prepare its rows.
 
-    These are rows of the inventory, and of parts that entered or left the
-    machine. The caller has :data:`.content.FRESH` seconds to store the rows.
+    One row is of the inventory, and names the contents; the others are of
+    parts that entered or left the machine. The caller has
+    :data:`.content.FRESH` seconds to store the rows.
 
     :param uuid: the UUID of the run, which is also that of the inventory.
     :param node: the node, which is locked: no other inspection ends meanwhile.
@@ -171,11 +172,11 @@ def prepare(
 def _content_values(
     last: typing.Any, loaded: Mapping[str, Document], document: Document
 ) -> dict[str, typing.Any]:
-    """Return the columns ``content`` and ``patch``, and store the content.
+    """Return the columns ``content`` and ``patch`` for a document.
 
-    ``content`` is the digest of a stored document. It is that of the
-    inspection before, with a small ``patch`` where this one differs a little;
-    where much has changed, this document is stored as a whole.
+    If it differs little from the document that the inspection before names,
+    ``content`` is the digest of that one, with what differs as ``patch``. Else
+    the document is stored, and ``content`` is its own digest.
 
     :param last: the row of the inspection before, None if there is none.
     :param loaded: stored documents by digest.

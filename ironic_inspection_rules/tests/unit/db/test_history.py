@@ -286,6 +286,25 @@ class HistoryMixin:
         self.assertEqual(document(2), self.read(young, uuid))
         self.assertEqual(2, self.rows(models.ContentRow))
 
+    def test_what_the_next_inspection_names_does_not_go_meanwhile(self):
+        machine = node()
+        self.keep(machine, document())
+        self.make_old(machine)
+        with transaction.writer_without_session() as connection:
+            connection.execute(sa.update(models.ContentRow).values(used_at=0))
+        uuid = uuidutils.generate_uuid()
+        kept = history.prepare(uuid, machine, document())
+        while self.expire() + content.sweep():
+            pass
+        database.keep_inspection(kept)
+
+        self.assertEqual(document(), self.read(machine, uuid))
+        row = db_history.get_inventory(machine.uuid, uuid)
+        self.assertEqual(
+            history.reported_parts(row).identities,
+            history.read_parts(row).identities,
+        )
+
     def test_a_part_that_is_still_there_is_found_however_long(self):
         machine = node()
         self.keep(machine, document())
