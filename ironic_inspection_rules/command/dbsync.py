@@ -63,10 +63,14 @@ def stamp() -> None:
 def version() -> None:
     """Print the revision of the tables that are in the database.
 
-    :raises: NotFound if there are no tables.
+    :raises: NotFound if there are no tables; DatabaseNotReady if there are
+        some without a revision.
     """
     revision = migration.version()
     if revision is None:
+        if migration.table_names():
+            # "create_schema" would refuse to touch them.
+            raise migration.no_revision()
         raise exceptions.NotFound(
             _(
                 'there are no tables of the inspection rules in %(database)s; '

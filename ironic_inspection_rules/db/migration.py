@@ -61,7 +61,7 @@ def upgrade(revision: str | None = None) -> None:
     if present is not None:
         _check_revision(present)
     elif table_names():
-        raise _no_revision()
+        raise no_revision()
     _run(alembic.command.upgrade, revision)
 
 
@@ -118,7 +118,7 @@ def check() -> None:
             _('The tables of the inspection rules cannot be read: %s') % exc
         ) from exc
     if without_revision:
-        raise _no_revision()
+        raise no_revision()
     if present is None:
         raise exceptions.DatabaseNotReady(
             _(
@@ -178,7 +178,8 @@ def _unknown_revision(present: str) -> exceptions.DatabaseNotReady:
     )
 
 
-def _no_revision() -> exceptions.DatabaseNotReady:
+def no_revision() -> exceptions.DatabaseNotReady:
+    """Return the error for tables without a revision."""
     return exceptions.DatabaseNotReady(
         _(
             'The tables of the inspection rules have no revision, as an '

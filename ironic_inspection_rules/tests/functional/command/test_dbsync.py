@@ -461,6 +461,14 @@ class AdoptTestCase(CommandTestCase):
         self.assertEqual(0, self.dbsync('adopt', '--undo')[0])
         self.assertEqual((1, 0), self.count())
 
+    def test_tables_without_a_revision_are_not_taken_for_none(self):
+        with self.engine.begin() as connection:
+            connection.execute(sa.text('CREATE TABLE ir_rules (id INTEGER)'))
+        for command in ('version', 'create_schema'):
+            code, output, errors = self.dbsync(command)
+            self.assertEqual((1, ''), (code, output))
+            self.assertIn('have no revision', errors)
+
     def test_drop_waits_for_the_end_of_conductors(self):
         self.dbsync('create_schema')
         with self.engine.begin() as connection:
