@@ -257,19 +257,22 @@ def _kubernetes_error(
     """Build the error for a file that is an object of Kubernetes.
 
     A ConfigMap or a Secret may have a file of rules as text: the error names
-    its entries, such as ``data.rules.yaml``.
+    its entries, such as ``data.rules.yaml``, and those of a Secret that are in
+    base64.
 
     :param members: the nodes of the mapping by name.
     """
-    text = _('this is a %s of Kubernetes, not a file of rules') % (
-        members['kind'].value
-    )
+    kind = members['kind'].value
+    text = _('this is a %s of Kubernetes, not a file of rules') % kind
     names_of_texts = []
     for member in ('data', 'stringData'):
         data = members.get(member)
         if isinstance(data, yaml.MappingNode):
             for key, _value in data.value:
-                names_of_texts.append(f'{member}.{key.value}')
+                name = f'{member}.{key.value}'
+                if kind == 'Secret' and member == 'data':
+                    name = _('%s (decoded from base64)') % name
+                names_of_texts.append(name)
     if names_of_texts:
         text += '; ' + _('write the text of %s to a file and give that') % (
             _(' or ').join(names_of_texts)

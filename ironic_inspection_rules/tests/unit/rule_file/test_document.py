@@ -184,6 +184,14 @@ data:
             ),
         )
         self.assertIn(
+            'write the text of data.a (decoded from base64) or stringData.b '
+            'to a file',
+            self.refused(
+                '{apiVersion: v1, kind: Secret, data: {a: W10=}, '
+                'stringData: {b: "[]"}}'
+            ),
+        )
+        self.assertIn(
             'a Pod of Kubernetes, not a file of rules',
             self.refused('{apiVersion: v1, kind: Pod}'),
         )
