@@ -123,7 +123,7 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
             path, _('this is a workbook; save it as "CSV UTF-8"'), (1, 1)
         )
     encoding = _find_encoding(data)
-    text = _decode_text(path, data, encoding)
+    text = _decode_text(path, data, encoding, is_csv=suffix == CSV)
     if suffix == CSV:
         # It is decoded once more, piece by piece: that takes less memory.
         del text
@@ -209,26 +209,34 @@ def _find_encoding(data: bytes) -> str:
     return 'utf-8'
 
 
-def _decode_text(path: str, data: bytes, encoding: str) -> str:
+def _decode_text(path: str, data: bytes, encoding: str, is_csv: bool) -> str:
     """Return the bytes of a file as text.
 
+    :param is_csv: whether a spreadsheet may have written the file: then the
+        error says how it writes UTF-8.
     :raises: :class:`.exceptions.InvalidDocument` with the line of the first
         byte that is no text.
     """
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as exc:
-        before = data[: exc.start].decode(encoding, errors='ignore')
-        if encoding.startswith('utf-8'):
+        # Not in "data": after a byte order mark of UTF-8, Python counts the
+        # position from behind the mark, in what it calls the object.
+        before = exc.object[: exc.start].decode(encoding, errors='ignore')
+        if not encoding.startswith('utf-8'):
+            reason = _('the file is no text in %s') % encoding.upper()
+        elif is_csv:
             reason = (
                 _(
                     'byte 0x%02x is no text in UTF-8; save the file as '
                     '"CSV UTF-8"'
                 )
-                % data[exc.start]
+                % exc.object[exc.start]
             )
         else:
-            reason = _('the file is no text in %s') % encoding.upper()
+            reason = (
+                _('byte 0x%02x is no text in UTF-8') % exc.object[exc.start]
+            )
         raise exceptions.InvalidDocument(
             path, reason, (before.count('\n') + 1, 1)
         ) from exc

@@ -2,6 +2,7 @@
 
 """Rows of tables in CSV, YAML and JSON, and the places of their problems."""
 
+import codecs
 import os
 from unittest import mock
 
@@ -105,6 +106,29 @@ class CsvTestCase(RowsTestCase):
             b'se\0rial\nA1\n',
         ):
             self.assertEqual(1, self.refused(data))
+
+    def test_byte_that_is_no_text_is_refused_in_its_line(self):
+        for mark in (b'', codecs.BOM_UTF8):
+            # The line end before the byte is within the length of the mark.
+            for data in (b'serial\n\xe4\n', b'serial\nA1\nA\xe4\n'):
+                error = self.assertRaises(
+                    exceptions.InvalidDocument, self.read, mark + data
+                )
+                line = data.count(b'\n')
+                self.assertEqual((line, 1), error.place)
+                self.assertIn(
+                    'byte 0xe4 is no text in UTF-8; save the file as '
+                    '"CSV UTF-8"',
+                    str(error),
+                )
+
+    def test_no_spreadsheet_is_to_save_other_files(self):
+        for name in ('rows.json', 'rows.yaml'):
+            error = self.assertRaises(
+                exceptions.InvalidDocument, self.read, b'["\xe4"]', name
+            )
+            self.assertIn('byte 0xe4 is no text in UTF-8', str(error))
+            self.assertNotIn('CSV', str(error))
 
     def test_workbook_is_refused_as_one(self):
         for data in (b'PK\3\4\x14\0\6\0\x8f', b'\xd0\xcf\x11\xe0\xa1\xb1'):
