@@ -7,6 +7,7 @@ it by regular expressions: of names of filters, and of literal arguments.
 """
 
 from collections.abc import Iterator, Mapping
+import re
 
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import registry
@@ -26,6 +27,9 @@ _LITERALS = {
     'object': r'\{',
 }
 """Patterns of literal arguments by their type."""
+
+_ANCHOR = re.compile(r'[$^]|\\[bB]|\(\?')
+"""What may look at the beginning or the end of a text in a pattern."""
 
 _ROOTS = form.match_names((*interpolation.ROOTS, interpolation.ITEM))
 _ARGUMENTS = rf"""(?:\((?:[^(){{}}'"]|{_TEXT})*\))?\s*"""
@@ -94,17 +98,23 @@ def _refused_literals(schemas: list[Schema]) -> Iterator[str]:
     """Yield patterns of literals that an argument of a filter does not take.
 
     They are literals of another type, and, for a single schema, texts that are
-    empty or do not match.
+    empty or do not match its pattern. A text at whose beginning or end a
+    pattern looks is not refused here: inside of a larger pattern ``^`` and
+    ``$`` would match nothing.
 
-    :param schemas: the schemas of the argument, all with a ``type``.
+    :param schemas: the schemas of the argument, one of which has to be met.
     """
     accepted: set[str] = set()
     for schema in schemas:
-        types = schema['type']
+        # A schema without a type accepts all of them.
+        types = schema.get('type', list(_LITERALS))
         if isinstance(types, str):
             accepted.add(types)
         else:
             accepted.update(types)
+    if 'integer' in accepted:
+        # Whether a number is an integer, its pattern does not tell.
+        accepted.add('number')
     for kind, literal in _LITERALS.items():
         if kind not in accepted:
             yield literal
@@ -114,10 +124,10 @@ def _refused_literals(schemas: list[Schema]) -> Iterator[str]:
     if schema.get('minLength') == 1:
         # An empty text.
         yield r"""(?:''|"")\s*[,)]"""
-    if 'pattern' in schema:
+    pattern = schema.get('pattern')
+    if pattern is not None and not _ANCHOR.search(pattern):
         # A text in which the pattern is nowhere.
-        pattern = schema['pattern']
         yield (
-            rf"""(?:'(?!{_SINGLE}*?{pattern}){_SINGLE}*'|"""
-            rf""""(?!{_DOUBLE}*?{pattern}){_DOUBLE}*")\s*[,)]"""
+            rf"""(?:'(?!{_SINGLE}*?(?:{pattern})){_SINGLE}*'|"""
+            rf""""(?!{_DOUBLE}*?(?:{pattern})){_DOUBLE}*")\s*[,)]"""
         )
