@@ -218,8 +218,8 @@ class Election:
     :param member: unique name of this member.
     :param on_gained: called when this member has become the leader.
     :param on_lost: called when it no longer is, also before :meth:`run` ends.
-    :param connection_retries: number of retries after which a coordinator
-        that stays out of reach is logged as an error.
+    :param retries_before_error: number of retries after which a coordinator
+        that stays out of reach is logged as an error; retries go on.
     :param connection_retry_interval: seconds from a failure of the
         coordinator to the next connection.
     :param lease: seconds, see the module. An integer, except for ``file://``.
@@ -234,7 +234,7 @@ class Election:
         *,
         on_gained: Callback = _notify_nobody,
         on_lost: Callback = _notify_nobody,
-        connection_retries: int = 10,
+        retries_before_error: int = 10,
         connection_retry_interval: float = 1.0,
         lease: float = LEASE,
         heartbeat: float = HEARTBEAT,
@@ -251,7 +251,7 @@ class Election:
         self._outage = watchdog.Outage(
             f'The coordination service of the election {name} '
             '([coordination]backend_url)',
-            connection_retries,
+            retries_before_error,
         )
         # The present one; None while the member takes no part.
         self._candidacy: Candidacy | None = None
@@ -404,7 +404,7 @@ def make(
         member,
         on_gained=on_gained,
         on_lost=on_lost,
-        connection_retries=conf.inspection_queue.connection_retries,
+        retries_before_error=conf.inspection_queue.connection_retries,
         connection_retry_interval=(
             conf.inspection_queue.connection_retry_interval
         ),

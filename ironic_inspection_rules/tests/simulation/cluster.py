@@ -126,7 +126,7 @@ class WorkerProcess(scheduler.Process):
                 'upkeep',
                 'sim://',
                 self.worker.name,
-                connection_retries=3,
+                retries_before_error=3,
                 lease=6.0,
                 heartbeat=2.0,
             ),

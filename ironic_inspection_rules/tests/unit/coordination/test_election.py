@@ -351,7 +351,7 @@ class ElectionTestCase(ClockMixin, ContractMixin, base.TestCase):
 
     def test_a_coordinator_is_tried_again_until_it_is_back(self) -> None:
         self.directory.write_text('in the way')
-        member = self.member(connection_retries=1)
+        member = self.member(retries_before_error=1)
         self.wait_for(lambda: self.logged('ERROR'))
         self.directory.unlink()
         self.let_win(member)
@@ -359,7 +359,7 @@ class ElectionTestCase(ClockMixin, ContractMixin, base.TestCase):
 
     def test_an_outage_is_logged_by_its_changes(self) -> None:
         self.directory.write_text('in the way')
-        member = self.member(connection_retries=1)
+        member = self.member(retries_before_error=1)
         self.wait_for(lambda: self.logged('ERROR'))
         self.directory.unlink()
         self.let_win(member)
