@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""All errors of this project, with their HTTP status.
+"""Errors that several packages raise or catch, with their HTTP status.
 
-The borders (HTTP, the command line, Ironic's inspection) translate them once
-and keep the ``__cause__``. ``code`` is the HTTP status of the API's answer.
+Modules define the errors that only their callers catch. The borders (HTTP, the
+command line, Ironic's inspection) translate errors once and keep the
+``__cause__``. ``code`` is the HTTP status of the API's answer.
 """
 
 from collections.abc import Iterator
@@ -126,9 +127,10 @@ def naming(path: str) -> Iterator[None]:
 
 
 class InspectionRulesError(Exception):
-    """Base of all errors; the message is ready to be shown to a user.
+    """Base of errors whose message is ready to be shown to a user.
 
-    A class with a ``template`` takes the value to fill in, others the message.
+    :param about: the message; for a class with a ``template``, the value that
+        fills it in.
     """
 
     code = http_client.INTERNAL_SERVER_ERROR

@@ -158,8 +158,9 @@ def watch(
 def describe_place(thread: threading.Thread) -> str:
     """Return the last calls of a thread in one line, the innermost last.
 
-    The log of a thread that hangs has it, e.g.
-    ``queue/worker.py:210 run > db/lease.py:110 claim``.
+    The log of a thread that hangs has it, for example
+    ``ironic_inspection_rules/db/clock.py:20 now > pymysql/cursors.py:153
+    execute``. Paths begin below site-packages; others are whole.
 
     :returns: 'its end' for a thread that has ended, or has not begun.
     """

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inspection data as they were posted, stored for a request.
+"""Inspection data that requests process, in a row of their own.
 
-A claim reads the row of an open request with its data in it. After a request
-has ended, the data that the ramdisk posted are stored by content, so that
-inspections of the same machine share them, and the row only names them.
+A ramdisk has posted them, or they were given for a single reapplication. A
+claim reads the row of an open request with its data in it. After a request has
+ended, data that a ramdisk posted are stored by content, so that inspections of
+the same machine share them, and the row only names them.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -110,13 +110,13 @@ class Firewall:
         return self._table.interface
 
     def install(self) -> None:
-        """Create the table, which blocks everything.
+        """Create the table anew, so that it blocks everything.
 
-        A table of this name that is not ours stays: then a table of another
-        name blocks everything.
+        Our own table of that name is replaced. A foreign table of that name
+        stays, and a table of another name blocks everything.
 
-        :raises: FirewallError if there is such a table, if the table cannot be
-            created, or if there is no such interface.
+        :raises: FirewallError if there is a foreign table, even though all is
+            blocked then; if there is no such interface; or if nft fails.
         """
         try:
             socket.if_nametoindex(self.interface)

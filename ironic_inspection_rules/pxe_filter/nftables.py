@@ -98,7 +98,7 @@ class FilterTable:
     ) -> list[str]:
         """Return the script that changes the sets to another admission.
 
-        It has only the addresses that differ; it is empty if none differs.
+        It names only what differs, and is empty if nothing does.
 
         :param before: the content of the sets now.
         :param after: the content of the sets after the script.

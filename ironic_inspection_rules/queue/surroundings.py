@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Errors of the surroundings, which are no failed attempts.
+"""Tells errors of the surroundings, which should cost no attempt.
 
 The surroundings are the database, the message broker, the coordination
 service, the lock of the node, and threads.
@@ -132,7 +132,8 @@ def failure(exc: BaseException) -> exceptions.TemporaryFailure:
 def error_of(abandoned: Abandoned) -> Exception:
     """Return the error that an attempt was abandoned for.
 
-    :returns: LeaseLost or TemporaryFailure.
+    :returns: LeaseLost, or the TemporaryFailure that :func:`failure` makes of
+        the error: a DoubtfulFailure counts as an attempt.
     """
     cause = abandoned.__cause__ or abandoned
     if isinstance(cause, exceptions.LeaseLost):

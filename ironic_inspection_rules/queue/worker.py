@@ -251,9 +251,11 @@ class Worker:
     def _begin(self, request: queue_request.Request) -> None:
         """Start the thread of a delivery, which has a slot already.
 
-        A request at its last attempt is delivered alone: this waits until no
-        other is in progress, and until it is done, half a lease at most for
-        either. A request that cannot begin goes back into the queue.
+        A request at its last attempt is delivered alone, if that does not
+        take too long: this waits until no other is in progress, and then until
+        it is done, see :meth:`_hold_until` for how long. A request goes back
+        into the queue if the worker stops meanwhile, or if its thread cannot
+        start.
         """
         ongoing = _OngoingDelivery(request, time.monotonic())
         self._in_hand[request.delivery] = ongoing

@@ -18,12 +18,13 @@ Traces = tuple[reasons.ConditionResult, ...]
 def is_complete(
     plan: compiler.CompiledRule, traces: list[reasons.ConditionResult]
 ) -> bool:
-    """Return whether every condition of a rule has a trace with a reason.
+    """Return whether the traces of a rule can be kept as they are.
 
-    If not, :func:`explain` completes the traces.
+    If not, :func:`explain` adds the traces and reasons that are missing, or
+    removes all reasons if the rule must show none.
     """
     if plan.unexplained:
-        # The rule must show no reasons: explain() removes them.
+        # The rule must show no reasons, and the traces may have some.
         return False
     if len(traces) < len(plan.conditions):
         return False

@@ -60,7 +60,9 @@ def add_prune(parser: Any) -> None:
 
 
 def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
-    """Read rule files, and print the warnings of lint about them.
+    """Read rule files, and print the first warnings of lint about them.
+
+    Of the warnings after the first 50, only the number is printed.
 
     :raises: :class:`.exceptions.InvalidDocument` if one cannot be read.
     """

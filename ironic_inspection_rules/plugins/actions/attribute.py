@@ -57,10 +57,11 @@ class AttributeAction(plugin.Action):
     def place(
         self, target: Target, path: data_path.Path, port_id: str | None = None
     ) -> tuple[str, data_path.Path]:
-        """Return where the action writes, as the target names places.
+        """Check that rules may change a place, and return the place.
 
-        Of the node, ``/extra/rack`` is ``('node', ('extra', 'rack'))``; of its
-        first port, ``('ports', ('0', 'extra', 'rack'))``.
+        It is returned as the target names it: of the node, ``/extra/rack`` is
+        ``('node', ('extra', 'rack'))``; of its first port,
+        ``('ports', ('0', 'extra', 'rack'))``.
 
         :param path: the path below the node or the port.
         :param port_id: MAC address or UUID of the port; None for the node.

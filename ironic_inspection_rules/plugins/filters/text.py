@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on text: trim, replace, split, date, trait."""
+"""Filters on text.
+
+They are lower, upper, trim, replace, split, regex_search, regex_replace, date
+and trait.
+"""
 
 import datetime
 import re

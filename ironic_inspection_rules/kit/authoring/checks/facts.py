@@ -90,10 +90,12 @@ def is_field(value: typing.Any) -> typing.TypeGuard[str]:
 
 
 def field_name(text: str) -> str:
-    """Return one name for all ways to write a field.
+    """Return the same name for all ways to write the path of a field.
 
-    That of ``{node.name}`` is ``/node/name``. A field with filters or a format
-    keeps its text.
+    ``{node.name}`` and ``{node[name]}`` are ``/node/name``. A field that has
+    filters, a format or no path keeps its text.
+
+    :param text: one field and nothing else.
     """
     (field,) = interpolation.fields(text)
     if not field.is_plain or field.root is None:
