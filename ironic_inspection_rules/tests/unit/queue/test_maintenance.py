@@ -393,7 +393,7 @@ class OutageTestCase(base.TestCase):
                 'election',
                 f'file://{link}',
                 'name',
-                connection_retries=1,
+                retries_before_error=1,
                 connection_retry_interval=0.01,
                 lease=0.2,
                 heartbeat=0.02,
