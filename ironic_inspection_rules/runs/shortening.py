@@ -20,6 +20,12 @@ ELLIPSIS = '…'
 _SHORT_NUMBER = 64
 """Most bits of a number whose digits need not be counted."""
 
+_MOST_BITS = 14_000
+"""Most bits of a number that is written in digits.
+
+Such a number has up to 4215 digits. Python refuses to write more than 4300.
+"""
+
 _LENGTH_OF_SHORT = 8
 """Characters that a short value, such as a number, is taken to have."""
 
@@ -70,7 +76,11 @@ class _Clip:
         self.is_whole = True
 
     def take(self, value: typing.Any) -> typing.Any:
-        """Return the beginning of a value, as long as there is room."""
+        """Return the beginning of a value, as long as there is room.
+
+        Texts and keys use up their characters, items of lists and mappings two
+        for what separates them, and other values one, as the shortest take.
+        """
         if isinstance(value, str):
             return self._cut(value)
         if isinstance(value, dict):
@@ -83,12 +93,14 @@ class _Clip:
         if isinstance(value, list):
             return [self.take(item) for item in self._first_items(value)]
         self._room -= 1
-        if isinstance(value, int) and value.bit_length() > 4 * LONGEST_VALUE:
+        # With so many digits, it is too long in any case.
+        if isinstance(value, int) and value.bit_length() > _MOST_BITS:
             self.is_whole = False
             return ELLIPSIS
         return value
 
     def _cut(self, text: str) -> str:
+        """Return the beginning of a text, and use up room for it."""
         # One character more than there is room for: the room is then below
         # zero, and _first_items() yields nothing more.
         cut = text[: max(self._room, 0) + 1]
@@ -99,7 +111,7 @@ class _Clip:
     def _first_items(
         self, items: Iterable[typing.Any]
     ) -> Iterator[typing.Any]:
-        """Yield items as long as there is room, and note if any are left."""
+        """Yield items as long as there is room, and use up room for them."""
         for item in items:
             if self._room < 0:
                 self.is_whole = False

@@ -39,6 +39,13 @@ class ShortenTestCase(base.TestCase):
             shortening.shorten(10**4000, 10),
         )
 
+    def test_a_number_may_have_more_digits_than_python_writes(self):
+        for value in (10**4299, 10**4500, 10**5000):
+            self.assertEqual(
+                (shortening.ELLIPSIS, shortening.LONGEST_VALUE),
+                shortening.shorten(value),
+            )
+
     def test_characters_are_counted_and_not_their_escapes(self):
         self.assertEqual(
             ['\N{SNOWMAN}' * 6], shortening.shorten(['\N{SNOWMAN}' * 6], 10)[0]
