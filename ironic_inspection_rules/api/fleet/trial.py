@@ -358,50 +358,48 @@ class _Nodes:
         requested: Iterable[fleet_page.RequestedNode],
         data: Iterator[inspection_data.DataOrError],
     ) -> Iterator[RequestedMachine]:
-        """Yield the machines of nodes, one after the other.
+        """Yield the machines that a request names, in its order.
 
-        :param data: of all of the nodes that are there, in their order.
+        A node that does not exist, or whose data cannot be read, is yielded
+        with that problem.
+
+        :param requested: for every node, the name or UUID that the request
+            has, and its UUID; None for a name that no node has.
+        :param data: yields the data of the nodes that are there, in the same
+            order.
         """
         for ident, uuid in requested:
-            yield self._machine(ident, uuid, data)
+            node = self.by_uuid.get(uuid)
+            if node is None:
+                yield RequestedMachine(
+                    ident, problem=_('Node %s could not be found.') % ident
+                )
+                continue
+            # Only for a node that is there: the others have no data.
+            source = next(data)
+            if isinstance(source, Exception):
+                yield RequestedMachine(ident, node, problem=str(source))
+                continue
+            facts = self._build_facts(node, source)
+            yield RequestedMachine(ident, node, facts, source)
 
-    def _machine(
-        self,
-        ident: str,
-        uuid: str | None,
-        data: Iterator[inspection_data.DataOrError],
-    ) -> RequestedMachine:
-        """Return a requested node with the facts that rules are tried on.
-
-        A node that does not exist, or has no readable data, is returned with
-        that problem instead.
-
-        :param ident: the name or UUID that the caller gave.
-        :param uuid: None for a name that no node has.
-        :param data: yields the data of the node next, if it exists.
-        """
-        node = self.by_uuid.get(uuid)
-        if node is None:
-            return RequestedMachine(
-                ident, problem=_('Node %s could not be found.') % ident
-            )
-        source = next(data)
-        if isinstance(source, Exception):
-            return RequestedMachine(ident, node, problem=str(source))
+    def _build_facts(
+        self, node: StoredNode, source: inspection_data.MachineData
+    ) -> working_copy.Facts:
+        """Return the facts of a machine that rules are tried on."""
         fields = {
             **node.fields,
             'auto_discovered': node_facts.is_auto_discovered(
                 node.fields['provision_state'], source.plugin_data
             ),
         }
-        facts = working_copy.Facts(
+        return working_copy.Facts(
             source.inventory,
             source.plugin_data,
             fields,
             tuple(self.ports.get(node.id, ())),
             tuple(self.groups.get(node.id, ())),
         )
-        return RequestedMachine(ident, node, facts, source)
 
 
 def _fields_by_node(
