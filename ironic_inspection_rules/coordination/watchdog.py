@@ -159,8 +159,8 @@ def describe_place(thread: threading.Thread) -> str:
     """Return the last calls of a thread in one line, the innermost last.
 
     The log of a thread that hangs has it, for example
-    ``ironic_inspection_rules/db/clock.py:20 now > pymysql/cursors.py:153
-    execute``. Paths begin below site-packages; others are whole.
+    ``pymysql/cursors.py:153 execute > pymysql/connections.py:558 query``. The
+    path of a file in site-packages begins below it; any other is whole.
 
     :returns: 'its end' for a thread that has ended, or has not begun.
     """

@@ -298,21 +298,23 @@ def _find_rules_and_tables(text: str) -> _Content:
 
 
 def _build_document(
-    path: str, text: str, split: typing.Callable[[str], _Content]
+    path: str, text: str, find_content: typing.Callable[[str], _Content]
 ) -> Document:
-    """Build the document of a file: values, and their places.
+    """Build the document of a file: its values, with their lines and columns.
 
     :param path: path of the file, for errors.
-    :param split: finds the nodes of YAML that become entries and tables in a
-        text; for a file of rules, :func:`_find_rules_and_tables`.
+    :param find_content: returns the nodes of YAML in a text that are entries,
+        such as rules, and those that are tables.
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
     """
     try:
-        content = split(text)
-        # By the number of the entry and the pointer to a value in it.
+        content = find_content(text)
+        values = []
+        # By the number of the entry and the pointer to a value in it: where
+        # the value stands, and the text of values such as OFF, which YAML
+        # reads as false.
         places: dict[tuple[int, str], Place] = {}
         ambiguous: dict[tuple[int, str], str] = {}
-        values = []
         for index, entry in enumerate(content.entries):
             values.append(yaml_text.construct(entry, text))
             for pointer, node in _walk_nodes(entry, ''):

@@ -71,12 +71,16 @@ class TableDifference:
 def compare(before: Pairs, after: Pairs) -> TableDifference:
     """Compare the rows of two tables by their keys.
 
-    Rows that both tables have may be left out, if they are left out of both.
+    :param before: the keys and rows of the old table.
+    :param after: those of the new table. A row that is the same in both tables
+        may be missing in both.
     """
     difference = TableDifference()
-    only_before: dict[str, table.Row] = dict(map(tuple, before))
+    old_rows: dict[str, table.Row] = {}
+    for key, row in before:
+        old_rows[key] = row
     for key, row in after:
-        old = only_before.pop(key, None)
+        old = old_rows.pop(key, None)
         if old is None:
             difference.new.add(RowChange(key, None, row))
             continue
@@ -85,7 +89,8 @@ def compare(before: Pairs, after: Pairs) -> TableDifference:
         is_same = old == row and data_path.same(old, row)
         if not is_same:
             difference.changed.add(RowChange(key, old, row))
-    for key, row in only_before.items():
+    # What is left of the old rows, the new table does not have.
+    for key, row in old_rows.items():
         difference.gone.add(RowChange(key, row, None))
     return difference
 

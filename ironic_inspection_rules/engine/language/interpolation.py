@@ -214,17 +214,23 @@ def _split_steps(path: re.Match[str]) -> data_path.Path:
 
 
 def _make_wrong_field(
-    text: str, position: int, path: re.Match[str], problem: str
+    text: str, position: int, beginning: re.Match[str], problem: str
 ) -> Field | None:
-    """Make a field with a problem of the text up to the next closing brace.
+    """Return the field at a position whose filters have a syntax problem.
 
-    :returns: None if the text does not begin with a known root: ``{a | b}``
-        may have nothing to do with fields.
+    The field ends at the next closing brace.
+
+    :param position: the position of the opening brace.
+    :param beginning: the match of ``node.name`` in ``{node.name | }``.
+    :returns: None if there is no closing brace, or if rules cannot read such a
+        name at all: ``{a | b}`` is then taken for literal text.
     """
-    inside, closing, _rest = text[position + 1 :].partition('}')
-    if not closing or path['root'] not in (*ROOTS, ITEM):
+    inside, closing_brace, _rest = text[position + 1 :].partition('}')
+    root = beginning['root']
+    is_readable = root in (*ROOTS, ITEM)
+    if not closing_brace or not is_readable:
         return None
-    return Field(inside, path['root'], _split_steps(path), problem=problem)
+    return Field(inside, root, _split_steps(beginning), problem=problem)
 
 
 def _read_path_in_argument(

@@ -422,13 +422,16 @@ class Sentence:
         self.source = filtered.source
 
     def _describe(self, view: budget.View) -> str:
-        """Return the sentence for a machine, and what filters made of values.
+        """Return the text for a machine: its values, then what filters did.
 
-        ``values=[8, 4]; {inventory.cpu.count | int} makes 8 of '8'``.
+        ``values=[8, 4]; {inventory.cpu.count | int} makes 8 of '8'``: the
+        arguments of the condition, and a phrase for every field with filters.
         """
-        results: dict[rendering.Template, typing.Any] = {
-            field: field.render(view) for field in self._filtered
-        }
+        # The values of these fields are in both parts, and are computed once:
+        # filters cost operations of the budget.
+        results: dict[rendering.Template, typing.Any] = {}
+        for field in self._filtered:
+            results[field] = field.render(view)
         text = self._fill_gaps(view, results)
         for field in self._filtered:
             text += _describe_filters(field, view, results[field])

@@ -227,11 +227,12 @@ class Unique(plugin.Filter):
 
 
 def _key_of_equal_values(value: typing.Any) -> typing.Hashable:
-    """Return a key that is equal for equal values.
+    """Return the key by which ``unique`` finds a value that it has seen.
 
-    1, 1.0 and true are equal, as in Jinja2, but not inside of a list or a
-    mapping.
+    Equal values have the same key. As in Jinja2, that holds for 1, 1.0 and
+    true, too; but ``[1]`` and ``[true]`` have different keys.
     """
+    # identity() tells numbers of different types apart.
     if isinstance(value, bool):
         value = int(value)
     if isinstance(value, float) and value.is_integer():

@@ -130,6 +130,7 @@ def _translate_condition(
 ) -> tuple[Operation, list[Problem]]:
     """Translate a condition of ironic-inspector.
 
+    :param only_known: whether keys that ironic-inspector ignored are refused.
     :returns: the condition, empty if it cannot be translated; and its
         problems.
     """
@@ -137,10 +138,11 @@ def _translate_condition(
         operation, 'op', ops.conditions, only_known
     )
     args = new_condition.get('args', {})
-    # ironic-inspector refused these, but this engine would convert them.
-    if not isinstance(args.get('field', ''), str):
+    # ironic-inspector refused such values. This engine would not: it converts
+    # them to text or a boolean, and takes null for an argument left out.
+    if 'field' in args and not isinstance(args['field'], str):
         problems.append(Problem('/field', _('must be a string')))
-    if not isinstance(args.get('invert', False), bool):
+    if 'invert' in args and not isinstance(args['invert'], bool):
         problems.append(Problem('/invert', _('must be true or false')))
     if 'multiple' in args and args['multiple'] is None:
         problems.append(Problem('/multiple', _('must not be null')))

@@ -292,18 +292,22 @@ def _find_open_counterparts(
 
 
 def _differ(
-    seen: typing.Any, real: typing.Any, allowance: budget.Budget
+    masked: typing.Any, unmasked: typing.Any, allowance: budget.Budget
 ) -> bool:
-    """Return whether a field has another value with open tables.
+    """Return whether masked secrets in tables change the value of a field.
 
-    :param seen: the value with masked tables.
-    :param real: the value with open tables. Two missing values do not differ.
+    :param masked: the value of the field while tables mask their secrets.
+    :param unmasked: the value if they do not.
+    :param allowance: pays for the comparison.
     """
-    if isinstance(seen, rendering.Missing):
-        seen = data_path.ABSENT
-    if isinstance(real, rendering.Missing):
-        real = data_path.ABSENT
-    return masking.is_masked_value(None, seen, real, allowance)
+    # Two missing values do not differ, whatever fields they name.
+    if isinstance(masked, rendering.Missing):
+        masked = data_path.ABSENT
+    if isinstance(unmasked, rendering.Missing):
+        unmasked = data_path.ABSENT
+    return masking.is_masked_value(
+        key=None, value=masked, real=unmasked, allowance=allowance
+    )
 
 
 def _find_places(
