@@ -119,17 +119,20 @@ def _read_from_swift(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
             return inspect_utils.get_inspection_data(node, context)
         except ironic_exception.NodeInventoryNotFound:
             return None
+        # An error is returned: the data of other nodes are read nevertheless.
         except ironic_exception.IronicException as exc:
+            # Its message is meant for users.
             return exc
-        # The data of the other machines are read nevertheless.
         except Exception as exc:
+            # One that nobody foresaw: the log needs its traceback.
             LOG.exception('The inventory of node %s cannot be read', node.uuid)
             return exc
 
-    with futures.ThreadPoolExecutor(_AT_A_TIME) as pool:
-        data = list(pool.map(read, nodes))
-    uuids = [node.uuid for node in nodes]
-    return dict(zip(uuids, data, strict=True))
+    data_by_uuid = {}
+    with futures.ThreadPoolExecutor(max_workers=_AT_A_TIME) as pool:
+        for node, data in zip(nodes, pool.map(read, nodes), strict=True):
+            data_by_uuid[node.uuid] = data
+    return data_by_uuid
 
 
 class Portion(NamedTuple):

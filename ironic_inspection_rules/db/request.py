@@ -223,7 +223,10 @@ def change_request(
     present_state: str | None = None,
     session: orm.Session | None = None,
 ) -> bool:
-    """Change an open request, unless another delivery has taken it over.
+    """Change an open request, unless it was delivered again meanwhile.
+
+    Every delivery of a request to a worker gives it another token. A worker
+    that was too slow has the old one, and changes nothing.
 
     :param token: the token of the delivery that changes the request.
     :param values: the column values to change.
@@ -248,7 +251,8 @@ def change_request(
     )
     if present_state is not None:
         statement = statement.where(models.RequestRow.state == present_state)
-    return _execute(statement, session) == 1
+    changed_rows = _execute(statement, session)
+    return changed_rows == 1
 
 
 def _execute(statement: sa.Update, session: orm.Session | None) -> int:

@@ -65,7 +65,7 @@ def load() -> repository.Repository:
     if options.built_in:
         read = document.load(options.built_in)
         built_in = file_rule.load_built_in(read, ops)
-        built_in_tables = _built_in_tables(read, built_in)
+        built_in_tables = _load_built_in_tables(read, built_in)
     _refuse_stored_duplicates(built_in, built_in_tables)
     return repository.Repository(
         ops,
@@ -115,26 +115,25 @@ def is_all_in_one() -> bool:
     return CONF.rpc_transport in ('none', 'local')
 
 
-def _built_in_tables(
-    read: document.Document, built_in: Sequence[model.Rule]
+def _load_built_in_tables(
+    rule_file: document.Document, rules: Sequence[model.Rule]
 ) -> dict[str, table.Table]:
-    """Return the tables of the file of built-in rules.
+    """Load the tables in the file of built-in rules, for these rules.
 
-    :param read: the file.
-    :param built_in: its rules, which read no other tables: stored ones come
-        and go.
-    :raises: InvalidDocument for a bad table, or for a rule that reads what no
-        table has.
+    Built-in rules read no tables of the database, which come and go.
+
+    :param rules: the rules of the file.
+    :raises: InvalidDocument for a bad table, or for a rule that reads a table
+        or a column that the file does not have.
     """
-    built_in_tables = table_file.build(table_file.load([read]))
-    for rule in built_in:
-        problems = table_check.find_problems(rule, built_in_tables)
-        problem = next(iter(problems), None)
-        if problem is not None:
+    tables = table_file.build(table_file.load([rule_file]))
+    for rule in rules:
+        problems = list(table_check.find_problems(rule, tables))
+        if problems:
             raise exceptions.InvalidDocument(
-                read.path, f'{disclosure.label(rule)}: {problem}'
+                rule_file.path, f'{disclosure.label(rule)}: {problems[0]}'
             )
-    return built_in_tables
+    return tables
 
 
 def _refuse_stored_duplicates(

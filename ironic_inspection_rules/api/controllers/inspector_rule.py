@@ -43,10 +43,12 @@ def get_one(uuid: str) -> Answer:
 def create(body: Any) -> Answer:
     """Store a new rule in ironic-inspector's language, and return it.
 
-    Newer versions of its API answer with 201.
+    The answer has the status 201, or 200 if the client asks for a version of
+    ironic-inspector's API in which creation was answered so.
     """
     rule = inspection_rule.store(_parse(body))
     if inspector_forms.requested_version() >= _CREATED_SINCE:
+        # The response to this request, whose status is 200 otherwise.
         api.response.status_int = http_client.CREATED
     return _represent(rule, _form(rule))
 

@@ -39,7 +39,9 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
     ``name`` may be asked for as ``startswith:PREFIX`` or ``in:NAME,NAME``;
     ``associated`` ones are those that some node has.
     """
-    counts = _counts(catalog.parse(query['name']), query['associated'])
+    counts = _count_visible_nodes(
+        catalog.parse(query['name']), query['associated']
+    )
     return {
         'traits': [
             {'name': name, 'nodes': count} for name, count in counts.items()
@@ -53,14 +55,14 @@ def get_one(name: str) -> None:
 
     :raises: NotFound when it does not, and as :func:`_counts`.
     """
-    if not _counts(catalog.Selection(names=frozenset([name]))):
+    if not _count_visible_nodes(catalog.Selection(names=frozenset([name]))):
         raise exceptions.NotFound(_('Trait %s could not be found.') % name)
 
 
-def _counts(
+def _count_visible_nodes(
     selection: catalog.Selection, associated: bool | None = None
 ) -> dict[str, int]:
-    """Return the numbers of nodes by trait, for nodes that the client may see.
+    """Count the nodes that have a trait, of those that the client may see.
 
     :param associated: True for traits of at least one node, False for traits
         of no node, None for all.
@@ -72,6 +74,7 @@ def _counts(
     """
     if not api_utils.allow_traits():
         raise exceptions.NotFound(_('The API version does not allow traits'))
+    # None if the client may list the nodes of all projects.
     project = api_utils.check_list_policy('node')
     storage.require_own_database(
         failure=_('Traits cannot be listed with their nodes')

@@ -250,6 +250,14 @@ def make_statistics():
 
 
 def make_contents():
+    """Make the tables of documents, such as inventories, stored once each.
+
+    A document is named by the digest of its content. It is cut: its large
+    parts, the sections, are shared by all documents that have the same part.
+    What remains is the frame, with the position of a section in the place of
+    each. Who needs a document or a section sets ``used_at``: it is removed if
+    that is long ago and no row names it.
+    """
     op.create_table(
         'ir_contents',
         sa.Column('digest', DIGEST, nullable=False),
