@@ -383,8 +383,8 @@ def _format_value(effect: effects.Effect) -> str:
 def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
     """Return whether a later write undoes an earlier write.
 
-    It does not if rules build a value together: a rule makes a mapping or a
-    list, and another fills or extends it.
+    It does not if rules build a value together: a rule makes or empties a
+    mapping or a list, and another fills or extends it.
     """
     if earlier.kind == later.kind == 'traits':
         # The place is the prefix. Different prefixes are not compared.
@@ -412,7 +412,7 @@ def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
         return not data_path.same(outer.value, inner.value)
     value_inside = _part_at(outer.value, rest)
     if value_inside is data_path.ABSENT:
-        # A rule makes the mapping, and the other fills it.
+        # A rule makes or removes the mapping, and the other fills it.
         return False
     return not data_path.same(value_inside, inner.value)
 
@@ -453,8 +453,11 @@ def _part_at(value: typing.Any, rest: tuple[str, ...]) -> typing.Any:
 def _drops_item(extended: effects.Effect, later: effects.Effect) -> bool:
     """Return whether a later write drops an item that was appended to a list.
 
-    The write replaces the list, or a mapping around it, and the new list does
-    not have the item.
+    The write removes the list, or sets it, or a mapping with it, to a value
+    without the item.
+
+    :returns: False also where a mapping around the list is removed, or set to
+        one without the list: a rule may empty a mapping for others to fill.
     """
     depth = len(later.place)
     is_list_or_around = extended.place[:depth] == later.place
@@ -469,7 +472,7 @@ def _drops_item(extended: effects.Effect, later: effects.Effect) -> bool:
     if steps_to_list:
         new_list = _part_at(later.value, steps_to_list)
         if new_list is data_path.ABSENT:
-            # Other rules fill the new mapping.
+            # The mapping is emptied, which other rules may count on.
             return False
     if not isinstance(new_list, list):
         return True

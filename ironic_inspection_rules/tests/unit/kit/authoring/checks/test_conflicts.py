@@ -291,11 +291,9 @@ class CheckTestCase(base.CheckTestCase):
         for other in (
             '{op: set-attribute, args: {path: /extra/a, '
             'value: "{node.extra[a] | unique}"}}',
-            '{op: set-attribute, args: {path: /extra, value: {b: 1}}}',
             '{op: set-attribute, args: {path: /extra, value: {a: [x]}}}',
             '{op: set-attribute, args: {path: /extra/b, value: 1}}',
             '{op: set-attribute, args: {path: /extra/a/0, value: y}}',
-            '{op: del-attribute, args: {path: /extra}}',
             '{op: set-plugin-data, args: {path: /extra/a, value: 1}}',
         ):
             self.assertEqual(0, self.conflicting(extend, other), other)
@@ -312,6 +310,14 @@ class CheckTestCase(base.CheckTestCase):
                 extend, '{op: del-attribute, args: {path: /extra/a}}'
             ),
         )
+
+    def test_a_mapping_around_a_list_may_be_emptied(self):
+        extend = '{op: extend-attribute, args: {path: /extra/a, value: x}}'
+        for other in (
+            '{op: set-attribute, args: {path: /extra, value: {b: 1}}}',
+            '{op: del-attribute, args: {path: /extra}}',
+        ):
+            self.assertEqual(0, self.conflicting(extend, other), other)
 
     def test_an_item_is_told_from_a_list(self):
         ((_label, message),) = self.check(
