@@ -250,10 +250,10 @@ def _why_never_there(use: reach.Use) -> str | None:
 
     :param use: a field over any name but ``vars``.
     """
+    problem_of_index = _why_negative_index(use)
+    if problem_of_index:
+        return problem_of_index
     root = use.steps[0]
-    negative_index = _why_negative_index(use)
-    if negative_index:
-        return negative_index
     if root == interpolation.ITEM and use.item is None:
         return _('{%s} does not exist outside of a loop') % use.text
     if root not in (*interpolation.ROOTS, interpolation.ITEM):
@@ -264,16 +264,18 @@ def _why_never_there(use: reach.Use) -> str | None:
     unknown_step = unknown(use)
     if unknown_step is None:
         return None
-    name, known = unknown_step
-    if known is NODE:
+    # A name that is not there, and the names that are.
+    name, known_names = unknown_step
+    if known_names is NODE:
         return _message_without_attribute(f'{{{use.text}}}', name)
-    if known is PORT:
+    if known_names is PORT:
         text = _('{%(field)s}: a port has no "%(name)s"; %(hint)s')
     else:
         text = _(
             '{%(field)s}: the items of the loop have no "%(name)s"; %(hint)s'
         )
-    hint = suggestion.hint(name, known) or _('they are no mappings')
+    # Items that are texts or numbers have no names, so that none can be meant.
+    hint = suggestion.hint(name, known_names) or _('they are no mappings')
     return text % {'field': use.text, 'name': name, 'hint': hint}
 
 

@@ -136,11 +136,15 @@ def _find_root_device_hints(
 
 
 def _is_kernel_name(value: typing.Any) -> bool:
-    """Return whether the kernel names a disk so, such as ``/dev/sda``."""
+    """Return whether a hint is the name that the kernel gives a disk.
+
+    Such as ``/dev/sda``, or ``{item.name}`` in a loop over disks.
+    """
     if not isinstance(value, str):
         return False
     field = interpolation.sole_field(value)
     if field is not None:
+        # In an inventory, the "name" of a disk is that of the kernel.
         return field.steps[-1:] == ('name',)
     return _KERNEL_NAME.fullmatch(value.strip()) is not None
 

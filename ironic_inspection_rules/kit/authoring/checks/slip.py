@@ -326,22 +326,24 @@ def _find_wrong_mac(subject: Subject, value: str) -> Slip | None:
 
 
 def _find_wrong_word(subject: Subject, value: str) -> Slip | None:
-    """Find the slip in a word that machines replace by another.
+    """Find the slip in a word for which machines report another.
 
-    Such as ``amd64``, where machines report ``x86_64``.
+    Such as ``amd64``, for which they report ``x86_64``.
     """
-    words = known_values.WORDS.get(subject.steps, {})
-    if value in words:
+    # Other names of a word, by the word that machines report in the field.
+    other_names = known_values.WORDS.get(subject.steps, {})
+    if value in other_names:
+        # A machine may report it.
         return None
-    for word, others in words.items():
-        if value.lower() in (word, *others):
+    for word, names in other_names.items():
+        if value.lower() in (word, *names):
             return Slip.of(
                 _(
                     '{%(field)s} is never "%(value)s"; did you mean '
                     '"%(meant)s"?'
                 ),
-                subject,
-                word,
+                subject=subject,
+                meant=word,
                 value=value,
             )
     return None

@@ -28,19 +28,23 @@ def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     for action in rule.actions:
         mistakes: list[tuple[str, str]] = []
         for write in effects.writes(action):
+            # The action replaces all traits with a prefix: its name here.
             if write.kind == 'traits' and isinstance(write.name, str):
-                if not _may_begin_filled(write.name):
-                    text = _('no trait begins with "%s"') % write.name
+                prefix = write.name
+                if not _may_begin_filled(prefix):
+                    text = _('no trait begins with "%s"') % prefix
                     mistakes.append((action.pointer_to('prefix'), text))
             for name in _list_names(write):
                 if isinstance(name, str):
                     problem = impossible(name)
                 else:
+                    # Only texts can have fields in them, which are filled.
                     problem = trait_names.find_problem(name)
                 if problem:
                     pointer = action.pointer_to(write.argument)
                     mistakes.append((pointer, problem))
-        # The items of a loop may all have the same mistake.
+        # The items of a loop may all have the same mistake, which is named
+        # once: a dict keeps the order of its keys.
         yield from dict.fromkeys(mistakes)
     yield from _check_conditions(rule)
 

@@ -301,12 +301,15 @@ def steps_of(
 
 
 def _find_pointer(operation: file_rule.Operation, value: typing.Any) -> str:
-    """Find the pointer to a value in the arguments of an operation.
+    """Find where the author of a rule wrote a value of an operation.
 
-    Facts do not say where the author wrote their value.
+    The value comes from a fact, such as "cpu.count < 8", which does not say
+    which argument its 8 is. Where several are equal, it is the one that the
+    shortest path leads to.
 
-    :returns: the shortest pointer, such as ``/conditions/0/args/values/1``;
-        the pointer to the operation if it has no such value.
+    :param operation: a condition; ``written`` is the condition in the file.
+    :returns: a pointer, such as ``/conditions/0/args/values/1``; that to the
+        operation if no argument is the value.
     """
     nearest: data_path.Path | None = None
     for path, argument in data_path.walk(operation.written.get('args')):
