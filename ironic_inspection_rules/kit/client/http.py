@@ -56,7 +56,7 @@ def call(
         ``params``, as keystoneauth takes them.
     :raises: an exception of openstacksdk for an answer that is an error, and
         of keystoneauth where no answer comes; Invalid for an answer that is
-        no JSON, or lacks what is needed.
+        no JSON object, or lacks what is needed.
     """
     response = _send(
         baremetal, method, path, microversion=microversion, **kwargs
@@ -141,8 +141,9 @@ def content(
     :param needed: a member that the answer must have.
     :param is_list: whether that member is a list of objects.
     :param needed_of_items: members that each of these objects must have.
-    :raises: Invalid for an answer that is no JSON, or lacks a needed member:
-        it may be of another service, or of a proxy.
+    :raises: Invalid for an answer that is no JSON object, lacks a needed
+        member, or has no list of objects there: it may be of another service,
+        or of a proxy.
     """
     try:
         answer = response.json()
@@ -194,13 +195,19 @@ def _is_object(response: Any) -> bool:
 
 
 def _describe_answer(response: Any) -> str:
-    """Describe an answer in words, shortened, e.g. "is empty"."""
+    """Describe an answer that is not the expected one.
+
+    :returns: the end of the sentence "The answer from URL …": "is empty", or
+        what it is instead, with the beginning of its content.
+    """
     if not response.content:
         return _('is empty')
     try:
         return _describe(response.json())
     except ValueError:
-        return _('is no JSON (%s)') % _quote(_without_tags(response.text))
+        # It is mostly the page of a proxy, in HTML.
+        words = _without_tags(response.text)
+        return _('is no JSON (%s)') % _quote(words)
 
 
 def _describe(value: Any) -> str:

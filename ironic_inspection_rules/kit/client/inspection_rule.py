@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for rules; whether it is Ironic, with this plugin, that answers.
+"""Requests about rules, and whether the API is Ironic's with this plugin.
 
 Functions are named as methods of the SDK are (spec 003 "openstacksdk").
 """
@@ -22,18 +22,26 @@ _RULES = '/inspection_rules'
 def inspection_rules(
     baremetal, details: bool = False, **query: Any
 ) -> Iterator[dict[str, Any]]:
-    """List rules, page by page.
+    """Yield rules, which are read page by page.
 
-    :param details: whether with conditions and actions.
+    :param details: whether the rules have their conditions and actions.
     :param query: ``scope``, ``phase``, ``limit``, ``marker``, ``sort_key``,
         ``sort_dir``, ``fields``.
     """
     if details:
         query['detail'] = 'true'
+    # A rule without these fields would be an answer of another service.
     needed = ['uuid', 'description']
     if query.get('fields') is not None:
+        # Rules have only the fields that are asked for.
         needed = []
-    return http.items(baremetal, _RULES, 'inspection_rules', query, needed)
+    return http.items(
+        baremetal,
+        _RULES,
+        name='inspection_rules',
+        query=query,
+        needed_of_items=needed,
+    )
 
 
 def get_inspection_rule(
@@ -42,7 +50,10 @@ def get_inspection_rule(
     """Show a rule.
 
     :param fields: names of the fields to show; all if empty.
+    :raises: Invalid where the answer is not one of Ironic; that Ironic has
+        this plugin is not checked, see :func:`is_served`.
     """
+    # An answer without this field is of another service, or of a proxy.
     needed = 'uuid'
     query = {}
     if fields:
