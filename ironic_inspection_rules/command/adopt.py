@@ -666,7 +666,9 @@ def _read_machines_of_files(
 def _build_object(kind: Any, object_id: int, known: Mapping[str, Any]) -> Any:
     """Return an object of Ironic, such as a node, that is in no database.
 
-    All fields are set, as it is an error to read a field that is not.
+    The machine comes from a file, but stock Ironic's engine takes only objects
+    of Ironic. All fields are set, as it is an error to read a field that is
+    not.
 
     :param object_id: its ``id``, from which its UUID is made, too.
     :param known: values of fields. Other fields are null if they may, else

@@ -333,7 +333,9 @@ def _count_and_yield(
 ) -> typing.Iterator[typing.Any]:
     """Count results, fill the page, and yield the entries to print.
 
-    A machine is counted when its entry is taken.
+    Other processes try the machines, and an entry can be printed before the
+    next machine is tried. So the counts and the page are complete only when
+    all entries are taken.
     """
     for machine in tried:
         results[machine.result] += 1
@@ -343,7 +345,12 @@ def _count_and_yield(
 
 
 def _exit_code(results: collections.Counter[str]) -> int:
-    """Return the exit code of a test, by the number of machines by result."""
+    """Return the exit code of a test without ``--expect``.
+
+    :param results: the number of machines by result. ``error`` is an error of
+        a rule or of a file, ``failed`` an inspection that the action
+        ``fail`` of a rule ends.
+    """
     if results['error']:
         return EXIT_ERROR
     if results['failed']:

@@ -134,10 +134,11 @@ def _divide_into_blocks(
 
 
 def _colour_cell(lines: typing.Iterable[str]) -> text.Text:
-    """Join lines into one cell, and colour verdicts, e.g. ``failed`` in red.
+    """Join lines into one cell, and colour those that are only a verdict.
 
-    :param lines: the texts of one column for all rows of a block, or the only
-        text of a row.
+    ``failed`` is red, ``failed: disk too small`` has no colour.
+
+    :param lines: the texts of one column for all rows of a block.
     """
     coloured = []
     for line in lines:

@@ -107,10 +107,10 @@ class Texts:
 
     def __init__(self, replacer: Replacer, learned: known.Known) -> None:
         self._replacer = replacer
-        self._forms = replacer.forms
         self._learned = learned
-        # Replaced texts, by the text and whether it names a version.
-        self._done: dict[tuple[str, bool], str] = {}
+        # A cache: texts without identifiers, by the original text and whether
+        # it is taken for a version.
+        self._replaced: dict[tuple[str, bool], str] = {}
 
     def replace_in_field(self, text: str, kind: Kind) -> str:
         """Replace identifiers in the text of a field, and mask secrets.
@@ -125,10 +125,10 @@ class Texts:
             is_version = field.is_version(masked, kind)
             return self.replace_identifiers(masked, is_version)
         if kind is Kind.WWN and learning.BARE_WWN.fullmatch(masked):
-            return self._forms.wwn(masked)
+            return self._replacer.forms.wwn(masked)
         may_be_mac = kind in (Kind.ADDRESS, Kind.SWITCH)
         if may_be_mac and learning.BARE_OCTETS.fullmatch(masked):
-            return self._forms.replace_octets(masked)
+            return self._replacer.forms.replace_octets(masked)
         has_address = identifier.is_any_whole(identifier.find(masked))
         if kind is Kind.ADDRESS and has_address:
             return self.replace_identifiers(masked)
@@ -150,7 +150,7 @@ class Texts:
             rather than an IP address.
         """
         # From a cache, as the same names of fields come again and again.
-        cached = self._done.get((text, is_version))
+        cached = self._replaced.get((text, is_version))
         if cached is not None:
             return cached
         # Secrets go before identifiers are looked for.
@@ -162,7 +162,7 @@ class Texts:
             replaced += identified.replacement
             end = identified.end
         replaced += masked[end:]
-        self._done[text, is_version] = replaced
+        self._replaced[text, is_version] = replaced
         return replaced
 
     def _find_identifiers(

@@ -21,7 +21,7 @@ _ASSETS = importlib.resources.files(
     'ironic_inspection_rules.kit.report.pages'
 ).joinpath('assets')
 
-_PROGRAM = (
+_COMMON_ASSETS = (
     'shell.css',
     'shell.js',
     'table.css',
@@ -67,13 +67,15 @@ def render(title: str, assets: typing.Iterable[str], data: typing.Any) -> str:
         their order, behind those of all pages.
     :param data: plain JSON data, which the script draws.
     """
-    names = (*_PROGRAM, *assets)
+    names = (*_COMMON_ASSETS, *assets)
     style = _join_assets(names, '.css')
     script = _join_assets(names, '.js')
     return _PAGE.format(
         title=html.escape(title),
         style=style,
         script=script,
+        # The page allows the browser only the style and the script of these
+        # hashes, so that text of a machine can never run as a script.
         style_hash=_policy_hash(style),
         script_hash=_policy_hash(script),
         # Without "<" nothing in the data can end the script element.

@@ -394,8 +394,10 @@ class FleetGroups:
     def add(self, entry: Plain) -> None:
         """Note what would become of a machine.
 
-        Groups are made at the end, when it is known at which places most
-        machines have a value of their own.
+        The groups are made at the end. Only then it is known which changes
+        give most machines a value of their own, such as a serial number.
+
+        :param entry: the machine in an answer of Ironic.
         """
         changes = []
         for change in entry.get('changes') or ():
@@ -404,13 +406,15 @@ class FleetGroups:
                 # No two machines have a port of the same address.
                 kind = _PORT
             place = _Place(kind, change['op'], change['path'])
+            # As text, as a list or a mapping can be in no set.
             value = json.dumps(change.get('value'), sort_keys=True)
             changes.append(_ChangeOfGroup(place, value))
             self._values[place].add(value)
             self._counts[place] += 1
         failed_by = entry.get('failed_by')
         if failed_by:
-            # The texts of errors may differ although one rule causes them.
+            # The rule and its action. The texts of their errors may have the
+            # name of the machine in them.
             reason = json.dumps(failed_by)
         else:
             reason = entry.get('error') or ''
