@@ -36,8 +36,9 @@ def where_trait_name(
 ) -> logic.Formula | None:
     """Return the formula that a text of the machine is the name of a trait.
 
-    The solver cannot tell. So the answer is a facet of the text: a truth value
-    that the engine computes for all texts that the search tries.
+    The solver does not know which texts are. So the formula is a truth value
+    of its own, a facet of the text: for every text that the search tries, it
+    is what the engine says of the text.
 
     :returns: None for a value that is no text of the machine, and for a text
         made of several fields, which is not tried.
@@ -45,12 +46,16 @@ def where_trait_name(
     if not isinstance(name, values.SolverTerm) or not name.is_text:
         return None
     facet = machine.facet(
-        name.term, 'trait', _make_trait_term, _compute_trait_answer
+        name.term,
+        key='trait',
+        make=_make_trait_term,
+        compute=_compute_trait_answer,
     )
     if facet is None:
         return None
-    # A trait that the search is to try.
+    # At least one text that the search tries is to be the name of a trait.
     facet.near.add('CUSTOM_A')
+    # The only term of the facet.
     (is_trait,) = facet.terms
     return is_trait
 

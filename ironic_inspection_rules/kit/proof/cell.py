@@ -241,16 +241,20 @@ class Cell:
         return self._only.items()
 
     def _value_of_kind(self, kind: str) -> Value:
-        """Return the value of a kind, with a new term of the solver for it.
+        """Return what the field is to rules where it is of a kind.
 
-        ``text`` gives a :class:`.value.SolverTerm` named like the field.
+        A text, a number, a float and a truth value are chosen by the solver:
+        they are a new term of it, named like the field.
+
+        :param kind: such as ``absent`` or ``text``.
         """
         if kind == 'absent':
             return values.NOTHING
         if kind == 'null':
             return values.const(None)
         if kind == 'mapping':
-            return values.only(values.Mapping(self, {}))
+            # The mapping of the machine: no rule has written an entry yet.
+            return values.only(values.Mapping(cell=self, entries={}))
         if kind == 'list':
             return values.only(self._build_list())
         term = self._make_term(kind)
@@ -260,20 +264,28 @@ class Cell:
     def _build_list(self) -> values.ItemList:
         """Return the field as a list, with cells for its first items.
 
-        The length is a number of the solver. That there are no more items than
-        the first :data:`LONGEST` is a restriction, which the search may lift.
+        The solver chooses the length. Of lists with more than :data:`LONGEST`
+        items the other items are not known: so a restriction keeps them out
+        until the search finds no machine without them.
         """
         length = z3.Int(f'length of {self.name}')
         self.terms['list'] = length
         self.machine.domain.append(length >= 0)
         reason = f'lists of more than {LONGEST} items in {self.name}'
-        restriction = Restriction(length <= LONGEST, reason, self)
+        restriction = Restriction(
+            formula=length <= LONGEST, reason=reason, cell=self
+        )
         self.machine.restrictions.append(restriction)
         for index in range(LONGEST):
             steps = (*self.steps, str(index))
             item = self.machine.cell(steps, self._field, is_item=True)
             self.items.append(item)
-        return values.ItemList(length, tuple(self.items), self.name, self.uses)
+        return values.ItemList(
+            length=length,
+            items=tuple(self.items),
+            name=self.name,
+            uses=self.uses,
+        )
 
     def _make_term(self, kind: str) -> logic.Term:
         """Return a new term for a text, a number, a float or a truth value.

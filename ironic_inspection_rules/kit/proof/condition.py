@@ -162,30 +162,35 @@ def _translate_over(
     """Return the truth of a condition over one alternative of its loop.
 
     As in the engine, a loop over null or a missing value does not hold, and
-    one over a text or a number is an error. What is in an unknown value, and
-    in which order a node has its traits, nobody knows: the solver chooses.
+    one over a text or a number is an error.
 
     :param alternative: what the loop goes over.
     """
     if alternative.is_missing:
         return NEVER_TRUE
     if isinstance(alternative, values.Const):
+        # The value is the same on all machines.
         if alternative.value is None:
             return NEVER_TRUE
         if not isinstance(alternative.value, list | dict):
             return ALWAYS_FAILS
     if isinstance(alternative, values.SolverTerm | values.Failed):
+        # A text, number or truth value that the solver chooses, or an error.
         return ALWAYS_FAILS
-    if isinstance(alternative, values.UnknownValue | values.TraitNames):
-        about = (json.dumps(written), alternative, scope)
-        over = 'traits'
-        if isinstance(alternative, values.UnknownValue):
-            over = alternative.reason
-        reason = f'a loop over {over}'
-        holds = scope.machine.guess(reason, 'holds', *about)
-        fails = scope.machine.guess(reason, 'fails', *about)
-        return Truth(holds, fails)
-    return _translate_over_items(written, alternative, scope)
+    if isinstance(alternative, values.UnknownValue):
+        # Nobody knows what is in it.
+        reason = f'a loop over {alternative.reason}'
+    elif isinstance(alternative, values.TraitNames):
+        # Nobody knows in which order a node has its traits.
+        reason = 'a loop over traits'
+    else:
+        return _translate_over_items(written, alternative, scope)
+    # The solver chooses, and chooses the same for the same condition.
+    condition = json.dumps(written)
+    machine = scope.machine
+    holds = machine.guess(reason, 'holds', condition, alternative, scope)
+    fails = machine.guess(reason, 'fails', condition, alternative, scope)
+    return Truth(holds, fails)
 
 
 def evaluate_loop(loop: typing.Any, scope: Scope) -> values.Value:

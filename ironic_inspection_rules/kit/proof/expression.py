@@ -216,17 +216,20 @@ def evaluate_path(written: str, scope: Scope) -> Value:
 
 
 def _build_path(tokens: tuple[values.Alternative, ...], written: str) -> Value:
-    """Build a path of tokens, as a constant such as ``('extra', 'rack')``.
+    """Build a path of the values of its tokens.
 
-    A token that the machine sends makes the path unknown: a write can be
-    followed only to a known place.
-
-    :param written: the path as the rule has it.
+    :param tokens: such as the constant "extra" and a text of the machine.
+    :param written: the path as the rule has it, such as ``/extra/{item}``.
+    :returns: a constant such as ``('extra', 'rack')``. Where a token is
+        missing or an error, so is the path. It is unknown where a token
+        differs from machine to machine: a write can be followed only to a
+        known place.
     """
     for token in tokens:
         if values.has_no_value(token):
             return values.only(token)
-    # Whether the rule writes "-", the end of a list, into the path.
+    # A "-" that the rule itself writes is the end of a list. A "-" out of a
+    # field is the key of a mapping.
     appends_to_list = written.endswith(('/-', '.-')) or '/-/' in written
     made: list[str] = []
     for token in tokens:
@@ -240,7 +243,6 @@ def _build_path(tokens: tuple[values.Alternative, ...], written: str) -> Value:
         if appends_to_list and data_path.is_append(text):
             made.append(text)
         else:
-            # A "-" out of a field is the key of a mapping, too.
             made.append(data_path.Key(text))
     try:
         data_path.check(made, written)

@@ -396,16 +396,20 @@ class SymbolicMachine:
     def _try_texts(
         self, text: texts.TextVariable
     ) -> tuple[list[logic.Formula], logic.Formula]:
-        """Return formulas about the texts that the search tries of a field.
+        """Tell the solver what Python computes from the texts it may choose.
 
-        :returns: such as ``text == "8" → number == 8`` for all these texts,
-            and the formula that the text is one of them.
+        The solver cannot compute the number in a text, for example: to it, the
+        number is a term of its own.
+
+        :returns: a formula for every text that the search tries, such as
+            ``text == "8" → number == 8``; and the formula that the text is one
+            of those.
         """
         equations = []
-        is_tried = []
+        choices = []
         for candidate in text.list_candidates(self.texts):
             is_candidate = text.term == logic.text_term(candidate)
-            is_tried.append(is_candidate)
+            choices.append(is_candidate)
             computed = text.equations(self.texts, candidate)
             equations.append(z3.Implies(is_candidate, z3.And(*computed)))
-        return equations, z3.Or(*is_tried)
+        return equations, z3.Or(*choices)

@@ -115,17 +115,21 @@ class MachineSearch:
         self._steps_left = effort.STEPS_OF_QUESTION
 
     def _collect_facts(self) -> None:
-        """Collect all facts about the machine, unless nothing is new.
+        """Collect all facts about the machine again, if there may be new ones.
 
-        Rules that are followed later ask for more parts of the machine: the
-        next search needs the facts about these, too.
+        There may be where rules have asked for more of the machine since the
+        last search: ``asked`` counts what they ask for.
 
         A fact with a label is an assumption, which the search may give up:
         ``limit 3`` is a restriction, and ``usual 2 inventory.cpu`` is what is
-        usual of a field, with its rank.
+        usual of a field. The 2 is a rank: the lower, the earlier it is given
+        up. Of rank 0 are also guesses that mostly hold, and that a number is
+        rounded to itself.
         """
         if self._asked == self._machine.asked:
             return
+        # Formulas that hold for all machines, and those that keep the search
+        # among the machines that it can decide.
         domain, restrictions = self._machine.settle()
         # By label.
         self._restrictions: dict[str, cells.Restriction] = {}

@@ -154,12 +154,13 @@ def _places_of(write: plugin.Write) -> Iterator[data_path.Path]:
 
 
 def _known_beginning(path: typing.Any) -> data_path.Path:
-    """Return the tokens of a path that are the same on all machines.
+    """Return the beginning of a path that is the same on all machines.
 
-    ``/extra/{inventory.hostname}/rack`` has only ``extra``. The tokens end
-    before a field, before the end of a list, and before an index that is last.
+    Of ``/extra/{inventory.hostname}/rack`` it is ``('extra',)``. It ends
+    before the first field, or before ``-``, the end of a list. If its last
+    token is an index then, it ends before the index.
 
-    :param path: a text or its tokens; of anything else none are known.
+    :param path: a text or its tokens; of anything else nothing is known.
     """
     if isinstance(path, tuple | list):
         text = data_path.pointer(path)

@@ -315,20 +315,24 @@ class Mapping(Alternative):
     def where_empty(self, machine: Guesses) -> Formula:
         """Return the formula that holds where the mapping has no entries.
 
-        Entries that rules wrote count, and those that a machine may have.
+        Neither those that rules wrote, nor others that the machine may have.
         """
         entries_gone = logic.TRUE
         for name, entry in self.entries.items():
             is_gone = _where_gone(machine, name, entry)
             entries_gone = logic.conj(entries_gone, is_gone)
-        if entries_gone is logic.FALSE or self.cell is None:
+        if entries_gone is logic.FALSE:
+            # An entry is there, whatever the machine has.
+            return logic.FALSE
+        if self.cell is None:
+            # The rules have made the mapping, the machine has none.
             return entries_gone
         if isinstance(self.cell, UnknownValue):
-            is_empty = machine.guess(self.cell.reason, 'empty', self)
-            return logic.conj(entries_gone, is_empty)
-        # Nothing is left where the mapping of the machine has no names but
-        # those of the entries, which are gone.
-        return logic.conj(entries_gone, self.cell.where_only(self.entries))
+            # What the machine has there is not known: the solver chooses.
+            no_others = machine.guess(self.cell.reason, 'empty', self)
+        else:
+            no_others = self.cell.where_only(self.entries)
+        return logic.conj(entries_gone, no_others)
 
     def where_differs_from(
         self, machine: Guesses, other: Alternative
