@@ -106,7 +106,11 @@ class Actions:
     ) -> None:
         """Carry out an action over one alternative of its loop.
 
-        :param when: holds where the loop goes over the alternative.
+        As in the engine, a loop over null does nothing, and one over a text, a
+        number or a missing value ends the inspection with an error.
+
+        :param alternative: what the loop goes over.
+        :param when: holds where the loop goes over it.
         """
         if isinstance(alternative, values.UnknownValue | values.TraitNames):
             self._effects.make_unknown(
@@ -119,28 +123,27 @@ class Actions:
             )
             return
         if isinstance(alternative, values.SolverTerm | values.Failed):
-            # A text or a number is no loop: the inspection fails.
+            # A text, number or truth value that the solver chooses, or an
+            # error.
             self._effects.end(when)
             return
         if isinstance(alternative, values.Const):
+            # The value is the same on all machines.
             if alternative.value is None:
-                # A loop over null has no items.
                 return
             if alternative.kind not in ('list', 'mapping'):
-                # The loop is missing, or a text or a number.
                 self._effects.end(when)
                 return
-        loop = action['loop']
-        for number, (exists, item) in enumerate(alternative.items_of_loop()):
-            literal = loop
-            if isinstance(loop, list):
-                literal = loop[number]
-            scope = self._scope.within(item=item)
-            self._act_for_item(
-                call, action, _Item(scope, literal), logic.conj(when, exists)
-            )
+        written_loop = action['loop']
+        for number, (exists, value) in enumerate(alternative.items_of_loop()):
+            literal = written_loop
+            if isinstance(written_loop, list):
+                literal = written_loop[number]
+            item = _Item(self._scope.within(item=value), literal)
+            is_reached = logic.conj(when, exists)
+            self._act_for_item(call, action, item, is_reached)
         if isinstance(alternative, values.ItemList):
-            # The items of a long list that are not looked at one by one.
+            # A list may have more items than items_of_loop() returns.
             self._act_for_rest(call, action, alternative, when)
 
     def _act_for_rest(

@@ -295,29 +295,30 @@ class SymbolicEffects:
         """Write a value in the port that a MAC address names.
 
         The inspection of a machine without such a port ends with an error.
-        Where a UUID names the port, all ports become unknown.
 
         :param when: the action is carried out.
+        :param port_id: what the rule names the port by.
         :param path: the place in the port.
         """
         for guard, alternative in port_id:
-            names_port = logic.conj(when, guard)
+            has_this_id = logic.conj(when, guard)
             address = states.address_term(alternative)
             if address is None:
+                # It may be a UUID. A proof does not know the ports by it, so
+                # any of them may have changed.
                 self.make_unknown(
                     call,
-                    names_port,
+                    has_this_id,
                     'a port that no MAC address names',
                     path,
                     port_id,
                     value,
                 )
                 continue
-            ports_after, is_there = self._write_to_ports(
-                names_port, address, path, value
+            ports_after, has_port = self._write_to_ports(
+                has_this_id, address, path, value
             )
-            # A port that is not there is an error.
-            is_written = self.end_where(names_port, logic.negated(is_there))
+            is_written = self.end_where(has_this_id, logic.negated(has_port))
             place = ('ports', states.known_address(alternative), *path)
             write = states.SymbolicWrite(
                 place, is_written, value, port=address
@@ -332,29 +333,32 @@ class SymbolicEffects:
         path: data_path.Path,
         value: Value,
     ) -> tuple[Value, Formula]:
-        """Write a value in the port of an address, in all alternatives.
+        """Write a value in the port that has an address; return all ports.
+
+        The ports are a list, or unknown after a change that a proof could not
+        follow.
 
         :param when: the action is carried out.
         :param path: the place in the port.
-        :returns: the ports with the value, and the formula that there is such
-            a port.
+        :returns: the ports, and the formula that one has the address.
         """
-        parts: list[tuple[Formula, Value]] = []
-        exists = []
+        all_ports_after: list[tuple[Formula, Value]] = []
+        cases_with_port = []
         for guard, ports in self.state.roots['ports']:
             ports_after = ports
             if isinstance(ports, values.ItemList):
-                ports_after, is_there = self._write_to_item(
+                ports_after, has_port = self._write_to_item(
                     when, guard, ports, address, path, value
                 )
             else:
-                # Ports of which nothing is known stay so.
-                is_there = self._machine.guess(
+                # Unknown ports stay unknown, and so does whether one has the
+                # address: the solver chooses.
+                has_port = self._machine.guess(
                     'the ports after a change', 'port', address, ports
                 )
-            exists.append(logic.conj(guard, is_there))
-            parts.append((guard, values.only(ports_after)))
-        return values.join(parts), logic.disj(*exists)
+            cases_with_port.append(logic.conj(guard, has_port))
+            all_ports_after.append((guard, values.only(ports_after)))
+        return values.join(all_ports_after), logic.disj(*cases_with_port)
 
     def _write_to_item(
         self,

@@ -222,11 +222,13 @@ class MachineSearch:
     def _find_in_rounds(
         self, wanted: logic.Formula, labels: list[str]
     ) -> witnesses.Witness | None:
-        """Return a machine that is wanted, and as usual as possible.
+        """Return a wanted machine that is as usual as possible.
 
-        A round gives up assumptions that the solver names as contradicting:
-        first what is usual, then restrictions. Fewer might do, but finding out
-        which would cost more checks.
+        A round asks the solver for a machine for which all assumptions hold.
+        If there is none, the solver names assumptions that contradict what is
+        wanted, and the next round is without them: first without what is
+        usual, then without restrictions. To give up fewer might be enough, but
+        to find out which would take more checks.
 
         :param wanted: the formula that holds for the machine.
         :param labels: the labels of all assumptions.
@@ -241,23 +243,25 @@ class MachineSearch:
                 restriction_labels.append(label)
             else:
                 usual_labels.append(label)
-        reasons: list[str] = []
+        lifted_reasons: list[str] = []
         for _round in range(_MOST_ROUNDS):
             assumed = [*usual_labels, *restriction_labels]
             contradicting = self._find_contradiction(assumed)
             if contradicting is None:
-                # Also where restrictions were lifted: the engine may confirm
-                # such a machine. Where it does not, they are the reason.
-                self._lifted_reasons = reasons
+                # The solver has found a machine. Where restrictions were
+                # lifted for it, the engine may not confirm it: their reasons
+                # are then those of the answer "unknown".
+                self._lifted_reasons = lifted_reasons
                 return witnesses.Witness.of(
                     self._machine, self._solver.model()
                 )
-            given_up = _least_usual_labels(contradicting)
-            if given_up:
+            least_usual = _least_usual_labels(contradicting)
+            if least_usual:
                 usual_labels = [
-                    label for label in usual_labels if label not in given_up
+                    label for label in usual_labels if label not in least_usual
                 ]
                 continue
+            # Nothing usual is in the way.
             lifted = self._restrictions_to_lift(
                 restriction_labels, contradicting, wanted
             )
@@ -267,14 +271,14 @@ class MachineSearch:
                 return None
             for label in lifted:
                 reason = self._restrictions[label].reason
-                reasons.append(f'depends on {reason}')
+                lifted_reasons.append(f'depends on {reason}')
             restriction_labels = [
                 label for label in restriction_labels if label not in lifted
             ]
             # Without a restriction any machine is good enough, and rounds
             # that would look for a usual one are saved.
             usual_labels = []
-        raise Unclear('; '.join(reasons) or 'the search takes too long')
+        raise Unclear('; '.join(lifted_reasons) or 'the search takes too long')
 
     def _restrictions_to_lift(
         self,
