@@ -178,8 +178,7 @@ class DatabaseQueue:
         if is_new:
             return open_request
         displaces = queue_request.displaces(event, open_request)
-        is_waiting = open_request.state == state.WAITING
-        if not trusted and (displaces or is_waiting):
+        if not trusted and (displaces or open_request.state == state.WAITING):
             # An unknown sender must not replace waiting data, but may send the
             # same data again.
             waiting = unprocessed.get(row.unprocessed_id)
