@@ -17,7 +17,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import aftermath
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import exclusion
-from ironic_inspection_rules.kit.authoring.checks import facts
+from ironic_inspection_rules.kit.authoring.checks import wanted_values
 
 Rule = checked_rule.CheckedRule
 
@@ -69,38 +69,15 @@ def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
 def _pairs_to_compare(
     rules: Sequence['_WritingRule'],
 ) -> typing.Iterator[tuple['_WritingRule', '_WritingRule']]:
-    """Yield the pairs of rules that one machine may match, in their order.
-
-    Left out are rules that want different values of one field, such as a
-    serial number for each rule: to compare all pairs of a thousand such rules
-    would take most of the time of ``lint``.
-    """
+    """Yield the pairs of rules that one machine may match, in their order."""
     written_places: set[tuple[str, ...]] = set()
     for rule in rules:
         written_places |= rule.places
-    wanted_by_rule = [rule.wanted_values(written_places) for rule in rules]
-    # Positions of rules: of those that want certain values of a field, and of
-    # those that want a value of it.
-    wanting: dict[tuple[str, str], set[int]] = collections.defaultdict(set)
-    wanting_value: dict[tuple[tuple[str, str], typing.Any], set[int]] = (
-        collections.defaultdict(set)
-    )
-    for position, wanted in enumerate(wanted_by_rule):
-        for field, values in wanted.items():
-            wanting[field].add(position)
-            for value in values:
-                wanting_value[field, value].add(position)
-    everywhere = set(range(len(rules)))
-    for position, wanted in enumerate(wanted_by_rule):
-        candidates = everywhere
-        for field, values in wanted.items():
-            wanting_others = set(wanting[field])
-            for value in values:
-                wanting_others -= wanting_value[field, value]
-            candidates = candidates - wanting_others
-        for candidate in sorted(candidates):
-            if candidate > position:
-                yield rules[position], rules[candidate]
+    wanted_by_rule = [
+        rule.find_wanted_values(written_places) for rule in rules
+    ]
+    for earlier, later in wanted_values.pairs_that_may_meet(wanted_by_rule):
+        yield rules[earlier], rules[later]
 
 
 class _WritingRule:
@@ -141,19 +118,21 @@ class _WritingRule:
                 claims = list(map(exclusion.Claim, action.inner))
                 self._claims_of_actions[action.pointer] = claims
 
-    def wanted_values(
+    def find_wanted_values(
         self, written_places: set[tuple[str, ...]]
-    ) -> dict[tuple[str, str], set[typing.Any]]:
-        """Return the values that the rule wants, by the field.
-
-        A field is its name, with the vars where a condition reads vars: the
-        same words over other vars are conditions on other things.
+    ) -> wanted_values.WantedValues:
+        """Return the values that the rule wants of fields.
 
         :param written_places: what rules write that may run before this one.
             A field that they write may get the wanted value by that.
         """
-        wanted: dict[tuple[str, str], set[typing.Any]] = {}
+        wanted = wanted_values.WantedValues()
         for claim in self._claims:
+            # A group excludes by its conditions, not by facts of its own.
+            if claim.inner:
+                continue
+            # If one of several fields is written, a condition still cannot be
+            # decided after the write, and excludes other rules as before.
             fields = effects.fields_of_operation(claim.condition)
             if all(_is_written(field, written_places) for field in fields):
                 continue
@@ -161,10 +140,7 @@ class _WritingRule:
             if _reads_vars(claim):
                 read_vars = json.dumps(self.rule.rule.vars)
             for fact in claim.facts:
-                values = facts.distinct_values(fact)
-                # A group excludes by its conditions, not by facts of its own.
-                if values is not None and not claim.inner:
-                    wanted.setdefault((fact.field, read_vars), values)
+                wanted.add(fact, read_vars)
         return wanted
 
     def conflicts(self, later: '_WritingRule') -> list[ConflictingWrites]:

@@ -84,6 +84,13 @@ class CheckTestCase(base.CheckTestCase):
             f'{{{{op: one-of, args: {{{{value: {maker}, values: {{}}}}}}}}}}'
         )
         driver_is = '{op: eq, args: {values: ["{node.driver}", x]}}'
+        count_is = (
+            '{{op: {}, args: {{values: ["{{inventory.cpu.count}}", {}]}}}}'
+        )
+        in_net = (
+            '{{op: in-net, args: {{address: "{{inventory.bmc_address}}", '
+            'subnet: {}}}}}'
+        )
         for one, other, is_compared in (
             (maker_is.format('a'), maker_is.format('b'), False),
             (maker_is.format('a'), maker_is_one_of.format('[b, c]'), False),
@@ -91,6 +98,30 @@ class CheckTestCase(base.CheckTestCase):
             (maker_is.format(5), maker_is.format('"5.0"'), True),
             (maker_is.format('a'), '', True),
             (maker_is.format('a'), driver_is, True),
+            (count_is.format('lt', 8), count_is.format('ge', 8), False),
+            (count_is.format('le', 8), count_is.format('gt', 8), False),
+            (count_is.format('le', 8), count_is.format('ge', 8), True),
+            (count_is.format('lt', 8), count_is.format('gt', 4), True),
+            (count_is.format('lt', 8), count_is.format('eq', 9), False),
+            # A text that is no number may be neither less nor greater.
+            (count_is.format('"!ge"', 8), count_is.format('ge', 8), True),
+            (
+                count_is.format('version-lt', '"1.9"'),
+                count_is.format('version-gt', '"1.10"'),
+                False,
+            ),
+            (
+                count_is.format('version-gt', '"1.9"'),
+                count_is.format('version-eq', '"1.10"'),
+                True,
+            ),
+            (
+                in_net.format('10.1.0.0/16'),
+                in_net.format('10.2.0.0/16'),
+                False,
+            ),
+            (in_net.format('10.0.0.0/8'), in_net.format('10.2.0.0/16'), True),
+            (in_net.format('10.0.0.0/8'), in_net.format('"fd00::/8"'), False),
             # The first rule may give the driver that the second one wants.
             (driver_is, driver_is.replace('x', 'y'), True),
         ):

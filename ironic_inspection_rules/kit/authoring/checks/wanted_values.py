@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""lint: which rules one machine may match, by the values that they want.
+
+A rule wants a value of a field if its conditions hold for some values only:
+with ``eq: ["{node.driver}", ipmi]`` it wants the driver ``ipmi``.
+"""
+
+import collections
+from collections.abc import Mapping, Sequence
+import dataclasses
+import ipaddress
+import math
+import typing
+
+from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.kit.authoring.checks import facts
+from ironic_inspection_rules.plugins.conditions import comparison
+
+WantedField = tuple[str, str]
+"""The name of a field, such as ``/node/driver``, and the ``vars`` of the rule
+as JSON if its condition reads them, else ``''``: the same words over other
+``vars`` are conditions on other things."""
+
+Bound = tuple[typing.Any, int]
+"""Where a range begins or ends: at a value (0), just below (-1) or just above
+it (1). "More than 4" begins at ``(4, 1)``, "at most 8" ends at ``(8, 0)``."""
+
+NUMBERS = 'numbers'
+VERSIONS = 'versions'
+ADDRESSES = 'addresses'
+
+_ENDS: dict[str, tuple[typing.Any, typing.Any]] = {
+    NUMBERS: (-math.inf, math.inf),
+    # Below and above the key of any version, which is a tuple of tuples.
+    VERSIONS: ((), ((math.inf,),)),
+}
+"""The lowest and the highest value of a range without a bound there."""
+
+
+class WantedRange(typing.NamedTuple):
+    """The values between two bounds.
+
+    They are numbers, keys of versions (:func:`.comparison.version_key`), or
+    addresses as pairs of the version of IP and a number.
+    """
+
+    low: Bound
+    high: Bound
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value is in the range."""
+        return self.low > self.high
+
+    def within(self, other: 'WantedRange') -> 'WantedRange':
+        """Return the range of the values that are in this and another one."""
+        low = max(self.low, other.low)
+        high = min(self.high, other.high)
+        return WantedRange(low, high)
+
+
+@dataclasses.dataclass
+class WantedValues:
+    """The values that a rule wants, by the field.
+
+    :ivar listed: the only values that a field may have, such as
+        ``{'ipmi', 'redfish'}``; see :func:`.facts.distinct_values`.
+    :ivar ranges: the range that a field has to be in, by the field and
+        :data:`NUMBERS`, :data:`VERSIONS` or :data:`ADDRESSES`. A field with
+        listed numbers has the range from the lowest to the highest, too, to
+        be compared with the ranges of other rules.
+    """
+
+    listed: dict[WantedField, set[typing.Any]] = dataclasses.field(
+        default_factory=dict
+    )
+    ranges: dict[tuple[WantedField, str], WantedRange] = dataclasses.field(
+        default_factory=dict
+    )
+
+    def add(self, fact: facts.Fact, read_vars: str) -> None:
+        """Add what a condition of the rule states of a field.
+
+        :param read_vars: the second part of a :data:`WantedField`.
+        """
+        field = fact.field, read_vars
+        values = facts.distinct_values(fact)
+        if values is not None:
+            self.listed.setdefault(field, values)
+            if values and all(map(_is_number, values)):
+                self._add_range(
+                    field,
+                    NUMBERS,
+                    WantedRange((min(values), 0), (max(values), 0)),
+                )
+        elif fact.relation == plugin.IN_NET:
+            subnet = _range_of_subnet(fact.value)
+            if subnet is not None:
+                self._add_range(field, ADDRESSES, subnet)
+        elif facts.is_version(fact) and isinstance(fact.value, str):
+            version = comparison.version_key(fact.value)
+            self._add_range(
+                field, VERSIONS, _range_of_relation(fact, VERSIONS, version)
+            )
+        elif _is_number(fact.value) and not fact.unordered:
+            self._add_range(
+                field, NUMBERS, _range_of_relation(fact, NUMBERS, fact.value)
+            )
+
+    def _add_range(
+        self, field: WantedField, kind: str, added: WantedRange
+    ) -> None:
+        """Narrow the range of a field to what is in another range, too."""
+        before = self.ranges.get((field, kind), added)
+        self.ranges[field, kind] = before.within(added)
+
+
+def _range_of_relation(
+    fact: facts.Fact, kind: str, value: typing.Any
+) -> WantedRange:
+    """Return the range of the values that a comparison allows.
+
+    :param value: what the field is compared with, as ranges of this kind have
+        it.
+    :returns: the range of all values for ``ne``, which forbids a single one.
+    """
+    lowest, highest = _ENDS[kind]
+    low = lowest, 0
+    high = highest, 0
+    relation = fact.relation.removeprefix(plugin.VERSION)
+    if relation in ('eq', 'ge'):
+        low = value, 0
+    if relation in ('eq', 'le'):
+        high = value, 0
+    if relation == 'gt':
+        low = value, 1
+    if relation == 'lt':
+        high = value, -1
+    return WantedRange(low, high)
+
+
+def _range_of_subnet(written: typing.Any) -> WantedRange | None:
+    """Return the first and the last address of a subnet, None if it is none.
+
+    ``10.0.0.0/24`` begins at ``(4, 167772160)``: all of IPv4 is before IPv6.
+    """
+    try:
+        subnet = ipaddress.ip_network(str(written).strip(), strict=False)
+    except ValueError:
+        # The rule is refused.
+        return None
+    first = subnet.version, int(subnet.network_address)
+    last = subnet.version, int(subnet.broadcast_address)
+    return WantedRange((first, 0), (last, 0))
+
+
+def _is_number(value: typing.Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def pairs_that_may_meet(
+    wanted_by_rule: Sequence[WantedValues],
+) -> typing.Iterator[tuple[int, int]]:
+    """Yield the pairs of rules that one machine may match.
+
+    Left out are rules that want different values of one field, such as a
+    serial number or a range of memory for each rule. Of a thousand such rules
+    there are half a million pairs: they are never compared one by one.
+
+    :param wanted_by_rule: what each rule wants. A rule is named by its
+        position in this list.
+    :returns: pairs in order; the first position is lower than the second.
+    """
+    all_rules = set(range(len(wanted_by_rule)))
+    listed_by_field: dict[WantedField, dict[int, set[typing.Any]]] = (
+        collections.defaultdict(dict)
+    )
+    ranges_by_field: dict[tuple[WantedField, str], dict[int, WantedRange]] = (
+        collections.defaultdict(dict)
+    )
+    for rule, wanted in enumerate(wanted_by_rule):
+        for field, values in wanted.listed.items():
+            listed_by_field[field][rule] = values
+        for field_and_kind, wanted_range in wanted.ranges.items():
+            if not wanted_range.is_empty:
+                # Else the rule never holds, which another check reports.
+                ranges_by_field[field_and_kind][rule] = wanted_range
+    # For every field, the rules that agree with each rule that wants it.
+    agreeing_by_field = [
+        *map(_find_shared_values, listed_by_field.values()),
+        *map(_find_overlaps, ranges_by_field.values()),
+    ]
+    partners = [all_rules] * len(wanted_by_rule)
+    for agreeing_by_rule in agreeing_by_field:
+        indifferent = all_rules - agreeing_by_rule.keys()
+        for rule, agreeing in agreeing_by_rule.items():
+            partners[rule] = partners[rule] & (agreeing | indifferent)
+    for rule, partners_of_rule in enumerate(partners):
+        for partner in sorted(partners_of_rule):
+            if partner > rule:
+                yield rule, partner
+
+
+def _find_shared_values(
+    values_by_rule: Mapping[int, set[typing.Any]],
+) -> dict[int, set[int]]:
+    """Return for each rule the rules that want one of its values, too."""
+    rules_by_value: dict[typing.Any, set[int]] = collections.defaultdict(set)
+    for rule, values in values_by_rule.items():
+        for value in values:
+            rules_by_value[value].add(rule)
+    agreeing: dict[int, set[int]] = {}
+    for rule, values in values_by_rule.items():
+        agreeing[rule] = set()
+        for value in values:
+            agreeing[rule] |= rules_by_value[value]
+    return agreeing
+
+
+def _find_overlaps(
+    ranges_by_rule: Mapping[int, WantedRange],
+) -> dict[int, set[int]]:
+    """Return for each rule the rules whose ranges overlap with its range.
+
+    The ranges are visited by their low ends. A range that ends before the
+    visited one begins overlaps with none of those that follow, so that ranges
+    apart are hardly ever compared.
+    """
+    agreeing: dict[int, set[int]] = {rule: set() for rule in ranges_by_rule}
+    begun: list[int] = []
+    for rule in sorted(ranges_by_rule, key=ranges_by_rule.__getitem__):
+        low = ranges_by_rule[rule].low
+        begun = [other for other in begun if ranges_by_rule[other].high >= low]
+        for other in begun:
+            agreeing[rule].add(other)
+            agreeing[other].add(rule)
+        begun.append(rule)
+    return agreeing

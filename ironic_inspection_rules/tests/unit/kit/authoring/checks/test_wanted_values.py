@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The pairs of rules that may meet are those that no wanted value parts."""
+
+import itertools
+import random
+
+from oslotest import base
+
+from ironic_inspection_rules.kit.authoring.checks import facts
+from ironic_inspection_rules.kit.authoring.checks import wanted_values
+
+FIELDS = ('/node/a', '/node/b')
+COMPARISONS = ('eq', 'ne', 'lt', 'le', 'gt', 'ge')
+NUMBERS = range(8)
+
+
+def wanted_of(facts_of_rule):
+    """Return what a rule wants whose conditions state these facts."""
+    wanted = wanted_values.WantedValues()
+    for fact in facts_of_rule:
+        wanted.add(fact, '')
+    return wanted
+
+
+def make_fact(choose):
+    """Return a fact about a number."""
+    field = choose.choice(FIELDS)
+    if choose.random() < 0.3:
+        return facts.Fact(field, 'one-of', choose.sample(NUMBERS, 2))
+    return facts.Fact(
+        field, choose.choice(COMPARISONS), choose.choice(NUMBERS)
+    )
+
+
+class PairsThatMayMeetTestCase(base.BaseTestCase):
+    def pairs(self, *facts_of_rules):
+        wanted = list(map(wanted_of, facts_of_rules))
+        return list(wanted_values.pairs_that_may_meet(wanted))
+
+    def test_pairs_that_are_left_out_exclude_each_other(self):
+        choose = random.Random(0)
+        left_out = 0
+        for _number in range(300):
+            rules = [
+                [make_fact(choose) for _ in range(choose.randrange(3))]
+                for _ in range(6)
+            ]
+            pairs = self.pairs(*rules)
+            self.assertEqual(sorted(pairs), pairs)
+            for pair in itertools.combinations(range(len(rules)), 2):
+                if pair in pairs:
+                    continue
+                left_out += 1
+                first, second = (rules[position] for position in pair)
+                self.assertTrue(
+                    facts.contradict(first, second), (first, second)
+                )
+        self.assertGreater(left_out, 500)
+
+    def test_pairs_of_single_bounds_are_those_that_do_not_exclude(self):
+        stated = [
+            facts.Fact('/node/a', relation, number)
+            for relation in ('eq', 'lt', 'le', 'gt', 'ge')
+            for number in NUMBERS
+        ]
+        expected = [
+            (first, second)
+            for first, second in itertools.combinations(range(len(stated)), 2)
+            if not facts.exclude(stated[first], stated[second])
+        ]
+        self.assertEqual(expected, self.pairs(*([fact] for fact in stated)))
+
+    def test_a_rule_that_never_holds_is_in_all_pairs(self):
+        never = [
+            facts.Fact('/node/a', 'gt', 5),
+            facts.Fact('/node/a', 'lt', 3),
+        ]
+        other = [facts.Fact('/node/a', 'eq', 9)]
+        self.assertEqual(
+            [(0, 1), (0, 2), (1, 2)], self.pairs(never, other, never)
+        )
+
+    def test_fields_of_other_vars_are_other_fields(self):
+        wanted = []
+        for value, own_vars in ((1, '{"a": 1}'), (2, '{"a": 2}')):
+            wanted.append(wanted_values.WantedValues())
+            wanted[-1].add(facts.Fact('/vars/a', 'eq', value), own_vars)
+        self.assertEqual(
+            [(0, 1)], list(wanted_values.pairs_that_may_meet(wanted))
+        )
