@@ -422,9 +422,10 @@ def _find_wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
     :returns: None if all names of the field may be right. The name meant is
         None if no known name, or several, are a typing error away.
     """
-    unknown = names.unknown(use)
-    if unknown:
-        return unknown[0], suggestion.find_intended(*unknown)
+    unknown = names.find_unknown_name(use)
+    if unknown is not None:
+        meant = suggestion.find_intended(unknown.name, unknown.known)
+        return unknown.name, meant
     if not use.from_roots:
         return None
     step = inventory_fields.find_field(

@@ -67,6 +67,26 @@ _JINJA = re.compile(
 )
 
 
+_OF_NODE = 'node'
+_OF_PORT = 'port'
+_OF_ITEM = 'item'
+
+
+class UnknownName(typing.NamedTuple):
+    """A name in a field that the data there have on no machine.
+
+    Such as ``nmae`` in ``{node.nmae}``.
+
+    :ivar owner: what lacks the name: ``node``, ``port``, or ``item`` for the
+        items of a loop that are written in the rule.
+    :ivar known: the names that are there instead, such as :data:`NODE`.
+    """
+
+    name: str
+    owner: str
+    known: Collection[str]
+
+
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find fields, and paths of ironic-inspector, that no machine can have.
 
@@ -261,42 +281,45 @@ def _why_never_there(use: reach.Use) -> str | None:
             'field': use.text,
             'hint': _hint_at_root(use),
         }
-    unknown_step = unknown(use)
-    if unknown_step is None:
+    unknown = find_unknown_name(use)
+    if unknown is None:
         return None
-    # A name that is not there, and the names that are.
-    name, known_names = unknown_step
-    if known_names is NODE:
-        return _message_without_attribute(f'{{{use.text}}}', name)
-    if known_names is PORT:
+    if unknown.owner == _OF_NODE:
+        return _message_without_attribute(f'{{{use.text}}}', unknown.name)
+    if unknown.owner == _OF_PORT:
         text = _('{%(field)s}: a port has no "%(name)s"; %(hint)s')
     else:
         text = _(
             '{%(field)s}: the items of the loop have no "%(name)s"; %(hint)s'
         )
     # Items that are texts or numbers have no names, so that none can be meant.
-    hint = suggestion.hint(name, known_names) or _('they are no mappings')
-    return text % {'field': use.text, 'name': name, 'hint': hint}
+    hint = suggestion.hint(unknown.name, unknown.known)
+    if not hint:
+        hint = _('they are no mappings')
+    return text % {'field': use.text, 'name': unknown.name, 'hint': hint}
 
 
-def unknown(use: reach.Use) -> tuple[str, Collection[str]] | None:
-    """Find the name in a field that a node, port or loop item lacks.
+def find_unknown_name(use: reach.Use) -> UnknownName | None:
+    """Find the name in a field that a node, a port or a loop item lacks.
 
-    :returns: the name, and all names that are there: :data:`NODE`,
-        :data:`PORT` or the names of the items. None if no name is known to
-        be wrong.
+    :returns: None if the field may exist, as far as is known here.
     """
     steps = use.from_roots or ()
     if use.steps[0] == 'node' and len(steps) > 1:
-        if steps[1] in NODE:
+        attribute = steps[1]
+        if attribute in NODE:
             return None
-        return steps[1], NODE
-    # The second step says which port.
+        return UnknownName(attribute, _OF_NODE, known=NODE)
     if steps[:1] == ('ports',) and len(steps) > 2:
-        if steps[2] in PORT:
+        # The second step says which port: ports, 0, address.
+        attribute = steps[2]
+        if attribute in PORT:
             return None
-        return steps[2], PORT
-    return reach.lacking(use)
+        return UnknownName(attribute, _OF_PORT, known=PORT)
+    missing = reach.lacking(use)
+    if missing is None:
+        return None
+    return UnknownName(missing.step, _OF_ITEM, known=missing.names)
 
 
 def _message_without_attribute(field: str, name: str) -> str:
