@@ -2,7 +2,6 @@
 
 """Checks of lint: names of traits in actions and conditions; fixed ports."""
 
-from collections.abc import Sequence
 import re
 import typing
 
@@ -14,6 +13,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.kit.authoring.checks import field_value
+from ironic_inspection_rules.rule_file import file_rule
 
 _CUSTOM = 'CUSTOM_'
 _PART = re.compile(r'[A-Z0-9_]*')
@@ -28,25 +28,41 @@ def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     for action in rule.actions:
         mistakes: list[tuple[str, str]] = []
         for write in effects.writes(action):
-            # The action replaces all traits with a prefix: its name here.
-            if write.kind == 'traits' and isinstance(write.name, str):
-                prefix = write.name
-                if not _may_begin_filled(prefix):
-                    text = _('no trait begins with "%s"') % prefix
-                    mistakes.append((action.pointer_to('prefix'), text))
-            for name in _list_names(write):
-                if isinstance(name, str):
-                    problem = impossible(name)
-                else:
-                    # Only texts can have fields in them, which are filled.
-                    problem = trait_names.find_problem(name)
-                if problem:
-                    pointer = action.pointer_to(write.argument)
-                    mistakes.append((pointer, problem))
+            mistakes += _find_invalid_names(action, write)
         # The items of a loop may all have the same mistake, which is named
         # once: a dict keeps the order of its keys.
         yield from dict.fromkeys(mistakes)
     yield from _check_conditions(rule)
+
+
+def _find_invalid_names(
+    action: file_rule.Operation, write: plugin.Write
+) -> checked_rule.Mistakes:
+    """Find names that no trait can have in what an action writes.
+
+    :param write: of kind ``trait`` with the name of a trait, or of kind
+        ``traits`` with a prefix as its name: the listed traits, its value,
+        replace all traits with the prefix. Writes of other kinds have no
+        mistakes.
+    """
+    traits: list[typing.Any] = []
+    if write.kind == 'trait':
+        traits.append(write.name)
+    elif write.kind == 'traits':
+        if isinstance(write.name, str) and not _may_begin_filled(write.name):
+            message = _('no trait begins with "%s"') % write.name
+            yield action.pointer_to('prefix'), message
+        # Else it is a field that may give a list.
+        if isinstance(write.value, list):
+            traits += write.value
+    for trait in traits:
+        if isinstance(trait, str):
+            problem = why_impossible(trait)
+        else:
+            # It is no text, so that it is no name either.
+            problem = trait_names.find_problem(trait)
+        if problem is not None:
+            yield action.pointer_to(write.argument), problem
 
 
 def _check_conditions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
@@ -62,21 +78,12 @@ def _check_conditions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         if not facts.is_field(values):
             continue
         if facts.field_name(values) == '/node/traits':
-            problem = impossible(value)
-            if problem:
+            problem = why_impossible(value)
+            if problem is not None:
                 yield condition.pointer_to('value'), problem
 
 
-def _list_names(write: plugin.Write) -> Sequence[typing.Any]:
-    """Return the names of traits that an action sets, none if unknown."""
-    if write.kind == 'trait':
-        return [write.name]
-    if write.kind == 'traits' and isinstance(write.value, list):
-        return write.value
-    return []
-
-
-def impossible(text: str) -> str | None:
+def why_impossible(text: str) -> str | None:
     """Return why a text is never the name of a trait, None if it may be.
 
     ``custom-{node.vendor}`` never is, ``CUSTOM_{node.vendor}`` may be. The
@@ -84,7 +91,9 @@ def impossible(text: str) -> str | None:
     """
     pieces = interpolation.parse(text)
     if not interpolation.fields(text):
-        return trait_names.find_problem(''.join(map(str, pieces)))
+        # Where the text has doubled braces, the name has single ones.
+        name = ''.join(map(str, pieces))
+        return trait_names.find_problem(name)
     if _may_begin_filled(text):
         return None
     mended = ''
@@ -93,9 +102,8 @@ def impossible(text: str) -> str | None:
             mended += re.sub('[^A-Z0-9_]+', '_', piece.upper())
         else:
             mended += f'{{{piece.text}}}'
-    if not mended.startswith((_CUSTOM, '{')) and not _may_begin(
-        mended.partition('{')[0]
-    ):
+    before_fields, _brace, _rest = mended.partition('{')
+    if not _may_begin(before_fields):
         mended = _CUSTOM + mended
     return _(
         '"%(name)s" is the name of no trait, whatever its fields are: '
@@ -141,13 +149,14 @@ def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """
     for action in rule.actions:
         for write in effects.writes(action):
-            names: typing.Any = []
-            if write.kind == 'traits':
-                # A list, or a field that gives one.
-                names = write.value
-            elif write.kind == 'trait':
-                names = write.name
-            for field in interpolation.fields(names):
+            if write.kind == 'trait':
+                fields = interpolation.fields(write.name)
+            elif write.kind == 'traits':
+                # The value is a list of names, or a field that gives one.
+                fields = interpolation.fields(write.value)
+            else:
+                continue
+            for field in fields:
                 if _is_text_as_it_is(field):
                     message = _(
                         '{%(field)s} may hold blanks and lower case, '
@@ -160,23 +169,22 @@ def _is_text_as_it_is(field: interpolation.Field) -> bool:
     """Return whether a field is a text that does not fit into a trait."""
     if not field.root or not field.is_plain:
         return False
-    if field_value.type_at((field.root, *field.steps)) != 'text':
+    path = (field.root, *field.steps)
+    if field_value.type_at(path) != field_value.TEXT:
         return False
     return field.steps[-1] not in _FIT_FOR_TRAITS
 
 
 def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions on a certain port, in a rule for all machines.
+    """Find actions on a port that is named by its address or its UUID.
 
     Only one machine has the port. A rule with a condition on data, or with a
-    group of conditions, may be meant for that machine alone.
+    group of conditions, may be meant for that machine alone and is left out.
     """
-    is_for_some_machines = any(
-        '{' in str(condition.arguments) or condition.inner
-        for condition in rule.conditions
-    )
-    if is_for_some_machines:
-        return
+    for condition in rule.conditions:
+        reads_data = '{' in str(condition.arguments)
+        if reads_data or condition.inner:
+            return
     for action in rule.actions:
         for write in effects.writes(action):
             if isinstance(write.owner, str) and '{' not in write.owner:

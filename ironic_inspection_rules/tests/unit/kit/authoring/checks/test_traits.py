@@ -20,7 +20,7 @@ class ImpossibleTestCase(unit_base.TestCase):
             'CUS{item}',
             'HW_CPU_X86_VMX',
         ):
-            self.assertIsNone(traits.impossible(name), name)
+            self.assertIsNone(traits.why_impossible(name), name)
 
     def test_what_cannot_is_told_with_what_was_meant(self):
         for name, meant in (
@@ -32,7 +32,7 @@ class ImpossibleTestCase(unit_base.TestCase):
             ('custom_gpu', 'CUSTOM_GPU'),
         ):
             self.assertIn(
-                f'did you mean "{meant}"?', traits.impossible(name), name
+                f'did you mean "{meant}"?', traits.why_impossible(name), name
             )
 
 
