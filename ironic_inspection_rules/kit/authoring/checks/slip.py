@@ -77,18 +77,20 @@ class Slip(typing.NamedTuple):
         cls,
         text: str,
         subject: Subject,
+        *,
         meant: typing.Any = None,
-        **said: typing.Any,
+        **values: typing.Any,
     ) -> 'Slip':
-        """Return a slip whose message names the field.
+        """Return a slip with a message that names the field.
 
-        :param text: the message, with ``%(field)s`` and perhaps ``%(meant)s``.
+        :param text: the message with names of values in it: ``%(field)s`` for
+            the field, ``%(meant)s`` for the right value, and others.
+        :param subject: the field.
         :param meant: the right value, None if it is not clear.
-        :param said: values of other names in the message.
+        :param values: the values of the other names.
         """
-        return cls(
-            text % {'field': subject.text, 'meant': meant, **said}, meant
-        )
+        message = text % {'field': subject.text, 'meant': meant, **values}
+        return cls(message, meant)
 
 
 def of_value(
@@ -202,7 +204,7 @@ def _find_slip_in_text(
         return Slip.of(
             _('{%(field)s} is true or false, never the text "%(value)s"'),
             subject,
-            _BOOLEANS.get(value.lower()),
+            meant=_BOOLEANS.get(value.lower()),
             value=value,
         )
     if kind in field_value.SEQUENCES and value:
@@ -242,7 +244,7 @@ def _find_text_for_number(
                 'number; did you mean %(meant)s?'
             ),
             subject,
-            int(value.replace(',', '')),
+            meant=int(value.replace(',', '')),
             value=value,
         )
     if known_values.QUANTITY.fullmatch(value):
@@ -292,7 +294,7 @@ def _slip_of_letter_case(subject: Subject, value: str, meant: str) -> Slip:
             '"%(value)s"; did you mean "%(meant)s"?'
         ),
         subject,
-        meant,
+        meant=meant,
         value=value,
     )
     return slip._replace(meant=None)
@@ -320,7 +322,7 @@ def _find_wrong_mac(subject: Subject, value: str) -> Slip | None:
             '"%(value)s"; did you mean "%(meant)s"?'
         ),
         subject,
-        meant,
+        meant=meant,
         value=value,
     )
 
@@ -342,7 +344,7 @@ def _find_wrong_word(subject: Subject, value: str) -> Slip | None:
                     '{%(field)s} is never "%(value)s"; did you mean '
                     '"%(meant)s"?'
                 ),
-                subject=subject,
+                subject,
                 meant=word,
                 value=value,
             )
@@ -462,7 +464,7 @@ def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
                     '"%(meant)s"?'
                 ),
                 subject,
-                meant,
+                meant=meant,
                 regex=regex,
             )
     slashes = _SLASHES.fullmatch(regex)
@@ -473,7 +475,7 @@ def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
                 'expression; did you mean "%(meant)s"?'
             ),
             subject,
-            f'(?i){slashes[1]}',
+            meant=f'(?i){slashes[1]}',
         )
     if whole and _GLOB.fullmatch(regex):
         return Slip.of(
@@ -482,7 +484,7 @@ def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
                 'it; did you mean "%(meant)s"?'
             ),
             subject,
-            f'{regex[:-1]}.*',
+            meant=f'{regex[:-1]}.*',
             regex=regex,
         )
     return _find_literal_parentheses(subject, regex)
@@ -534,7 +536,7 @@ def _find_literal_parentheses(subject: Subject, regex: str) -> Slip | None:
             '"%(meant)s"?'
         ),
         subject,
-        meant,
+        meant=meant,
         regex=regex,
     )
 
