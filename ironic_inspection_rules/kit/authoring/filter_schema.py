@@ -44,9 +44,11 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
 
     :param filters: all filters by name.
     """
+    # The whole name of a filter: "minute" begins with "min", and is none.
     known = rf'{form.match_names(filters)}(?![A-Za-z0-9_])'
-    # All before a filter of the first field: text without braces, doubled
-    # braces, the path of the field, and its filters so far.
+    # All that stands before a filter of the first field, in "a {node.name |
+    # upper | …": text without fields, the path of the field, and its filters
+    # so far. A doubled brace begins no field.
     before = (
         rf'^(?:[^{{}}]|\}}|\{{\{{)*\{{{_ROOTS}'
         r'(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*\s*'
@@ -57,6 +59,7 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
     for name, op in filters.items():
         unfit_calls += _list_refused_calls(name, op)
     unfit = rf'{before}(?:{"|".join(unfit_calls)})'
+    # This schema again, by its name in the schema of files.
     inner = {'$ref': '#/definitions/written'}
     return {
         'allOf': [
@@ -87,6 +90,7 @@ def _list_refused_calls(name: str, op: registry.Op) -> Iterator[str]:
         values = '|'.join(_refused_literals(list(schemas)))
         if not values:
             continue
+        # Other arguments may stand before the name of this one.
         place = rf"""(?:[^(){{}}'"]|{_TEXT})*?{argument}\s*=\s*"""
         if argument == first:
             # Its name may be left out.
@@ -113,7 +117,8 @@ def _refused_literals(schemas: list[Schema]) -> Iterator[str]:
         else:
             accepted.update(types)
     if 'integer' in accepted:
-        # Whether a number is an integer, its pattern does not tell.
+        # The pattern of a number matches integers too: if numbers were
+        # refused, so would be 5.
         accepted.add('number')
     for kind, literal in _LITERALS.items():
         if kind not in accepted:

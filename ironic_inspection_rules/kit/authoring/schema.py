@@ -168,8 +168,9 @@ def _several_rules_schema(tables: table.Tables) -> Schema:
 def _named_schema() -> Schema:
     """Return the schema of a value in a file of rules by name.
 
-    The value is a rule, a list with rules and texts, or a list or scalar that
-    has no part in the rules.
+    The value is a rule, or a list of rules; such a list may have texts in it,
+    which stand for rules, as ``{{ my_rule }}`` does in a file of Ansible. Any
+    other list or scalar has no part in the rules.
     """
     items = {'if': {'type': 'string'}, 'else': _refer_to('rule')}
     return {
@@ -331,13 +332,16 @@ def _operation_schemas(ops: registry.Registry) -> dict[str, Schema]:
     # One branch for every op: if the operation has the op, these are its
     # arguments.
     condition_calls = [
-        {'if': _op_schema(_NEGATION, [name]), 'then': _arguments_schema(op)}
+        {
+            'if': _op_schema([name], sign=_NEGATION),
+            'then': _arguments_schema(op),
+        }
         for name, op in singles.items()
     ]
     action_calls = [
         {
             # Actions cannot be negated.
-            'if': _op_schema(sign='', names=[name]),
+            'if': _op_schema([name], sign=''),
             'then': {**_arguments_schema(op), **_revert_schema(op)},
         }
         for name, op in ops.actions.items()
@@ -394,15 +398,16 @@ def _action_schema(ops: Mapping[str, registry.Op]) -> Schema:
         'items': _refer_to('condition'),
     }
     return {
-        **_describe_operation(form.ACTION, ops, '', when=when),
+        **_describe_operation(form.ACTION, ops, sign='', when=when),
         'allOf': [_refer_to('actionArgs')],
     }
 
 
-def _op_schema(sign: str, names: Iterable[str]) -> Schema:
+def _op_schema(names: Iterable[str], sign: str) -> Schema:
     """Return the schema of an operation that has one of some ops.
 
-    :param sign: the pattern of what may stand before the op.
+    :param sign: the pattern of what may stand before the op, such as the
+        ``!`` of a condition that must not hold.
     """
     op = form.text_matching(rf'\s*{sign}{form.match_names(names)}\s*')
     return {'properties': {'op': op}, 'required': ['op']}
@@ -413,14 +418,13 @@ def _describe_operation(
 ) -> Schema:
     """Return the schema of an operation with what editors show and offer.
 
-    Fields get descriptions. Editors offer every ``const`` for ``op``: the
-    names of the ops. A pattern beside them accepts a ``!`` as well.
-
     :param shape: the schema of any operation.
     :param ops: the ops that the operation may have.
     :param sign: the pattern of what may stand before the op.
     :param fields: schemas that replace fields of the shape.
     """
+    # Editors offer every "const" as a value. The pattern beside them accepts
+    # the ops with a sign or spaces as well.
     offered = []
     for name, op in ops.items():
         if not name.startswith(_HIDDEN):
@@ -476,20 +480,25 @@ def _condition_schema(ops: Mapping[str, registry.Op], depth: int) -> Schema:
         }
         parts.append(
             {
-                'if': _op_schema(_NEGATION, groups),
+                'if': _op_schema(groups, sign=_NEGATION),
                 'then': of_group,
                 'else': {'properties': {'conditions': False}},
             }
         )
-    described = _describe_operation(form.CONDITION, ops, _NEGATION, **fields)
+    described = _describe_operation(
+        form.CONDITION, ops, sign=_NEGATION, **fields
+    )
     return {**described, 'allOf': parts}
 
 
 class _Case(typing.NamedTuple):
     """Schemas of arguments that depend on the values of others.
 
-    :ivar where: schemas of the other arguments, by their names.
-    :ivar then: schemas of the arguments, by their names.
+    Where ``path`` is ``/retired``, for example, ``value`` is a boolean.
+
+    :ivar where: schemas of the arguments that decide, such as ``path``, by
+        their names.
+    :ivar then: schemas of the arguments that depend on these.
     """
 
     where: Schema
@@ -512,9 +521,9 @@ class _Case(typing.NamedTuple):
 
 
 def _find_cases(op: registry.Op) -> list[_Case]:
-    """Return the cases of an op that declares values by path.
+    """Return the cases of an op that takes other values at other paths.
 
-    An attribute, for example, takes only values of its type.
+    ``set-attribute``, for example, declares a type for every attribute.
 
     :raises: :class:`.exceptions.PluginError` if the op fails to declare them.
     """
@@ -654,12 +663,14 @@ def _revert_schema(op: registry.Op) -> Schema:
 def _argument_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
     """Return the schema of one argument of an op, with a text for editors."""
     schema: Schema = {}
+    # A literal argument is taken as the rule has it: braces are no fields.
     if argument.name not in op.plugin.LITERAL:
         schema = _template_schema(op, argument)
         # In a regular expression braces are mostly no fields.
         if argument.type is not pattern.Pattern:
             schema = {'allOf': [_refer_to('written')], **schema}
     if argument.type is data_path.Path:
+        # Validation refuses a path such as "/extra/list/-1".
         schema['not'] = {'type': 'string', 'pattern': form.NEGATIVE_INDEX}
     if op.name.startswith(_HIDDEN):
         # A word of language servers: accept the name, but do not complete it.
