@@ -95,17 +95,30 @@ def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find root device hints that may mean another disk after a reboot."""
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
-            for name, value in _find_root_device_hints(write, steps).items():
-                if name == 'hctl' or name == 'name' and _is_kernel_name(value):
-                    yield (
-                        action.pointer_to('value'),
-                        _(
-                            'the hint "%s" may mean another disk after the '
-                            'next boot; use serial, wwn or by_path'
-                        )
-                        % name,
-                    )
-                    break
+            hints = _find_root_device_hints(write, steps)
+            unstable = _find_unstable_hint(hints)
+            if unstable is not None:
+                message = _(
+                    'the hint "%s" may mean another disk after the '
+                    'next boot; use serial, wwn or by_path'
+                )
+                yield action.pointer_to('value'), message % unstable
+
+
+def _find_unstable_hint(hints: dict[str, typing.Any]) -> str | None:
+    """Return the name of the first hint that a boot may change, or None.
+
+    After a boot another disk may have the SCSI address, ``hctl``, and a name
+    that the kernel gives, such as ``/dev/sda``.
+
+    :param hints: root device hints, such as ``{'name': '/dev/sda'}``.
+    """
+    for name, value in hints.items():
+        if name == 'hctl':
+            return name
+        if name == 'name' and _is_kernel_name(value):
+            return name
+    return None
 
 
 def _find_root_device_hints(
@@ -119,16 +132,15 @@ def _find_root_device_hints(
         ``('properties', 'root_device', 'serial')``.
     :returns: an empty mapping for a write to any other place.
     """
-    if (
-        write.kind != 'node'
-        or write.extends
-        or (write.value is data_path.ABSENT)
-    ):
+    if write.kind != 'node' or write.extends:
+        return {}
+    if write.value is data_path.ABSENT:
         return {}
     if steps[:2] == _ROOT_DEVICE and len(steps) == 3:
         return {steps[2]: write.value}
     if steps not in (_ROOT_DEVICE, _ROOT_DEVICE[:1]):
         return {}
+    # The value has all hints, or is a mapping with "root_device" in it.
     hints = data_path.get(write.value, _ROOT_DEVICE[len(steps) :])
     if not isinstance(hints, dict):
         return {}
@@ -169,6 +181,7 @@ def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                     'them'
                 )
                 yield place, message % kind
+                # One message an action, however many items its loop has.
                 break
 
 
