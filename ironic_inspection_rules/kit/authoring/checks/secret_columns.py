@@ -30,6 +30,9 @@ from ironic_inspection_rules.rule_file import file_rule
 _KEY = 'key'
 _SECRET = 'a value of a secret column'
 
+_NOT_OF_MACHINE = (model.VARS, interpolation.ITEM, interpolation.TABLES)
+"""Roots of fields that read no data of the machine."""
+
 _OF_MACHINE = '1'
 """The value of all data of the machine that is tried. Most filters take it, as
 a number or as text."""
@@ -45,6 +48,7 @@ def check(
     :param rules: rules that are not sensitive, and do not see such columns.
     """
     for rule in rules:
+        secret_columns = list(_list_secret_columns(rule, tables))
         columns_read = list(table_check.find_columns(rule.rule))
         for action in rule.actions:
             for argument, value in action.templates.items():
@@ -53,10 +57,12 @@ def check(
                     continue
                 pointer = action.pointer_to(argument)
                 named = _find_columns_named(columns_read, pointer)
-                for whole, column in _list_secret_columns(rule, tables):
+                for whole, column in secret_columns:
                     name = whole.definition.name
-                    if (name, column) in named or _is_written(
-                        rule, action, value, whole, column
+                    is_named = (name, column) in named
+                    # To compute the argument takes longer than to look.
+                    if is_named or _is_written(
+                        rule, action, value, whole=whole, column=column
                     ):
                         yield rule, pointer, _format_message(name, column)
 
@@ -68,9 +74,8 @@ def _list_secret_columns(
 
     :returns: the table, and the name of one of its columns.
     """
-    for name in sorted(
-        table_check.find_table_names(rule.rule) & tables.keys()
-    ):
+    names = table_check.find_table_names(rule.rule) & tables.keys()
+    for name in sorted(names):
         for column in tables[name].definition.secret:
             yield tables[name], column
 
@@ -134,6 +139,7 @@ def _is_written(
     rule: checked_rule.CheckedRule,
     action: file_rule.Operation,
     value: typing.Any,
+    *,
     whole: table.Table,
     column: str,
 ) -> bool:
@@ -150,7 +156,9 @@ def _is_written(
     own_vars = rule.rule.vars
     fields = masked_field.MaskedFields(value, own_vars, action.loop)
     tables = {whole.definition.name: _keep_one_row(whole, column)}
-    for machine in (_build_machine([own_vars, action.loop, value]), {}):
+    machine_with_all = _build_machine([own_vars, action.loop, value])
+    machine_with_nothing: Json = {}
+    for machine in (machine_with_all, machine_with_nothing):
         roots = {**machine, interpolation.TABLES: tables}
         view = budget.View(roots, budget.Budget(budget.MAIN))
         try:
@@ -178,11 +186,7 @@ def _build_machine(written: typing.Any) -> Json:
     """
     roots: Json = {}
     for field in effects.fields(written):
-        if field.root is None or field.root in (
-            model.VARS,
-            interpolation.ITEM,
-            interpolation.TABLES,
-        ):
+        if field.root is None or field.root in _NOT_OF_MACHINE:
             continue
         place = roots
         *above, last = (field.root, *field.steps)

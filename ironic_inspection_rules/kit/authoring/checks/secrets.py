@@ -224,9 +224,9 @@ def _may_be_read(kind: str, steps: data_path.Path) -> bool:
         is_of_ironic = steps[1] in node_names.names_below(steps[0])
         return not is_of_ironic or masking.is_secret(steps[1])
     if steps[0] == 'properties':
-        return len(steps) > 1 and steps[1] not in node_names.names_below(
-            steps[0]
-        )
+        # Properties such as "memory_mb" are meant to be read.
+        meant_to_be_read = node_names.names_below('properties')
+        return len(steps) > 1 and steps[1] not in meant_to_be_read
     return steps[0] in _FREE_ATTRIBUTES
 
 
@@ -360,18 +360,12 @@ def _find_masked_arguments(
     for name, value in action.templates.items():
         if name in action.op.plugin.TELLS:
             continue
+        uses: list[reach.Use] = []
         for field in interpolation.fields(value):
-            for use in reach.of_field('', field):
-                root, *steps = use.steps
-                if root in masked_field.OF_RULE:
-                    is_secret = any(
-                        _may_be_secret(source, secrets)
-                        for source in origins.of(root, tuple(steps))
-                    )
-                else:
-                    is_secret = _is_or_has(use.steps, secrets)
-                if is_secret:
-                    yield name, use.text
+            uses += reach.of_field('', field)
+        for use in uses:
+            if _reads_secret(use.steps, origins, secrets):
+                yield name, use.text
     for name in getattr(action.op.plugin, 'FORMATTED', ()):
         # "{data[…]}" in an action of ironic-inspector.
         for field_text, keys in text.fields(action.arguments.get(name)):
@@ -379,10 +373,31 @@ def _find_masked_arguments(
                 yield name, field_text
 
 
+def _reads_secret(
+    steps: reach.Steps, origins: origin.Origins, secrets: set[reach.Steps]
+) -> bool:
+    """Return whether a path in a field may lead to a secret of the machine.
+
+    :param steps: the path, first its root, such as ``('vars', 'password')``.
+    :param origins: says of which data ``vars`` and items are made.
+    :param secrets: the paths of secrets in nodes and from earlier actions.
+    """
+    root, *below = steps
+    if root not in masked_field.OF_RULE:
+        return _is_or_has(steps, secrets)
+    return any(
+        _may_be_secret(source, secrets)
+        for source in origins.of(root, tuple(below))
+    )
+
+
 def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:
     """Return whether a value of a rule is or has a secret of the machine.
 
-    :param source: a field of the data that the value is made of.
+    The value is that of a variable, or the item of a loop.
+
+    :param source: a field of the data that the value is made of, such as
+        ``{node.driver_info | get('/redfish_password')}``.
     :param secrets: the paths of secrets in nodes and from earlier actions.
     """
     steps = (source.root, *source.steps)
