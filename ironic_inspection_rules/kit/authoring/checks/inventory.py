@@ -279,7 +279,7 @@ def _find_absent_fields(conditions: Iterable[file_rule.Operation]) -> set[str]:
     """
     absent = set()
     for condition in conditions:
-        absent |= _find_absent_fields_by(condition, True)
+        absent |= _find_absent_fields_by(condition, holds=True)
     return absent
 
 
@@ -307,7 +307,7 @@ def _find_absent_fields_by(
         if name == 'none-of':
             inner_result = not result
         absent_by_inner = [
-            _find_absent_fields_by(inner, inner_result)
+            _find_absent_fields_by(inner, holds=inner_result)
             for inner in condition.inner
         ]
         # "any-of" is false by all of its conditions, and true by any of them;
@@ -343,14 +343,16 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 # In a message a missing field does no harm.
                 continue
             for field in interpolation.fields(value):
+                # A filter such as "default" may be there for a missing field.
                 if not field.root or field.filters:
+                    continue
+                if not _is_absent([field.root, *field.steps], absent):
                     continue
                 may_be_written_before = any(
                     effects.may_change(earlier, [field])
                     for earlier in rule.actions[:index]
                 )
-                is_absent = _is_absent([field.root, *field.steps], absent)
-                if is_absent and not may_be_written_before:
+                if not may_be_written_before:
                     message = _(
                         '{%s} is missing or null wherever the conditions hold'
                     )
@@ -398,9 +400,8 @@ def check_order(
                 continue
             writer = first_writers[name]
             # The conditions of a rule come before its own actions.
-            is_own_condition = writer == place and (
-                use.pointer.startswith('/conditions')
-            )
+            is_condition = use.pointer.startswith('/conditions')
+            is_own_condition = is_condition and writer == place
             if writer > place or is_own_condition:
                 message = _(
                     '{%(field)s} is not there yet: rule %(label)s, which '

@@ -52,6 +52,7 @@ def check_rules(
     failing: list[_FailingRule] = []
     for rule in repository.order(subject.rule for subject in rules):
         subject = subjects[rule.uuid]
+        # Conditions that mean the same are equal claims.
         claims = set(map(exclusion.Claim, subject.conditions))
         earlier = None
         for candidate in failing:
