@@ -588,6 +588,7 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
                 name: value for name, value in fields.items() if value
             }
         else:
+            # Hints are about a new rule, and there is none.
             converter.hints.clear()
         # The rule stays: these conditions may be decided otherwise.
         converter.lost += _find_conditions_on_changed(
@@ -605,27 +606,24 @@ def _find_conditions_on_changed(
     ironic-inspector checked the conditions of all rules before any action.
     Here the actions of an earlier rule come first.
     """
+    # Every change by an earlier rule: the number of the rule, and the path.
+    changes: list[tuple[int, data_path.Path]] = []
+    for number, earlier_rule in enumerate(earlier, start=1):
+        for action in earlier_rule.actions:
+            changes.append((number, _find_changed_path(action)))
     for index, condition in enumerate(later.conditions):
         field = condition['args']['field']
         if inspector_field.split(field)[0] != 'node':
             continue
         steps = tuple(str(step) for step in inspector_field.steps(field))
-        for number, changing in enumerate(earlier, 1):
-            for action in changing.actions:
-                changed = _find_changed_path(action)
-                if _do_overlap(changed, steps):
-                    yield rule.Problem(
-                        f'/conditions/{index}',
-                        _(
-                            'rule %(number)d may have set %(path)s before '
-                            'this is checked; before, all conditions were '
-                            'checked first'
-                        )
-                        % {
-                            'number': number,
-                            'path': data_path.pointer(changed),
-                        },
-                    )
+        for number, changed in changes:
+            if _do_overlap(changed, steps):
+                message = _(
+                    'rule %(number)d may have set %(path)s before '
+                    'this is checked; before, all conditions were '
+                    'checked first'
+                ) % {'number': number, 'path': data_path.pointer(changed)}
+                yield rule.Problem(f'/conditions/{index}', message)
 
 
 def _find_changed_path(action: InspectorOperation) -> data_path.Path:
