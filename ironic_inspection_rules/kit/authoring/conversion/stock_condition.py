@@ -95,7 +95,7 @@ def convert(
         # inspection. No condition does, and the note above says so.
         result_if_missing = False
     return _convert_perhaps_missing(
-        op, inverted, args, texts[0], result_if_missing
+        op, inverted, args, texts[0], result_if_missing=result_if_missing
     )
 
 
@@ -156,7 +156,12 @@ def _convert_several_texts(
 
 
 def _convert_perhaps_missing(
-    op: str, inverted: bool, args: Args, text: Text, result_if_missing: bool
+    op: str,
+    inverted: bool,
+    args: Args,
+    text: Text,
+    *,
+    result_if_missing: bool,
 ) -> Operation:
     """Convert a condition on a text whose fields may be missing.
 
@@ -176,7 +181,9 @@ def _convert_perhaps_missing(
             return {'op': 'exists', 'args': {'value': field}}
         return {'op': '!exists', 'args': {'value': field}}
     if op in _MISSING_IS:
-        return _convert_truth(op, inverted, args, text, result_if_missing)
+        return _convert_truth(
+            op, inverted, args, text, result_if_missing=result_if_missing
+        )
     holds_if_missing = result_if_missing is not inverted
     if not holds_if_missing:
         # Here a condition on a missing field is false, inverted or not.
@@ -194,7 +201,12 @@ def _convert_perhaps_missing(
 
 
 def _convert_truth(
-    op: str, inverted: bool, args: Args, text: Text, result_if_missing: bool
+    op: str,
+    inverted: bool,
+    args: Args,
+    text: Text,
+    *,
+    result_if_missing: bool,
 ) -> Operation:
     """Convert ``is-true`` or ``is-false`` on a field that may be missing.
 

@@ -590,7 +590,7 @@ def _replace_marks(
     """
     if isinstance(value, dict):
         return {
-            name: _replace_marks(item, texts, texts_alone, name)
+            name: _replace_marks(item, texts, texts_alone, key=name)
             for name, item in value.items()
         }
     if isinstance(value, list):

@@ -551,19 +551,20 @@ def _make_texts_of_values(
 ) -> Operation:
     """Make texts of compared values, as ``force_strings`` does: 8 to "8".
 
-    Stock Ironic also does so in loops. The argument ``force_strings`` is taken
-    out of ``args``.
+    Stock Ironic also does so in loops.
 
     :param always: whether to make texts without ``force_strings``.
+    :returns: the arguments without ``force_strings``.
     :raises: :class:`.rule.Inconvertible` if it would make text of a list or a
         mapping with fields.
     """
     if op not in _COMPARISONS:
         return args
-    force = args.pop('force_strings', False) or always
-    values = args['values']
-    if not force or not isinstance(values, list):
-        return args
+    converted = dict(args)
+    is_forced = converted.pop('force_strings', False)
+    values = converted['values']
+    if not (is_forced or always) or not isinstance(values, list):
+        return converted
     texts: list[str | stock_text.StockText] = []
     for value in values:
         if isinstance(value, list | dict):
@@ -581,7 +582,8 @@ def _make_texts_of_values(
             texts.append(value)
         else:
             texts.append(str(value))
-    return {**args, 'values': texts}
+    converted['values'] = texts
+    return converted
 
 
 def _may_have_fields(value: typing.Any) -> bool:
