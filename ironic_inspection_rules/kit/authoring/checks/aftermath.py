@@ -122,21 +122,18 @@ class Aftermath:
             return None
 
     def _knows(self, field: interpolation.Field) -> bool:
-        """Return whether a field surely reads only what the rule wrote.
-
-        An action that depends on the machine, such as one with a loop, may
-        have changed the field last.
-        """
-        known = False
+        """Return whether a field surely reads only what the rule wrote."""
+        is_known = False
         for action in self._subject.actions:
             writes = self._certain_writes.get(action.pointer)
             if writes is None:
-                known = known and not effects.may_change(action, [field])
-                continue
-            for effect in writes:
-                # A write inside of a known value leaves it known.
-                known = known or _writes_all_of(effect, field)
-        return known
+                # What the action does depends on the machine, as with a loop.
+                if effects.may_change(action, [field]):
+                    is_known = False
+            elif any(_writes_all_of(effect, field) for effect in writes):
+                # Later certain writes inside of the value leave it known.
+                is_known = True
+        return is_known
 
     @functools.cached_property
     def _certain_writes(self) -> dict[str, list[effects.Effect]]:
