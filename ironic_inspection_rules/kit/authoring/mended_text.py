@@ -68,7 +68,9 @@ class RewriteText(_Exchange):
 class NameArguments:
     """The items of a list of arguments get names.
 
-    With ``whole`` the list itself becomes the value of the only name.
+    ``[/driver, ipmi]`` becomes ``{path: /driver, value: ipmi}``. With
+    ``whole`` the list itself becomes the value of the only name: ``[a, b]``
+    becomes ``{values: [a, b]}``.
     """
 
     pointer: str

@@ -86,7 +86,8 @@ def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
         rule = file_rule.parse(written.entry, ops)
     except exceptions.InvalidRule as exc:
         return _read_refused_rule(written, ops, exc.problems)
-    return CheckedRule(written, rule, *file_rule.operations(rule, ops))
+    conditions, actions = file_rule.operations(rule, ops)
+    return CheckedRule(written, rule, conditions, actions)
 
 
 def _read_refused_rule(
