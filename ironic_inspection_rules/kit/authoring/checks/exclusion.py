@@ -118,17 +118,16 @@ def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
     Only pairs of conditions on the same field are compared: False does not
     mean that there is such a machine.
     """
-    by_field = collections.defaultdict(list)
+    by_field = collections.defaultdict(set)
     for other in others:
         for field in other.about:
-            by_field[field].append(other)
+            by_field[field].add(other)
     for claim in some:
-        compared: set[Claim] = set()
+        on_same_fields: set[Claim] = set()
         for field in claim.about:
-            for other in by_field.get(field, ()):
-                if other not in compared and apart(claim, other):
-                    return True
-                compared.add(other)
+            on_same_fields |= by_field.get(field, set())
+        if any(apart(claim, other) for other in on_same_fields):
+            return True
     return False
 
 
