@@ -168,21 +168,24 @@ def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """
     for action in rule.actions:
         for write in effects.writes(action):
-            if write.kind == 'traits' and write.name in _PREFIXES_OF_ALL:
+            # The name of such a write is the prefix of the replaced traits.
+            prefix = write.name
+            if write.kind != 'traits' or prefix not in _PREFIXES_OF_ALL:
+                continue
+            kind = _('custom trait')
+            if prefix == '':
                 kind = _('trait')
-                if write.name:
-                    kind = _('custom trait')
-                place = action.pointer
-                if 'prefix' in action.arguments_given:
-                    place = action.pointer_to('prefix')
-                message = _(
-                    'this takes away every other %s of the node, also '
-                    'those that others gave it; a longer prefix leaves '
-                    'them'
-                )
-                yield place, message % kind
-                # One message an action, however many items its loop has.
-                break
+            place = action.pointer
+            if 'prefix' in action.arguments_given:
+                place = action.pointer_to('prefix')
+            message = _(
+                'this takes away every other %s of the node, also '
+                'those that others gave it; a longer prefix leaves '
+                'them'
+            )
+            yield place, message % kind
+            # One message an action, however many items its loop has.
+            break
 
 
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:

@@ -50,21 +50,32 @@ def check(
     for rule in rules:
         secret_columns = list(_list_secret_columns(rule, tables))
         columns_read = list(table_check.find_columns(rule.rule))
-        for action in rule.actions:
-            for argument, value in action.templates.items():
-                if argument in action.op.plugin.TELLS:
-                    # A message for people has "******" in its place.
-                    continue
-                pointer = action.pointer_to(argument)
-                named = _find_columns_named(columns_read, pointer)
-                for whole, column in secret_columns:
-                    name = whole.definition.name
-                    is_named = (name, column) in named
-                    # To compute the argument takes longer than to look.
-                    if is_named or _is_written(
-                        rule, action, value, whole=whole, column=column
-                    ):
-                        yield rule, pointer, _format_message(name, column)
+        for action, argument in _list_arguments_written(rule):
+            pointer = action.pointer_to(argument)
+            named = _find_columns_named(columns_read, pointer)
+            value = action.templates[argument]
+            for whole, column in secret_columns:
+                name = whole.definition.name
+                is_named = (name, column) in named
+                # To compute the argument takes longer than to look for names.
+                if is_named or _is_written(
+                    rule, action, value, whole=whole, column=column
+                ):
+                    yield rule, pointer, _format_message(name, column)
+
+
+def _list_arguments_written(
+    rule: checked_rule.CheckedRule,
+) -> Iterator[tuple[file_rule.Operation, str]]:
+    """Yield every action of a rule with the name of each of its arguments.
+
+    An argument that is a message for people is left out: it has ``******`` in
+    place of a secret.
+    """
+    for action in rule.actions:
+        for argument in action.templates:
+            if argument not in action.op.plugin.TELLS:
+                yield action, argument
 
 
 def _list_secret_columns(
