@@ -47,6 +47,11 @@ CAPABILITIES = (*PROPERTIES, '#capabilities')
 """Where the capabilities of a node are, each by its name."""
 
 _CAPABILITY = r'[^\s,]+'
+"""The texts that the value of a capability may be.
+
+A node has all of them in one text such as ``boot_mode:uefi,gpu:yes``, which
+commas separate.
+"""
 
 CAPABILITY_TEXT = (*PROPERTIES, 'capabilities')
 """Where rules find the capabilities as one text, an unknown value."""
@@ -139,12 +144,15 @@ class Cell:
 
     @functools.cached_property
     def value(self) -> Value:
-        """The value of the field: an alternative for each of its kinds."""
+        """The value of the field: an alternative for each of its kinds.
+
+        That of ``node.name`` is missing where the formula ``kind == 0`` holds,
+        null where ``kind == 1`` does, and a text where ``kind == 2`` does.
+        """
         alternatives = []
         for kind in self.kinds:
-            alternatives.append(
-                (self.where_of_kind(kind), self._value_of_kind(kind))
-            )
+            guard = self.where_of_kind(kind)
+            alternatives.append((guard, self._value_of_kind(kind)))
         return values.join(alternatives)
 
     def where_of_kind(self, kind: str) -> logic.Formula:
@@ -156,7 +164,8 @@ class Cell:
     def child(self, name: str) -> Value:
         """Return the value of the field with a name below this field."""
         if (*self.steps, name) == CAPABILITY_TEXT:
-            # Capabilities may have any order in their text.
+            # The solver chooses capabilities by name. Their text may have them
+            # in any order, so that it is unknown.
             by_name = self.child(CAPABILITIES[-1])
             return values.unknown('capabilities as a text', by_name)
         if name not in self.below:
@@ -181,10 +190,16 @@ class Cell:
     def where_only(self, names: Iterable[str]) -> logic.Formula:
         """Return the formula that holds where a mapping has no other names.
 
-        A mapping may have entries that no rule names: whether it has, the
-        solver chooses. Formulas that hold for all machines, those of the
-        domain, make the choice agree with the fields of the mapping, and with
-        the choices for other names.
+        A machine may send entries that no rule names, so whether there are
+        others is a truth value that the solver chooses. Formulas that hold for
+        all machines tie it to the entries that rules have looked at, and to
+        the truth values of other sets of names::
+
+            the mapping has only cpu → disks is missing
+            the mapping has only cpu → it has only cpu and disks
+
+        :param names: the entries that do not matter, perhaps missing, such as
+            those that a rule has written.
         """
         # The text is another form of the entry "#capabilities", which has
         # to be among the names instead.
@@ -193,20 +208,31 @@ class Cell:
         )
         if wanted in self._only:
             return self._only[wanted]
-        holds = z3.Bool(f'{self.name} has only {sorted(wanted)}')
+        has_only_wanted = z3.Bool(f'{self.name} has only {sorted(wanted)}')
         for name in wanted:
+            # It makes the entry in "below", if no rule has looked at it yet.
             self.child(name)
         for name, below in self.below.items():
             if name not in wanted:
-                is_gone = z3.Implies(holds, below.where_gone())
+                is_gone = z3.Implies(has_only_wanted, below.where_gone())
                 self.machine.domain.append(is_gone)
-        for known, only in self._only.items():
-            if known < wanted:
-                self._relate_choices(known, only, wanted, holds)
-            elif wanted < known:
-                self._relate_choices(wanted, holds, known, only)
-        self._only[wanted] = holds
-        return holds
+        for other_names, has_only_others in self._only.items():
+            if other_names < wanted:
+                self._relate_choices(
+                    less=other_names,
+                    has_less=has_only_others,
+                    more=wanted,
+                    has_more=has_only_wanted,
+                )
+            elif wanted < other_names:
+                self._relate_choices(
+                    less=wanted,
+                    has_less=has_only_wanted,
+                    more=other_names,
+                    has_more=has_only_others,
+                )
+        self._only[wanted] = has_only_wanted
+        return has_only_wanted
 
     def _relate_choices(
         self,
@@ -241,12 +267,15 @@ class Cell:
         return self._only.items()
 
     def _value_of_kind(self, kind: str) -> Value:
-        """Return what the field is to rules where it is of a kind.
+        """Return what a rule reads in the field where it is of a kind.
 
-        A text, a number, a float and a truth value are chosen by the solver:
-        they are a new term of it, named like the field.
+        Where ``inventory.cpu.count`` is a number, it is an unknown of the
+        solver, the integer ``inventory.cpu.count``: so the condition
+        ``{inventory.cpu.count} > 8`` becomes the formula
+        ``inventory.cpu.count > 8``, and the solver finds the number 9.
 
-        :param kind: such as ``absent`` or ``text``.
+        :param kind: one of the kinds that :func:`_possible_kinds` returns,
+            such as ``absent`` or ``text``.
         """
         if kind == 'absent':
             return values.NOTHING
@@ -257,19 +286,37 @@ class Cell:
             return values.only(values.Mapping(cell=self, entries={}))
         if kind == 'list':
             return values.only(self._build_list())
-        term = self._make_term(kind)
+        # 1, 1.0, true and "1" are four values to rules: so every kind has an
+        # unknown of its own.
+        if kind == 'boolean':
+            term = z3.Bool(self.name)
+        elif kind == 'number':
+            term = z3.Int(self.name)
+        elif kind == 'float':
+            term = z3.Real(f'{self.name} as a float')
+            # JSON has neither NaN nor infinity.
+            self.machine.domain.append(logic.where_within_floats(term))
+        else:
+            term = self.machine.new_text(self.name)
+            if self.steps[:-1] == CAPABILITIES:
+                language = self.machine.alphabet.language(_CAPABILITY)
+                self.machine.domain.append(z3.InRe(term, language))
         self.terms[kind] = term
         return values.only(values.SolverTerm(term))
 
     def _build_list(self) -> values.ItemList:
-        """Return the field as a list, with cells for its first items.
+        """Return the field as a list: an unknown length, and its first items.
 
-        The solver chooses the length. Of lists with more than :data:`LONGEST`
-        items the other items are not known: so a restriction keeps them out
-        until the search finds no machine without them.
+        ``inventory.disks`` becomes the integer ``length of inventory.disks``,
+        and five fields, ``inventory.disks[0]`` to ``inventory.disks[4]``: an
+        item is there where the length is larger than its index. Of longer
+        lists the other items are not known. So a restriction, the formula that
+        the length is at most five, keeps longer lists out until the search
+        finds no machine without them.
         """
         length = z3.Int(f'length of {self.name}')
         self.terms['list'] = length
+        # To the solver an integer may be negative.
         self.machine.domain.append(length >= 0)
         reason = f'lists of more than {LONGEST} items in {self.name}'
         restriction = Restriction(
@@ -286,27 +333,6 @@ class Cell:
             name=self.name,
             uses=self.uses,
         )
-
-    def _make_term(self, kind: str) -> logic.Term:
-        """Return a new term for a text, a number, a float or a truth value.
-
-        1, 1.0, true and "1" are four values to rules: so every kind has terms
-        of its own.
-        """
-        if kind == 'boolean':
-            return z3.Bool(self.name)
-        if kind == 'number':
-            return z3.Int(self.name)
-        if kind == 'float':
-            # JSON has neither NaN nor infinity.
-            number = z3.Real(f'{self.name} as a float')
-            self.machine.domain.append(logic.where_within_floats(number))
-            return number
-        text = self.machine.new_text(self.name)
-        if self.steps[:-1] == CAPABILITIES:
-            language = self.machine.alphabet.language(_CAPABILITY)
-            self.machine.domain.append(z3.InRe(text, language))
-        return text
 
 
 def _possible_kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
