@@ -120,11 +120,17 @@ class MachineSearch:
         There may be where rules have asked for more of the machine since the
         last search: ``asked`` counts what they ask for.
 
-        A fact with a label is an assumption, which the search may give up:
-        ``limit 3`` is a restriction, and ``usual 2 inventory.cpu`` is what is
-        usual of a field. The 2 is a rank: the lower, the earlier it is given
-        up. Of rank 0 are also guesses that mostly hold, and that a number is
-        rounded to itself.
+        A fact without a label holds for all machines, such as that no list has
+        a negative length. One with a label is an assumption, which the search
+        may give up::
+
+            limit 3                      the list of disks has at most 5 items
+            usual 0 inventory.cpu.count  the count is 32, as in the sample
+            usual 2 inventory.cpu.count  the count is a number, or is missing
+
+        The number after ``usual`` is a rank: the lower, the earlier the
+        assumption is given up. Of rank 0 are also guesses that mostly hold,
+        and that a number is rounded to itself.
         """
         if self._asked == self._machine.asked:
             return
@@ -190,28 +196,29 @@ class MachineSearch:
 
         A fact about ``cpu`` and ``disks`` makes the facts about ``disks``
         matter for a formula about ``cpu``. Facts without such a connection
-        would only cost time.
+        would only cost time. An assumption is given as ``usual 0 cpu → the
+        formula``: so the solver can drop it where it drops the label.
 
         :param wanted_names: the names of the constants in the formula.
         :returns: the labels of the assumptions among the facts.
         """
         labels: list[str] = []
-        seen: set[str] = set()
-        added: set[int] = set()
+        seen_names: set[str] = set()
+        added_facts: set[int] = set()
         # Sorted, as a set has no order: where its formulas come in another
         # order the solver may find another machine, or none in time.
-        ahead = sorted(wanted_names)
-        while ahead:
-            name = ahead.pop()
-            if name in seen:
+        names_ahead = sorted(wanted_names)
+        while names_ahead:
+            name = names_ahead.pop()
+            if name in seen_names:
                 continue
-            seen.add(name)
+            seen_names.add(name)
             for number in self._about.get(name, ()):
-                if number in added:
+                if number in added_facts:
                     continue
-                added.add(number)
+                added_facts.add(number)
                 fact = self._facts[number]
-                ahead += sorted(fact.names - seen)
+                names_ahead += sorted(fact.names - seen_names)
                 formula = fact.formula
                 if fact.label:
                     labels.append(fact.label)
@@ -226,9 +233,10 @@ class MachineSearch:
 
         A round asks the solver for a machine for which all assumptions hold.
         If there is none, the solver names assumptions that contradict what is
-        wanted, and the next round is without them: first without what is
-        usual, then without restrictions. To give up fewer might be enough, but
-        to find out which would take more checks.
+        wanted, and the next round is without them. If a machine with 4
+        processors is wanted, one is ``usual 0 inventory.cpu.count``, that
+        there are 32 as in the sample. If one with 50 disks is wanted, one is
+        ``limit 3``, that the list has at most 5 items.
 
         :param wanted: the formula that holds for the machine.
         :param labels: the labels of all assumptions.
@@ -255,13 +263,15 @@ class MachineSearch:
                 return witnesses.Witness.of(
                     self._machine, self._solver.model()
                 )
+            # What is usual goes before the restrictions do. Several go at
+            # once: fewer might be enough, but to find out which would take
+            # more checks.
             least_usual = _least_usual_labels(contradicting)
             if least_usual:
                 usual_labels = [
                     label for label in usual_labels if label not in least_usual
                 ]
                 continue
-            # Nothing usual is in the way.
             lifted = self._restrictions_to_lift(
                 restriction_labels, contradicting, wanted
             )
