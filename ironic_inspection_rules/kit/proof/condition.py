@@ -40,9 +40,10 @@ Written = Mapping[str, typing.Any]  # A condition as a rule has it.
 class Truth:
     """The formulas that a condition holds, and that it is an error.
 
-    For ``{inventory.cpu.count} > 8``, these are ``count > 8``, and that the
-    count is missing or a text. Where a condition is an error, ``holds`` says
-    nothing: a rule matches where its conditions hold and do not fail.
+    For ``{inventory.memory | add(1)} > 8``, these are ``memory + 1 > 8``, and
+    that the memory is null, a text or a list, to which nothing can be added.
+    Where a condition is an error, ``holds`` says nothing: a rule matches where
+    its conditions hold and do not fail.
     """
 
     holds: logic.Formula
@@ -53,7 +54,7 @@ class Truth:
         return Truth(logic.negated(self.holds), self.fails)
 
     def only_where(self, guard: logic.Formula) -> 'Truth':
-        """Limit the truth to the machines of a guard."""
+        """Return the truth on the machines of a guard, and false elsewhere."""
         return Truth(
             logic.conj(guard, self.holds), logic.conj(guard, self.fails)
         )
@@ -103,7 +104,13 @@ def all_hold(
 def translate(written: Written, scope: Scope) -> Truth:
     """Return the truth of a condition of any form.
 
-    It may be a group, have a loop, and be inverted by a "!" in its op.
+    It may be a group, have a loop, and be inverted by a "!" in its op. The
+    truth of ``{inventory.cpu.count} > 8`` holds where::
+
+        count is a number, and count > 8; or
+        count is a text, and the number in the text > 8
+
+    and it fails nowhere, as any two values can be compared.
 
     :param written: a valid condition, as the rule has it.
     """

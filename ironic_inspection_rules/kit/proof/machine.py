@@ -156,6 +156,10 @@ class SymbolicMachine:
     def text_of(self, alternative: values.Alternative) -> logic.Term:
         """Return the text of a value, as templates write it, as a term.
 
+        Of a number ``count`` that the solver chooses it is a term that the
+        solver computes from it: "8" where the count is 8. Of a truth value it
+        is "True" or "False", as Python writes them.
+
         :returns: None for an unknown value, and for a list or mapping that is
             no constant.
         """
@@ -234,12 +238,13 @@ class SymbolicMachine:
         return self.numbers[key]
 
     def guess(self, reason: str, *about: typing.Any) -> logic.Formula:
-        """Return a truth value that the solver may choose.
+        """Return a truth value that the solver may choose, as ``guess 3``.
 
-        With guesses an answer becomes "unknown", and never a wrong "no": the
-        solver finds a machine for either choice. If the engine does not
-        confirm the machine, the reasons of its guesses are those of the
-        answer.
+        It stands in a formula for what nobody can compute, for example whether
+        a text matches a pattern that the solver cannot read. With guesses an
+        answer becomes "unknown", and never a wrong "no": the solver finds a
+        machine for either choice. If the engine does not confirm the machine,
+        the reasons of its guesses are those of the answer.
 
         :param reason: why the truth is not known, such as ``the format of
             {inventory.cpu}``.
@@ -292,7 +297,10 @@ class SymbolicMachine:
 
         The solver cannot compute, for example, the number in a text: for it
         the number is a term of its own. Python computes it for the texts that
-        the search tries, and :meth:`settle` ties the term to these texts.
+        the search tries, and :meth:`settle` ties the term to these texts::
+
+            text == "8" → number == 8
+            text == "9" → number == 9
 
         :param term: the text.
         :param key: names the values, such as ``number``: for a text and a key
@@ -362,8 +370,16 @@ class SymbolicMachine:
     def settle(self) -> tuple[list[logic.Formula], list[cells.Restriction]]:
         """Return the formulas that hold of all machines, and restrictions.
 
-        They depend on all that was asked of the machine: a search calls it
-        again if more was asked since the last search.
+        To those that were collected when rules were translated, it adds what
+        Python computes from the texts and numbers that the search tries. For
+        a condition ``{inventory.cpu.count} > 8``, where the count may be a
+        text, it adds a formula for every text, and a restriction::
+
+            count == "8" → the number in the text == 8
+            count == "9" → the number in the text == 9
+            restriction: count == "8" or count == "9"
+
+        A search calls it again if more was asked since the last search.
         """
         domain = list(self.domain)
         restrictions = list(self.restrictions)
@@ -388,7 +404,8 @@ class SymbolicMachine:
                         is_tried, 'other numbers as text than were tried'
                     )
                 )
-        # Last, as the equations above have asked for ranks.
+        # Last, as the equations above have asked for ranks. The versions 1.9
+        # and 1.10 get the ranks 0 and 1.
         for index, known in enumerate(sorted(self._ranks)):
             domain.append(self._ranks[known] == index)
         return domain, restrictions
