@@ -140,6 +140,8 @@ class MachineSearch:
         # By label.
         self._restrictions: dict[str, cells.Restriction] = {}
         self._facts: list[_Fact] = []
+        # The ranks of the assumptions about what is usual, by label.
+        self._ranks: dict[str, int] = {}
         # The numbers of the facts in which a name is, by the name.
         self._about: dict[str, list[int]] = {}
         for formula in domain:
@@ -152,15 +154,23 @@ class MachineSearch:
             self._note_fact(restriction.formula, label)
         for cell in list(self._machine.cells.values()):
             for rank, usual in witnesses.usual_formulas(cell):
-                self._note_fact(usual, f'usual {rank} {cell.name}')
+                self._note_usual(usual, cell.name, rank)
         for exact, rounded in self._machine.rounded.values():
             # The formulas allow more rounded numbers than Python computes.
             # The engine hardly ever confirms a machine with one of those that
             # are not exact.
-            self._note_fact(rounded == exact, f'usual 0 {rounded}')
+            self._note_usual(rounded == exact, str(rounded), rank=0)
         for guess in self._machine.likely.values():
-            self._note_fact(guess, f'usual 0 {guess}')
+            self._note_usual(guess, str(guess), rank=0)
         self._asked = self._machine.asked
+
+    def _note_usual(
+        self, formula: logic.Formula, name: str, rank: int
+    ) -> None:
+        """Note an assumption about what is usual of a field of a name."""
+        label = f'usual {rank} {name}'
+        self._ranks[label] = rank
+        self._note_fact(formula, label)
 
     def _note_fact(self, formula: logic.Formula, label: str = '') -> None:
         """Note a fact; with a label, such as ``limit 3``, an assumption."""
@@ -244,13 +254,10 @@ class MachineSearch:
             blame.
         :raises: :class:`Unclear` where the solver does not know.
         """
-        restriction_labels = []
-        usual_labels = []
-        for label in labels:
-            if label in self._restrictions:
-                restriction_labels.append(label)
-            else:
-                usual_labels.append(label)
+        restriction_labels = [
+            label for label in labels if label in self._restrictions
+        ]
+        usual_labels = [label for label in labels if label in self._ranks]
         lifted_reasons: list[str] = []
         for _round in range(_MOST_ROUNDS):
             assumed = [*usual_labels, *restriction_labels]
@@ -263,55 +270,42 @@ class MachineSearch:
                 return witnesses.Witness.of(
                     self._machine, self._solver.model()
                 )
-            # What is usual goes before the restrictions do. Several go at
-            # once: fewer might be enough, but to find out which would take
-            # more checks.
-            least_usual = _least_usual_labels(contradicting)
-            if least_usual:
+            usual_in_the_way = contradicting.intersection(self._ranks)
+            if usual_in_the_way:
+                # All of the lowest rank are given up at once: one might be
+                # enough, but to find out which would take more rounds.
+                lowest = min(self._ranks[label] for label in usual_in_the_way)
+                given_up = {
+                    label
+                    for label in usual_in_the_way
+                    if self._ranks[label] == lowest
+                }
                 usual_labels = [
-                    label for label in usual_labels if label not in least_usual
+                    label for label in usual_labels if label not in given_up
                 ]
                 continue
-            lifted = self._restrictions_to_lift(
-                restriction_labels, contradicting, wanted
-            )
-            if not lifted:
+            # Nothing usual is in the way, but perhaps restrictions are.
+            lifted_labels = []
+            for label in restriction_labels:
+                restriction = self._restrictions[label]
+                if label not in contradicting:
+                    continue
+                if not self._is_harmless(restriction, wanted):
+                    lifted_labels.append(label)
+                    lifted_reasons.append(f'depends on {restriction.reason}')
+            if not lifted_labels:
                 # The formula contradicts itself, or restrictions that leave
                 # out no machine that matters.
                 return None
-            for label in lifted:
-                reason = self._restrictions[label].reason
-                lifted_reasons.append(f'depends on {reason}')
             restriction_labels = [
-                label for label in restriction_labels if label not in lifted
+                label
+                for label in restriction_labels
+                if label not in lifted_labels
             ]
             # Without a restriction any machine is good enough, and rounds
             # that would look for a usual one are saved.
             usual_labels = []
         raise Unclear('; '.join(lifted_reasons) or 'the search takes too long')
-
-    def _restrictions_to_lift(
-        self,
-        labels: list[str],
-        contradicting: set[str],
-        formula: logic.Formula,
-    ) -> list[str]:
-        """List the restrictions that may hide a machine.
-
-        :param labels: those of the restrictions that still hold.
-        :param contradicting: the labels that the solver has named.
-        :param formula: the formula that is to hold on the machine.
-        :returns: the labels that the solver has named, without those of
-            harmless restrictions.
-        """
-        to_lift = []
-        for label in labels:
-            if label not in contradicting:
-                continue
-            restriction = self._restrictions[label]
-            if not self._is_harmless(restriction, formula):
-                to_lift.append(label)
-        return to_lift
 
     def _find_contradiction(self, assumed: list[str]) -> set[str] | None:
         """Return the labels of assumptions that contradict the formulas.
@@ -363,12 +357,12 @@ class MachineSearch:
         """Return whether a restriction leaves out no machine that matters.
 
         Only the restriction of a list's length can be so, and only where
-        nothing but loops of conditions reads the list. Say that two conditions
-        loop, and that the second may also fail: three items are enough as the
-        reasons that the first holds, that the second holds, and that it fails.
-        With the first and the last item, for ``multiple: first`` and ``last``,
-        these are five, as many as are looked at. What the rules do with a list
-        of 40, they also do with these five.
+        nothing but loops of conditions reads the list. To such rules only a
+        few of 40 disks matter: for every condition, one for which it holds and
+        perhaps one for which it is an error; the first, for ``multiple:
+        first``; and the last. The rules do the same with a machine that has
+        these disks alone. Where they are five at most, as many as are looked
+        at, the longer list is not needed.
         """
         cell = restriction.cell
         if cell is None:
@@ -401,26 +395,6 @@ class MachineSearch:
                 reasons.append(reason)
         reasons += self._lifted_reasons
         return '; '.join(reasons) or 'the engine decides otherwise'
-
-
-def _least_usual_labels(contradicting: set[str]) -> set[str]:
-    """Return the labels of the least usual assumptions.
-
-    Of ``usual 0 cpu``, ``usual 0 disks`` and ``usual 2 memory`` these are the
-    first two. They are given up at once: a round for each would be too many.
-
-    :param contradicting: labels of assumptions, also of restrictions.
-    """
-    usual = {label for label in contradicting if label.startswith('usual')}
-    if not usual:
-        return set()
-    lowest = min(map(_rank_of, usual))
-    return {label for label in usual if _rank_of(label) == lowest}
-
-
-def _rank_of(label: str) -> int:
-    """Return the rank in a label: 2 in ``usual 2 inventory.cpu``."""
-    return int(label.split(' ')[1])
 
 
 def find_constant_names(formula: logic.Formula) -> set[str]:
