@@ -98,8 +98,11 @@ def _where_versions_compared(operands: Operands) -> logic.Formula:
 def _where_matching(operands: Operands) -> logic.Formula:
     """Return the formula that holds where a regular expression matches.
 
-    The solver has languages for texts. Other values seldom need a text: mostly
-    all numbers, all lists or all mappings match, or none does.
+    For the regular expression ``Dell.*`` and a text ``vendor`` it is
+    ``vendor is in the language Dell.*``, which the solver knows of texts. A
+    value of another type is matched as the text that Python makes of it. The
+    solver seldom needs that text: mostly all numbers, all lists or all
+    mappings match, or none does, and the formula is true or false.
     """
     machine = operands.machine
     value = operands.named['value']
@@ -122,10 +125,12 @@ def _where_matching(operands: Operands) -> logic.Formula:
         return _where_text_matches(machine, text, regex, searches)
     # What is in a list or a mapping is not known, but its text begins and ends
     # with a bracket or a brace.
-    among = machines.LIST
+    pattern_of_texts = machines.LIST
     if isinstance(value, values.Mapping):
-        among = machines.MAPPING
-    all_match = machine.alphabet.all_match(regex, searches, among)
+        pattern_of_texts = machines.MAPPING
+    all_match = machine.alphabet.all_match(
+        regex, searches, among=pattern_of_texts
+    )
     if all_match is None:
         raise logic.Untranslatable('a list or mapping as text')
     return logic.of_bool(all_match)
@@ -182,9 +187,10 @@ def _where_number_matches(
 
     :param searches: whether a part of the text is enough.
     """
-    # A pattern of the texts that such a number may have.
-    all_numbers = texts.pattern_of(value.term)
-    all_match = machine.alphabet.all_match(regex, searches, all_numbers)
+    pattern_of_numbers = texts.pattern_of(value.term)
+    all_match = machine.alphabet.all_match(
+        regex, searches, among=pattern_of_numbers
+    )
     if all_match is not None:
         return logic.of_bool(all_match)
     way = 'fullmatch'
@@ -192,9 +198,14 @@ def _where_number_matches(
         way = 'search'
     compute_match = functools.partial(_matches, regex, searches)
     # With it, the search tries a number that matches.
-    example = machine.alphabet.example(regex, searches, all_numbers)
+    matching_text = machine.alphabet.example(
+        regex, searches, among=pattern_of_numbers
+    )
     return machine.ask_of_number_text(
-        value.term, f'{way} {regex!r}', compute_match, example
+        value.term,
+        question=f'{way} {regex!r}',
+        compute=compute_match,
+        near=matching_text,
     )
 
 
@@ -209,7 +220,8 @@ def _where_one_of(operands: Operands) -> logic.Formula:
     """Return the formula that holds where a value is one of several.
 
     It is looked for in the traits of the node, in a list of the machine, or in
-    a known list.
+    a known list. For a text ``vendor`` and the known list ``[Dell, HPE]`` the
+    formula is ``vendor == "Dell" or vendor == "HPE"``.
     """
     value = operands.named['value']
     among = operands.named['values']
@@ -274,7 +286,12 @@ def _where_in_list(
     """Return the formula that holds where a value is an item of a list.
 
     Only the first items have formulas of their own. Whether the value is
-    among later items is a guess.
+    among later items is a guess, a truth value that the solver chooses. For
+    the value "sda" and the names of disks the formula is::
+
+        the list has a first item, and this is "sda"; or
+        …
+        it has more than five items, and the guess is true
     """
     parts = []
     for exists, item in among.items_of_loop():
@@ -368,8 +385,12 @@ def _where_existing(operands: Operands) -> logic.Formula:
 def _where_in_subnet(operands: Operands) -> logic.Formula:
     """Return the formula that holds where a text is an address in a subnet.
 
-    Addresses are integers to the solver. The bounds of these integers are
-    added to what every machine fulfils.
+    Addresses are integers to the solver. For the subnet 10.0.0.0/24 the
+    formula is::
+
+        version of address == 4, and 167772160 <= address <= 167772415
+
+    The bounds of these integers are added to what every machine fulfils.
 
     :raises: :class:`.logic.Untranslatable` for a subnet that is read from the
         machine or invalid, or an address that is put together of texts.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Relations between two values as formulas of the solver.
+"""Translate comparisons such as ``count > 8`` to formulas of the solver.
 
 The engine compares values of any two types: a text that reads as a number is
 compared with numbers as one, and texts are in the order of their characters.
@@ -72,6 +72,8 @@ def between_versions(
 
     ``[a, b, c]`` and ``lt`` mean a < b and b < c, as in the engine. To the
     solver a version is a number: its rank among all versions of this proof.
+    If these are "1.9" and "1.10", their ranks are 0 and 1, and the formula
+    compares the ranks.
 
     :param relation: a key of :data:`COMPARE`.
     :raises: :class:`.logic.Untranslatable` for a single list, and for text of
@@ -155,7 +157,13 @@ def between(
 ) -> logic.Formula:
     """Return the formula that holds where a relation holds between two values.
 
-    It depends on their kinds, as the comparison of the engine does.
+    It depends on their kinds, as the comparison of the engine does. If the
+    relation is ``gt`` and the right value is 8, the formula is for a left
+    value ``count``::
+
+        count is a number → count > 8
+        count is a text   → count reads as a number, and that number > 8
+        count is a list   → false: a list is never less or greater
 
     :raises: :class:`.logic.Untranslatable` for two lists, for two mappings of
         which none is ``{}``, and for a number beside text of several fields.
@@ -247,7 +255,8 @@ def _where_texts_compare(
 
     At least one of the texts is of the machine. The texts before or after a
     known text are a regular language, and the solver finds a text of a
-    language much faster than two texts in an order.
+    language much faster than two texts in an order. So ``name < "b"`` becomes
+    ``name is one of the texts that sort before "b"``.
 
     :param relation: ``eq``, ``ne``, ``lt``, ``le``, ``gt`` or ``ge``.
     """
@@ -270,6 +279,9 @@ def _where_ordered(
     machine: Machine, relation: str, term: logic.Term, text: str
 ) -> logic.Formula:
     """Return the formula that a text is before or after a known text.
+
+    There is a formula for "before" only: ``name > "b"`` becomes the negation
+    of ``name is before "b", or equal to it``.
 
     :param relation: an order: ``lt``, ``le``, ``gt`` or ``ge``.
     """
@@ -318,7 +330,9 @@ def _between_number_and_text(
     """Return the formula that holds where a number and a text compare.
 
     Either value is the text. "8" counts as the number 8; "x" is not equal to
-    any number, and neither less nor greater.
+    any number, and neither less nor greater. For a text ``count``, and
+    ``count > 8``, the formula is that the text reads as a number, and that
+    this number is > 8.
     """
     if left.kind == 'text':
         is_number, left_term = _read_number(machine, left, right)
