@@ -80,7 +80,9 @@ class Actions:
     def act(self, action: Written) -> None:
         """Carry out an action on the machines that the rule matches.
 
-        With a loop, it is carried out for all items.
+        With a loop, it is carried out for all items. What it loops over may be
+        a list on one machine and null on another: the action is carried out
+        for each of these alternatives, on the machines that have it.
         """
         op = registry.installed().actions[action['op'].strip()]
         bound, _problems = op.signature.bind(action.get('args'))
@@ -253,9 +255,9 @@ class Actions:
                 args[name] = expression.evaluate_argument(
                     call.op.signature.by_name[name], written, scope
                 )
-        # It holds on fewer machines from step to step: others end with an
-        # error. Whether an unknown value is missing or an error, the solver
-        # chooses.
+        # It holds on fewer machines from step to step: on others the phase
+        # ends with an error. Whether an unknown value is missing or an error,
+        # the solver chooses.
         goes_on = when
         for value in args.values():
             goes_on = self._effects.end_where(

@@ -36,15 +36,19 @@ def where_trait_name(
 ) -> logic.Formula | None:
     """Return the formula that a text of the machine is the name of a trait.
 
-    The solver does not know which texts are. So the formula is a truth value
-    of its own, a facet of the text: for every text that the search tries, it
-    is what the engine says of the text.
+    The solver cannot check the text itself. So the formula is a truth value
+    ``is trait`` that the solver chooses, but not freely: the search lets the
+    text be one of a few, and the engine checks each of these::
+
+        text == "CUSTOM_A" → is trait
+        text == "other"    → not is trait
 
     :returns: None for a value that is no text of the machine, and for a text
         made of several fields, which is not tried.
     """
     if not isinstance(name, values.SolverTerm) or not name.is_text:
         return None
+    # A facet is what Python computes of a text for the solver.
     facet = machine.facet(
         name.term,
         key='trait',
@@ -53,14 +57,15 @@ def where_trait_name(
     )
     if facet is None:
         return None
-    # At least one text that the search tries is to be the name of a trait.
+    # The search tries what rules compare the text with, which may be no name
+    # of a trait. This one is.
     facet.near.add('CUSTOM_A')
     # The only term of the facet.
     (is_trait,) = facet.terms
     return is_trait
 
 
-def _make_trait_term(name: str) -> tuple[logic.Term, ...]:
+def _make_trait_term(name: str) -> tuple[logic.Term]:
     return (z3.Bool(name),)
 
 
@@ -123,7 +128,9 @@ def _convert_to_text(
 ) -> Value:
     """Convert a text or a number to the text that an attribute stores.
 
-    It is an error where the attribute does not take the text.
+    It is an error where the attribute does not take the text. For a text
+    ``vendor`` that is written to the name of a node, the result is ``vendor``
+    where it has at most 255 characters and may be the name of a node.
     """
     text = machine.text_of(alternative)
     number = machine.numbers_of.get(text.get_id())
@@ -225,7 +232,12 @@ def convert_to_capability(
     """Convert a value to the text of a capability: " uefi" to "uefi".
 
     An empty text, a list and a mapping are errors of the rule. So is a comma
-    in the text, since commas separate capabilities.
+    in the text, since commas separate capabilities. A text ``mode`` of the
+    machine becomes::
+
+        mode is empty, or has a comma             → an error
+        mode has white space at neither end       → mode
+        mode has white space at an end            → unknown
     """
     if isinstance(alternative, values.Const):
         if isinstance(alternative.value, list | dict):

@@ -151,7 +151,11 @@ class SymbolicEffects:
     ) -> None:
         """Write a value at a place, and note that the rule writes there.
 
+        Where a part of the path is a text or a number, nothing can be written
+        below it: there the inspection ends with an error.
+
         :param when: the action is carried out.
+        :param path: from the name of a root on, as ``('node', 'name')``.
         :param creates: False where a part is deleted, for which no parents
             are made.
         :param extends: whether the value is one more item of a list, or one
@@ -162,7 +166,9 @@ class SymbolicEffects:
             self._machine, self.state.roots[root], path[1:], value, creates
         )
         is_written = self.end_where(when, changed.broken)
-        write = states.SymbolicWrite(path, is_written, value, extends)
+        write = states.SymbolicWrite(
+            path, when=is_written, value=value, extends=extends
+        )
         self._rule_pass.writes.append(write)
         self._replace_root(root, is_written, changed.value)
 
@@ -321,7 +327,7 @@ class SymbolicEffects:
             is_written = self.end_where(has_this_id, logic.negated(has_port))
             place = ('ports', states.known_address(alternative), *path)
             write = states.SymbolicWrite(
-                place, is_written, value, port=address
+                place, when=is_written, value=value, port=address
             )
             self._rule_pass.writes.append(write)
             self.state = self.state.having(ports=ports_after)
@@ -348,7 +354,12 @@ class SymbolicEffects:
             ports_after = ports
             if isinstance(ports, values.ItemList):
                 ports_after, has_port = self._write_to_item(
-                    when, guard, ports, address, path, value
+                    when=when,
+                    guard=guard,
+                    ports=ports,
+                    address=address,
+                    path=path,
+                    value=value,
                 )
             else:
                 # Unknown ports stay unknown, and so does whether one has the
@@ -371,8 +382,14 @@ class SymbolicEffects:
     ) -> tuple[values.ItemList, Formula]:
         """Write a value in the port of an address, in one list of ports.
 
-        Every item gets the value, guarded by the formula that the item is the
-        port. A path below a text or a number is an error.
+        Which item of the list is the port differs from machine to machine. So
+        every item may get the value. After a rule has written "a" to the name
+        of a port, the name of the first is::
+
+            the list has a first port, with the address → "a"
+            else                                        → as it was before
+
+        A path below a text or a number is an error.
 
         :param when: the action is carried out.
         :param guard: the ports of the machine are this list.
@@ -382,18 +399,18 @@ class SymbolicEffects:
         # Not only loops read the list now: see ItemList.
         ports.uses.add('port')
         items = []
-        is_any_port = []
+        ports_found = []
         for exists, item in ports.items_of_loop():
             has_address = states.where_at(self._machine, item, address)
             is_port = logic.conj(exists, has_address)
-            is_any_port.append(is_port)
+            ports_found.append(is_port)
             changed = states.put(self._machine, item, path, value)
             self.end(logic.conj(when, guard, is_port, changed.broken))
             is_written = logic.conj(when, is_port)
             item_after = values.choose(is_written, changed.value, item)
             items.append(values.WrittenItem(item_after))
         ports_after = dataclasses.replace(ports, items=tuple(items))
-        return ports_after, logic.disj(*is_any_port)
+        return ports_after, logic.disj(*ports_found)
 
     def extend_list(
         self, call: ActionCall, when: Formula, args: Arguments
@@ -424,7 +441,11 @@ class SymbolicEffects:
             # whether it is appended only once.
             for guard_of_all, (old_list, item, is_unique) in combinations:
                 new_list = attributes.extend_list(
-                    self._machine, is_crowded, old_list, item, is_unique
+                    self._machine,
+                    is_crowded=is_crowded,
+                    old=old_list,
+                    new=item,
+                    unique=is_unique,
                 )
                 extended.append((guard_of_all, new_list))
             new = values.join(extended)
@@ -543,10 +564,15 @@ class SymbolicEffects:
     ) -> None:
         """Add or remove a trait whose name is read from the machine.
 
-        For every trait that rules name, the value depends on whether the name
-        is that of the trait. All other traits, such as ``CUSTOM_*``, become
-        unknown.
+        After the trait ``vendor`` is added, and rules name the trait
+        ``CUSTOM_DELL``, whether the node has that is::
 
+            vendor == "CUSTOM_DELL" → true
+            else                    → as it was before
+
+        Traits that no rule names, such as ``CUSTOM_*``, become unknown.
+
+        :param name: the name of the trait, such as a text of the machine.
         :param adds: False to remove the trait.
         """
         reason = 'a trait out of the data of a machine'
@@ -631,7 +657,8 @@ class SymbolicEffects:
     def _where_outside(self, item: Value, prefix: str) -> Formula:
         """Return the formula that an item of ``set-traits`` lacks the prefix.
 
-        Such an item is an error of the action.
+        Such an item is an error of the action. For a text ``vendor`` it is
+        ``not vendor begins with "CUSTOM_"``.
 
         :param prefix: an empty text is the prefix of every trait.
         """
@@ -639,6 +666,7 @@ class SymbolicEffects:
             return logic.FALSE
         outside = []
         for guard, name in item:
+            # No list and no number begins with a prefix.
             begins = logic.FALSE
             if isinstance(name, values.Const):
                 begins = logic.of_bool(str(name.value).startswith(prefix))

@@ -182,6 +182,8 @@ class SymbolicInspection:
 
         So a proof finds out what the rule changes in the end. Only later rules
         run again, from the state before the rule: earlier rules did the same.
+        For the second of the rules A, B and C, that is C on the machines as A
+        has left them.
 
         :param rule_pass: what the rule did in a run of all rules.
         :param others: all other rules, in order.
@@ -243,7 +245,11 @@ class SymbolicInspection:
             if self.decides_first(rule):
                 decided_on = before_all_rules
             rule_pass, state = self._run_rule(
-                rule, state, begin, scope, decided_on
+                rule,
+                state=state,
+                begin=begin,
+                scope=scope,
+                decided_on=decided_on,
             )
             if notes is not None:
                 notes.append(rule_pass)
@@ -289,6 +295,9 @@ class SymbolicInspection:
 
         Machines on which an error ended the phase are as before the phase. An
         early phase does not know the node, and leaves it as it is.
+
+        :param begin: the machines before the phase.
+        :param state: the machines after the last of its rules.
         """
         # Only errors of this phase: "going" before it.
         ended_with_error = logic.settled(
@@ -313,6 +322,13 @@ class SymbolicInspection:
         decided_on: State,
     ) -> tuple[RulePass, State]:
         """Run one rule on all machines: its vars, conditions and actions.
+
+        The rule matches where a formula holds. Where it does not, the machines
+        after the rule are as they were before. The formula is::
+
+            the inspection goes on, and the rule has the scope of the node,
+            and no variable and no condition is an error,
+            and the conditions hold
 
         A rule in mode ``audit`` only matches. An error in its vars or
         conditions ends the inspection of a machine, in any other mode.
@@ -341,18 +357,18 @@ class SymbolicInspection:
             logic.negated(conditions.fails),
             conditions.holds,
         )
-        rule_pass = RulePass(rule, matched, state, begin)
+        rule_pass = RulePass(rule, matched, before=state, begin=begin)
         if rule.mode == model.AUDIT:
             return rule_pass, state
         has_error = logic.disj(vars_fail, conditions.fails)
         rule_pass.ends = logic.conj(runs, has_error)
         doing = actions.Actions(
             rule_pass,
-            state.ended(rule_pass.ends),
-            data,
-            self._messages,
-            self._traits,
-            self._deadline,
+            state=state.ended(rule_pass.ends),
+            scope=data,
+            messages=self._messages,
+            traits=self._traits,
+            deadline=self._deadline,
         )
         for action in rule.actions:
             doing.act(action)
@@ -384,7 +400,9 @@ class SymbolicInspection:
     def _where_in_scope(self, rule: model.Rule, scope: Value) -> logic.Formula:
         """Return the formula that a rule has the scope of the node.
 
-        A rule without a scope applies to all nodes.
+        A rule without a scope applies to all nodes. With the scope "edge" it
+        applies to nodes that have this text as their property
+        ``inspection_scope``, and the formula is ``scope of node == "edge"``.
 
         :param scope: the scope of the node, with its alternatives.
         """
@@ -392,6 +410,7 @@ class SymbolicInspection:
             return logic.TRUE
         parts = []
         for guard, alternative in scope:
+            # A list, a mapping or a number is no scope.
             is_same = logic.FALSE
             if isinstance(alternative, values.UnknownValue):
                 # The solver may choose.

@@ -125,9 +125,11 @@ def clash(
 ) -> logic.Formula:
     """Return the formula that two writes leave different values at a place.
 
-    So ``prove`` finds rules that conflict. Where one place is inside of the
-    other, such as ``extra/rack`` in ``extra``, the values of the inner place
-    are compared. The order of the writes does not matter.
+    So ``prove`` finds rules that conflict. If one rule writes "a" to the name
+    of the node, and another its text ``serial``, the formula is
+    ``serial != "a"``. Where one place is inside of the other, such as
+    ``extra/rack`` in ``extra``, the values of the inner place are compared.
+    The order of the writes does not matter.
     """
     if first.extends and second.extends:
         # Two items in one list, or two traits, are no conflict.

@@ -348,7 +348,11 @@ class Proof:
 
         The inspection then ends otherwise than without the rule, or the rule
         made a call or a log entry. A machine is searched for by one formula
-        after the other: mostly the first finds a machine.
+        after the other: mostly the first finds a machine. If the rule sets the
+        name to "a" where it matches, the first is::
+
+            the rule matches, and the name at the end is another than without
+            the rule: "a" instead of what it was before
 
         :param rule_pass: what the rule did.
         :param without: all other rules.
@@ -474,9 +478,9 @@ class Proof:
         return self._answer_by_search(
             CONFLICT,
             (self._rules[first], self._rules[second]),
-            wanted,
-            confirms,
-            f'both write {pair.as_text(place)}',
+            wanted=wanted,
+            confirms=confirms,
+            reason=f'both write {pair.as_text(place)}',
         )
 
     def _answer_gap(self, question: str) -> Answer:
@@ -499,10 +503,10 @@ class Proof:
         formula = logic.conj(self._end.going, lacks_it)
         return self._answer_by_search(
             question,
-            (),
-            formula,
-            functools.partial(self._ends_without, path),
-            f'no rule gives it {pair.as_text(path)}',
+            rules=(),
+            wanted=formula,
+            confirms=functools.partial(self._ends_without, path),
+            reason=f'no rule gives it {pair.as_text(path)}',
         )
 
     def _ends_without(self, path: data_path.Path, machine: Witness) -> bool:
@@ -531,10 +535,10 @@ class Proof:
         )
         return self._answer_by_search(
             DIFFERENT,
-            (),
-            self._where_ends_differ(self._end, end),
-            differs,
-            'a machine is treated differently',
+            rules=(),
+            wanted=self._where_ends_differ(self._end, end),
+            confirms=differs,
+            reason='a machine is treated differently',
         )
 
 

@@ -54,7 +54,12 @@ class State:
     result: typing.Any = dataclasses.field(default_factory=_no_result)
 
     def ended(self, ends: logic.Formula, result: int = ERROR) -> 'State':
-        """Return the state after some inspections have ended."""
+        """Return the state after some inspections have ended.
+
+        :param ends: holds on the machines whose inspection ends now. The
+            inspections of all others go on.
+        :param result: the number of the message of ``fail``, or ``ERROR``.
+        """
         if ends is logic.FALSE:
             return self
         return dataclasses.replace(
@@ -217,8 +222,9 @@ def where_at(
 ) -> logic.Formula:
     """Return the formula that holds where a port has a certain MAC address.
 
-    A port whose address is no text does not have it. If the address is known,
-    the search is to try it.
+    For a port of the machine, and the known address "52:54:00:12:34:01", it is
+    ``ports[0].address == "52:54:00:12:34:01"``. A port whose address is no
+    text does not have it. If the address is known, the search is to try it.
 
     :param address: the MAC address as a term.
     """
@@ -298,6 +304,12 @@ def put(
 ) -> Put:
     """Write a value at a path inside of another, in all its alternatives.
 
+    After 8 is written at ``('hw', 'cpus')``, the value is::
+
+        it was missing or null → {'hw': {'cpus': 8}}
+        it was a mapping       → that mapping, with 8 in its "hw"
+        it was a text          → that text, and the write is an error
+
     :param new: the value to write; a missing value deletes.
     :param creates: whether missing parents are made. Deleting makes none.
     """
@@ -323,6 +335,9 @@ def _put_in(
 
     A missing parent becomes a mapping or a list. A list or an unknown value
     becomes unknown as a whole: which of its items changes is not followed.
+
+    :param into: the alternative, such as a mapping.
+    :param path: at least one token.
     """
     token, *rest = path
     is_nothing = isinstance(into, values.Const) and (
