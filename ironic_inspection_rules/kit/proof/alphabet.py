@@ -93,8 +93,9 @@ class Alphabet:
     def language(self, pattern: str, searches: bool = False) -> logic.Language:
         """Return the language of texts that match a pattern as a whole.
 
-        ``^`` and ``$`` in the pattern become the marks that :func:`marked`
-        puts around a text.
+        A language is a set of texts, as the solver has it: that of ``a[bc]``
+        has the texts "ab" and "ac". ``^`` and ``$`` in the pattern become the
+        marks that :func:`marked` puts around a text.
 
         :param searches: whether ``$`` also matches before a newline that ends
             the text, as it does in a search.
@@ -106,7 +107,8 @@ class Alphabet:
             return self._languages[key]
         parsed = _parser.parse(pattern)
         parts = list(parsed)
-        # A text has a mark once, but two anchors may stand at one place.
+        # A text has each mark once, but "^^a" matches "a": with a mark for
+        # each of the two anchors, no text would match.
         for kind in ('BEGIN', 'END'):
             if _count_anchors(parts, kind) > 1:
                 raise logic.Untranslatable('two anchors of a kind')
@@ -138,13 +140,13 @@ class Alphabet:
     def below(self, text: str) -> logic.Language:
         """Return the language of texts that sort before a text.
 
-        The solver is much better at languages than at the order of texts.
+        Before "ab" sort its beginnings, "" and "a", and all texts in which a
+        lower character follows a beginning, such as "Zoo" and "aaz". The
+        solver is much better at languages than at the order of texts.
         """
         rest = _all_texts()
         parts = [_no_texts()]
         for index, character in enumerate(text):
-            # Before "abc" there are its beginnings ("", "a", "ab"), and those
-            # that go on with a lower character.
             begin = z3.Re(logic.text_term(text[:index]))
             parts.append(begin)
             if character > '\x00':
@@ -172,6 +174,9 @@ class Alphabet:
         self, pattern: str, searches: bool, among: str
     ) -> bool | None:
         """Return whether all texts of a language match a pattern.
+
+        All texts of integers match ``[0-9]``, if a part is enough; none
+        matches ``kB``; and some match ``^8``.
 
         :param searches: whether a match of a part of the text is enough.
         :param among: a regular expression of the language.
@@ -314,6 +319,9 @@ def _named_codes(part: tuple[typing.Any, ...]) -> tuple[int, ...]:
 def _count_anchors(parts: list[typing.Any], kind: str) -> int:
     """Count the anchors of a kind that a single match may have to pass.
 
+    Of the kind ``BEGIN``, ``^a`` has one, ``^^a`` has two, and ``^a|^b`` has
+    one, as a match passes only one of the branches.
+
     :param parts: the parts of a parsed expression.
     :param kind: ``BEGIN`` or ``END``, as in the names of the parser.
     """
@@ -322,7 +330,6 @@ def _count_anchors(parts: list[typing.Any], kind: str) -> int:
         if str(name) == 'AT':
             count += str(value).startswith(f'AT_{kind}')
         elif str(name) == 'BRANCH':
-            # A match passes only one of the branches.
             _nothing, branches = value
             count += max(
                 _count_anchors(list(branch), kind) for branch in branches
@@ -375,6 +382,10 @@ class _Reader:
         self, kind: str, value: typing.Any, flags: int, is_last: bool
     ) -> logic.Language:
         """Return the language of one part of a parsed expression.
+
+        ``a*`` is the part ``MAX_REPEAT`` of Python's parser, with the content
+        ``(0, MAXREPEAT, [(LITERAL, 97)])``. To the solver it is
+        ``Star(Re("a"))``.
 
         :param kind: the parser's name of the part, such as ``LITERAL``.
         :param value: the content of the part, such as the code of a character.
@@ -493,11 +504,12 @@ class _Reader:
         codes = set(map(ord, characters))
         if ord(_OTHER_CHARACTER) not in codes:
             return _union_of_ranges(_group_into_ranges(codes))
-        others = set(map(ord, self._all)) - codes
-        others |= {ord(_BEGIN), ord(_END)}
+        left_out = set(map(ord, self._all)) - codes
+        left_out |= {ord(_BEGIN), ord(_END)}
+        # The ranges between two codes that are left out.
         ranges = []
         first = 0
-        for code in (*sorted(others), _LAST_CODE + 1):
+        for code in (*sorted(left_out), _LAST_CODE + 1):
             if code > first:
                 ranges.append((first, code - 1))
             first = code + 1

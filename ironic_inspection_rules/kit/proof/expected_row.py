@@ -60,7 +60,12 @@ def _find_row_of_alternative(
     """Find the row of a table whose key is an alternative of a value.
 
     For a text or a number of the solver, the value has an alternative for
-    every row of the table.
+    every row of the table. For a text ``serial`` and a table with the keys
+    "A1" and "A2" these are::
+
+        serial == "A1" → the row of "A1"
+        serial == "A2" → the row of "A2"
+        else           → missing
     """
     if isinstance(alternative, values.Failed):
         # A machine whose key cannot be computed has no row.

@@ -56,9 +56,16 @@ class Scope:
 def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
     """Evaluate a text with fields, such as ``['rack-', <field>]``.
 
+    If the field ``name`` may be missing or a text, so may the whole::
+
+        name is missing → missing
+        name is a text  → the text "rack-" + name
+
     The value of a single field may be of any type, that of any other text is
     a text. It is missing or an error where a field is. Where the fields have
     too many combinations of values, the text is unknown.
+
+    :param pieces: texts, and the fields between them.
     """
     parts: list[Value] = []
     for piece in pieces:
@@ -86,7 +93,8 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
 def evaluate(written: typing.Any, scope: Scope) -> Value:
     """Evaluate data of a rule, such as ``{'rack': '{vars.rack}'}``.
 
-    The value is missing or an error where a part is.
+    The value of this is a mapping whose entry ``rack`` is what the variable is
+    on a machine. It is missing or an error where a part is.
 
     :param written: any JSON, in whose texts there may be fields.
     """
@@ -122,7 +130,12 @@ def _require_parts(parts: list[Value], whole: values.Alternative) -> Value:
 
     The engine reads the parts in order, and the first without a value decides:
     a missing part makes the whole missing, and an error makes it an error. An
-    unknown part may be either, so that the whole is unknown.
+    unknown part may be either, so that the whole is unknown. For the list
+    ``['{inventory.hostname}', '{vars.rack}']`` the result is::
+
+        the hostname is missing                   → missing
+        the hostname is a text, the rack an error → an error
+        both are texts                            → the list of both
 
     :param parts: the values of the parts.
     :param whole: the list, mapping or text.
@@ -323,6 +336,7 @@ def _evaluate_row(field: interpolation.Field, scope: Scope) -> Value:
     unknown = expected_row.unknown_row(expected, field.text, scope.fingerprint)
     if unknown is not None:
         return unknown
+    # A table that is not there is unknown, too.
     assert expected is not None
     if expected.definition.of is None:
         # The table does not say which row a machine has.
@@ -355,7 +369,10 @@ def _is_row_of_machine(field: interpolation.Field) -> bool:
 def _look_up(field: interpolation.Field, scope: Scope) -> Value:
     """Return the value at the path of a field, with secrets masked.
 
-    It is what the first filter of the field gets.
+    It is what the first filter of the field gets. Some roots have rules of
+    their own, as in the engine: ``node.traits`` is a list of names, plugin
+    data may be in the inventory by another name, and which port is read by an
+    address, as in ``{ports[ADDRESS].name}``, is unknown.
     """
     root = field.root or ''
     steps = field.steps

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Translate filters to terms of a solver, for all machines at once.
+"""Translate filters: what they make of a value that the solver chooses.
 
 What rules write out goes through the filter itself. For what a machine sends
 there are three ways: arithmetic is that of the solver, see :mod:`.floats`;
@@ -81,8 +81,10 @@ class FilterTranslation:
     def result_for(self, alternative: values.Alternative) -> Value:
         """Return what the filter makes of an alternative of a value.
 
-        An unknown result is the same value wherever the same filter gets the
-        same alternative.
+        The filter ``abs`` makes 5 of the constant -5, and of a number
+        ``count`` that the solver chooses the term ``if count < 0: -count,
+        else: count``. An unknown result is the same value wherever the same
+        filter gets the same alternative.
         """
         if alternative.is_missing:
             if self._name == 'default':
@@ -231,7 +233,12 @@ class FilterTranslation:
     def _find_label(self, term: logic.Term) -> Value:
         """Return the label of the highest bound that a number reaches.
 
-        64 reaches the bound 32 of ``[[32, 'small'], [128, 'large']]``.
+        With the table ``[[32, 'small'], [128, 'large']]`` it is for a number
+        ``count``::
+
+            count >= 128      → 'large'
+            32 <= count < 128 → 'small'
+            count < 32        → the default of the filter
         """
         label = values.const(self._args.get('default', data_path.ABSENT))
         # From the lowest bound on: the last bound that is reached decides. Of
@@ -258,7 +265,10 @@ class FilterTranslation:
         The solver cannot apply the filter. So it chooses the result: a number
         says which of the three it is, and a second term is the value. The
         search applies the filter to the texts that it tries, and ties the
-        results to these texts.
+        results to these texts, for the filter ``int`` as follows::
+
+            text == "8" → outcome == _RETURNS_VALUE and result == 8
+            text == "x" → outcome == _FAILS
 
         :param term: the text.
         :returns: None, for unknown, if the text is made of several fields:

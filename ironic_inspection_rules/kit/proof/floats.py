@@ -78,6 +78,8 @@ def calculate(
     if is_of_integers and name != 'divide':
         return _calculate_integer(name, term, number)
     if abs(number) > sys.float_info.max:
+        # No float is so large. Python still divides an integer by it, but
+        # raises for a float.
         return None
     if name in ('add', 'subtract') and float(number) != number:
         # Python rounds such an integer to a float first. For a small
@@ -147,9 +149,12 @@ def _round(
 ) -> values.Value:
     """Round a real number to a float, as Python does.
 
-    The result is a new number of the solver, near the exact one: how Python
-    rounds, the solver does not know. A number too large for a float is an
-    error.
+    How Python rounds, the solver does not know. The result is a number that
+    the solver chooses near the exact one::
+
+        exact - error <= rounded <= exact + error
+
+    A number too large for a float is an error.
 
     :param is_exact: holds where the number is a float, and is not rounded.
     """

@@ -68,7 +68,9 @@ def settled(formula: Formula) -> Formula:
 def conj(*parts: Formula) -> Formula:
     """Return the conjunction of formulas, without those that are true.
 
-    It is :data:`TRUE` without parts, and :data:`FALSE` with a false part.
+    It is :data:`TRUE` without parts, and :data:`FALSE` with a false part: so
+    callers see by ``is`` that nothing is left to ask, where ``And(a, True)``
+    of the solver is just another formula.
     """
     open_parts = [part for part in parts if part is not TRUE]
     if any(part is FALSE for part in open_parts):
@@ -83,7 +85,9 @@ def conj(*parts: Formula) -> Formula:
 def disj(*parts: Formula) -> Formula:
     """Return the disjunction of formulas, without those that are false.
 
-    It is :data:`FALSE` without parts, and :data:`TRUE` with a true part.
+    It is :data:`FALSE` without parts, and :data:`TRUE` with a true part: so
+    callers see by ``is`` that nothing is left to ask, where ``Or(a, False)``
+    of the solver is just another formula.
     """
     open_parts = [part for part in parts if part is not FALSE]
     if any(part is TRUE for part in open_parts):

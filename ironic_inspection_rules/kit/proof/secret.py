@@ -82,12 +82,17 @@ def _mask_value(machine: Machine, value: Value) -> Value:
 def _mask_alternative(
     machine: Machine, alternative: values.Alternative
 ) -> Value:
-    """Return the mask in place of a secret; an empty secret stays as it is."""
+    """Return the mask in place of a secret; an empty secret stays as it is.
+
+    A text ``password`` of the machine becomes "" where ``password == ""``
+    holds, and "******" where it does not.
+    """
     if isinstance(alternative, values.UnknownValue):
         return values.unknown(alternative.reason, 'masked', alternative)
+    # The value to return where the secret is empty.
     empty: typing.Any
     if isinstance(alternative, values.Const):
-        # Taken only where the constant is empty itself, such as null.
+        # Returned only where the constant itself is empty, such as null.
         empty = alternative.value
     elif isinstance(alternative, values.SolverTerm):
         empty = ''
@@ -230,7 +235,9 @@ def _where_made_of_secret(
 ) -> logic.Formula:
     """Return the formula that holds where a value was made of a secret.
 
-    The value has a mask in it, or was made of a place that is masked.
+    The value has a mask in it, or was made of a place that is masked. If a
+    rule has ``vars: {login: '{node.driver_info.password}'}``, the variable
+    ``login`` reads "******", and its source is the password.
 
     :param field: reads the value, such as ``{vars.login}`` or ``{item}``.
     :param made: the places of the machine that such values are made of.
@@ -282,6 +289,10 @@ def _where_secret_at(
     roots: typing.Mapping[str, Value],
 ) -> logic.Formula:
     """Return the formula that holds where a place has a secret in it.
+
+    For ``node.driver_info.password`` it is that the password is there, and is
+    not empty. For ``node.driver_info`` it is that one of its entries, perhaps
+    one that no rule names, is such a secret.
 
     :param field: names the root of the place, such as ``node``.
     :param steps: lead to the place from the root on.

@@ -99,9 +99,11 @@ class TextVariable:
     ) -> Iterator[logic.Formula]:
         """Yield the formulas that hold if this variable has a known text.
 
-        ``number == 8`` is one for the text "8". They equate the terms of all
-        facets with what the engine computes, also from the texts that filters
-        make of the text.
+        For the text "8" one is ``number == 8``, where rules compare the text
+        with numbers. If a rule reads ``{field | lower}``, one is
+        ``lower == "dell"`` for the text "Dell". They equate the terms of all
+        facets, which are what rules ask of the text, with what the engine
+        computes.
 
         :param variables: all texts, also those that filters make.
         :param text: the known text.
@@ -133,6 +135,8 @@ class TextVariable:
         :param variables: all texts, also those that filters make.
         :returns: at most :data:`_MOST_CANDIDATES`, sorted.
         """
+        # Beside those that rules name: one that is empty, one that sorts
+        # before digits and letters, and one that sorts after most.
         texts = {'', '-', 'other', *self.near}
         for facet in self.facets.values():
             texts |= facet.near

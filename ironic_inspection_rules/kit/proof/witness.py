@@ -513,7 +513,9 @@ class Engine:
         """Return whether two rules write two values to one place.
 
         The engine runs the rules on the machine, to confirm what the solver
-        has found. Both rules have to match, and no rule may have an error.
+        has found. Both rules have to match, and no rule may have an error. If
+        the name is "a" after the first rule, and "b" after the second, the two
+        clash at ``('node', 'name')``.
 
         :param first: the index of the rule that runs first.
         :param second: the index of the rule that runs later.
