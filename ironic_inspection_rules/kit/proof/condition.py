@@ -81,11 +81,16 @@ def all_hold(
     """Return the truth that all conditions hold, or that none does.
 
     As in the engine, they are asked in order, up to the first that decides:
-    errors of a condition that is not asked do not count.
+    errors of a condition that is not asked do not count. For two conditions
+    the formulas are::
+
+        all hold:    first holds, and second holds
+        an error:    first fails; or first holds, and second fails
 
     :param holding: True where all are to hold, and the first that does not
         decides; False where none is, and the first that holds decides.
     """
+    # Holds where no condition so far has decided, so that the next is asked.
     undecided = logic.TRUE
     fails = logic.FALSE
     for condition in conditions:
@@ -272,7 +277,12 @@ def _translate_over_items(
     """Return the truth of a condition over the items of its loop.
 
     ``multiple`` says for which items it has to hold. Over an empty list it
-    never holds.
+    never holds. ``{item.size} > 100`` for any of the disks holds where::
+
+        there is a first disk, and its size > 100; or
+        there is a second disk, and its size > 100; or
+        … and so on, up to the fifth; or
+        there are more than five, and the solver guesses that one will do
 
     :param alternative: the list, or a mapping, which is the only item.
     """
@@ -285,6 +295,7 @@ def _translate_over_items(
     if not items:
         return NEVER_TRUE
     multiple = written.get('multiple') or 'any'
+    # All items that are not looked at, as one.
     rest = _guess_items_beyond(once, multiple, alternative, items, scope)
     if multiple == 'first':
         return items[0].truth.only_where(items[0].exists)
@@ -297,6 +308,7 @@ def _translate_over_items(
         # has to be a first one.
         holds = logic.conj(items[0].exists, all_held, rest_holds)
         return Truth(holds, fails)
+    # "any": the first item for which the condition holds decides.
     none_held, fails = _loop_until_decided(items, rest, decisive=True)
     holds_in_rest = logic.conj(rest.exists, rest.truth.holds)
     return Truth(logic.disj(logic.negated(none_held), holds_in_rest), fails)
@@ -322,10 +334,12 @@ def _guess_items_beyond(
     :returns: an item that never exists where the list cannot be longer.
     """
     if not isinstance(alternative, values.ItemList):
-        return _Item(logic.FALSE, NEVER_TRUE)
+        # A mapping is the only item, and all items of a known list are looked
+        # at.
+        return _Item(exists=logic.FALSE, truth=NEVER_TRUE)
     exists = logic.settled(alternative.where_longer)
     if exists is logic.FALSE:
-        return _Item(logic.FALSE, NEVER_TRUE)
+        return _Item(exists=logic.FALSE, truth=NEVER_TRUE)
     machine = scope.machine
     about = (json.dumps([once, multiple]), alternative, scope)
     reason = f'more than {cells.LONGEST} items of {alternative.name}'
@@ -404,7 +418,14 @@ def _translate_single(
     """Return the truth of a condition that is no group or loop.
 
     Every combination of alternatives of its arguments is decided by itself. If
-    the solver has no formula for a combination, the truth is a guess.
+    the solver has no formula for a combination, the truth is a guess. The
+    truth of ``{inventory.cpu.count} > 8`` is joined of cases such as::
+
+        count is missing → false
+        count is a list  → false
+        count is integer → count > 8
+
+    :param inverted: whether the op is written with a "!", such as ``!gt``.
     """
     bound, _problems = op.signature.bind(args)
     arguments = _evaluate_arguments(op, bound, scope)
@@ -541,6 +562,10 @@ def _decide_combination(
 ) -> Truth:
     """Return the truth of a condition for one combination of alternatives.
 
+    If all values are known, as 4 and 8, the op of the engine itself decides.
+    Else its translation makes a formula, such as ``count > 8`` for an integer
+    of the machine and 8.
+
     :param names: the names of the arguments; empty for a value of an op that
         takes any number of them.
     :param chosen: an alternative of every argument, in the same order.
@@ -640,6 +665,7 @@ def _decide_known(op: registry.Op, operands: operators.Operands) -> Truth:
     unnamed = [_known_value(alternative) for alternative in operands.unnamed]
     try:
         if 'regex' in args:
+            # It is still the text of the rule: see _evaluate_arguments().
             args['regex'] = op.signature.by_name['regex'].type(args['regex'])
         if op.plugin.PAYS:
             # Such an op takes the budget of a phase before its values. In a

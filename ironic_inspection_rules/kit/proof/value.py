@@ -50,7 +50,7 @@ class Guesses(typing.Protocol):
 
 
 class Alternative:
-    """One of the things that a value may be.
+    """One of the things that a value may be: missing, say, or a text.
 
     Two alternatives are never compared with ``==``: they are the same if
     their ``identity`` is, and whether they are equal on a machine is a
@@ -204,7 +204,7 @@ class Const(Alternative):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SolverTerm(Alternative):
-    """A truth value, a number or a text of the solver."""
+    """A truth value, a number or a text that the solver chooses."""
 
     term: logic.Term
 
@@ -337,7 +337,11 @@ class Mapping(Alternative):
     def where_differs_from(
         self, machine: Guesses, other: Alternative
     ) -> Formula:
-        """Return the formula that holds where another alternative differs."""
+        """Return the formula that holds where another alternative differs.
+
+        The node before a rule and the node after it have the same cell: they
+        differ where an entry that the rule has written does.
+        """
         if not isinstance(other, Mapping):
             return logic.TRUE
         if self.cell is not other.cell:
@@ -390,7 +394,7 @@ class WrittenItem:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ItemList(Alternative):
-    """A list, with its length as a term of the solver.
+    """A list: its length, a number of the solver, and its first items.
 
     :ivar items: the first items, all that are looked at: a
         :class:`WrittenItem` or a :class:`.cell.Cell`. Both have a ``value``.
@@ -475,10 +479,14 @@ class ItemList(Alternative):
     def where_differs_from(
         self, machine: Guesses, other: Alternative
     ) -> Formula:
-        """Return the formula that holds where another alternative differs."""
+        """Return the formula that holds where another alternative differs.
+
+        Lists differ where their lengths do, or two items at one index. Two
+        lists of the machine that no rule has written into are from two places
+        of it: whether they differ, the solver chooses.
+        """
         if not isinstance(other, ItemList):
             return logic.TRUE
-        # Two lists of the machine that no rule has written into.
         if not self.has_written_items and not other.has_written_items:
             return guess_difference(machine, self, other)
         differing = [self.length != other.length]
@@ -627,9 +635,10 @@ FAILED = only(Failed())
 def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
     """Join guarded values into one value.
 
-    ``a`` where a guard holds and ``b`` where it does not become one value with
-    the alternatives of both. Equal alternatives become one, with either guard.
-    With more than :data:`MOST_ALTERNATIVES` the value is unknown.
+    A value "a" where a guard holds, and "b" or "a" where it does not, become
+    one value with two alternatives, "a" and "b": equal alternatives become
+    one, which is there where either of their guards holds. With more than
+    :data:`MOST_ALTERNATIVES` the value is unknown.
 
     :param parts: pairs of a guard and a value. On a machine exactly one guard
         holds.
@@ -664,10 +673,17 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
     """Choose a value where a guard holds, and another where it does not.
 
     A rule leaves such a value: a new one where it matched, the old elsewhere.
+    After a rule that sets the resource class to "big", the class is::
+
+        the rule matched                              → "big"
+        it did not match, and the class was null      → null
+        it did not match, and the class was a text    → that text
 
     Two mappings of one cell, that is, of one field of the machine, stay one
     mapping, with entries that depend on the guard: a hundred rules that set an
     entry each leave one mapping, and not 2 ** 100 alternatives.
+
+    :param guard: the formula, such as that the rule matched.
     """
     if chosen is otherwise or guard is logic.TRUE:
         return chosen
@@ -682,7 +698,8 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
     others_left = list(otherwise)
     for inner_guard, alternative in chosen:
         is_chosen = logic.conj(guard, inner_guard)
-        # The mapping of the same cell in the other value, with its guard.
+        # The mapping of the same cell in the other value, with its guard: if
+        # this is the node after the rule, it is the node before.
         twin = _find_mapping_of_cell(alternative, others_left)
         if twin is None:
             parts.append((is_chosen, only(alternative)))
@@ -754,6 +771,9 @@ def product(
 ) -> Iterator[tuple[Formula, tuple[Alternative, ...]]]:
     """Yield the combinations of alternatives of some values, with guards.
 
+    A count that is missing, null or a number, and a vendor that is missing or
+    a text, have six combinations: a caller decides each of them by itself.
+
     :param keep_going: called before every combination: a text with many fields
         has more of them than anybody waits for.
     :returns: pairs of a guard, that all alternatives of a combination are
@@ -813,7 +833,9 @@ def where_different(machine: Guesses, one: Value, other: Value) -> Formula:
     """Return the formula that holds where two values differ.
 
     So a proof tells that a rule changes something, or that two rules leave
-    different results.
+    different results. A name that is missing or a text ``name`` differs from
+    the known text "node-1" where the name is missing, and where it is a text
+    and ``name != "node-1"`` holds.
     """
     if one is other or fingerprint(one) == fingerprint(other):
         return logic.FALSE
