@@ -14,6 +14,7 @@ from ironic_inspection_rules.kit.report.pages import page
 from ironic_inspection_rules.kit.report.pages import shell
 
 _ASSETS = ('crowd.css', 'crowd.js')
+_INVENTORY_ENDINGS = ('.json', '.yaml', '.yml')
 _COLUMNS = (
     page.PageColumn('Machine', width='9rem'),
     page.PageColumn('Part', width='12rem', wide=True),
@@ -68,10 +69,16 @@ def render(result: peers.Result) -> str:
 def _short_name(machine: str) -> str:
     """Return the short name of a machine: its file without folder and ending.
 
-    :param machine: the name of a node, or a path such as ``data/r1.json``.
+    :param machine: a path such as ``data/r1.json``, of which ``r1`` is left;
+        or the name of a node such as ``r1.example.com``, which stays as it is.
     """
-    name, _ending = os.path.splitext(os.path.basename(machine))
-    return name or machine
+    file_name = os.path.basename(machine)
+    stem, ending = os.path.splitext(file_name)
+    # Nodes may have names of hosts, where the text after the last point, such
+    # as ".com", belongs to the name.
+    if ending.lower() in _INVENTORY_ENDINGS:
+        return stem
+    return file_name
 
 
 def _count_machines(result: peers.Result) -> int:

@@ -75,6 +75,13 @@ class OutliersTestCase(base.TestCase):
             ['File', ['/tmp/fleet/m02.json']], page_data.words(row['opened'])
         )
 
+    def test_the_name_of_a_node_stays_whole(self):
+        for name in ('r1.example.com', 'r1.5', '.json', 'node', 'a.json.old'):
+            self.assertEqual(name, outliers._short_name(name))
+        for path in ('r1.json', 'data/r1.yaml', '/data.d/r1.YML'):
+            self.assertEqual('r1', outliers._short_name(path))
+        self.assertEqual('r1.dump', outliers._short_name('data/r1.dump'))
+
     def test_what_was_not_compared_is_listed(self):
         data = page_data.read(
             self.page(odd_fleet_trial.compare(test_peers.fleet(2)))
