@@ -2,8 +2,10 @@
 
 """inspection table list, show, machines: columns, formats, exit codes."""
 
+import json
 from typing import Any
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import table as engine_table
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.client import inspection_table
@@ -150,10 +152,31 @@ def _as_finding(machine: dict[str, Any]) -> table_comparison.TableFinding:
     """Convert a machine of the API to a finding of the offline tools.
 
     One module prints the findings of both.
+
+    :param machine: e.g. ``{"key": "1DA99XYZ", "node": "rack1-07", "state":
+        "wrong", "differences": [...]}``.
+    :raises: Invalid for a state that this release does not know.
     """
+    if machine['state'] not in table_comparison.STATES:
+        # Neither counts nor the exit status would be right for it.
+        raise exceptions.Invalid(
+            _(
+                'The answer gives machine %(machine)s the state %(state)s, '
+                'where one of %(states)s is expected: it may be of another '
+                'release of the plugin'
+            )
+            % {
+                'machine': machine['node'] or machine['key'],
+                'state': json.dumps(machine['state']),
+                'states': ', '.join(table_comparison.STATES),
+            }
+        )
     differences = []
     for difference in machine['differences']:
         differences.append(table_comparison.ColumnDifference(**difference))
     return table_comparison.TableFinding(
-        machine['key'], machine['node'], machine['state'], tuple(differences)
+        key=machine['key'],
+        machine=machine['node'],
+        state=machine['state'],
+        differences=tuple(differences),
     )
