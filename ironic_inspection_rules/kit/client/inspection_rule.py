@@ -94,7 +94,10 @@ def find_inspection_rule(baremetal, name: str) -> str:
 
 
 def warnings(baremetal) -> list[str]:
-    """Read warnings about options of Ironic that rules need."""
+    """Read warnings about options of Ironic that rules need.
+
+    :returns: a sentence for each option; an empty list if nothing is missing.
+    """
     # Any page has the warnings, so that one rule is enough.
     answer = http.call(
         baremetal,
@@ -103,7 +106,7 @@ def warnings(baremetal) -> list[str]:
         needed='inspection_rules',
         params={'limit': 1},
     )
-    return answer.get('warnings', [])
+    return answer.get('warnings') or []
 
 
 def is_served(baremetal) -> bool:

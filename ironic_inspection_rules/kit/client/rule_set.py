@@ -5,6 +5,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
+import json
 from typing import Any
 
 from ironic_inspection_rules import exceptions
@@ -142,12 +143,19 @@ def plan(
     :returns: the plan. A new rule without a UUID has :data:`KNOWN_LATER` as
         its UUID.
     :raises: an exception of openstacksdk for bad rules, which names the place
-        of a rule as ``/rules/<number>``; Invalid for an answer that says
-        nothing of some rules.
+        of a rule as ``/rules/<number>``; Invalid for an answer without the
+        number of a revision, or that says nothing of some rules.
     """
     answer = replace_inspection_rules(
         baremetal, rules, dry_run=True, prune=prune, tables=tables
     )
+    if not isinstance(answer['revision'], int):
+        # Applied for the revision null, the plan would also overwrite what
+        # somebody else has changed since.
+        raise exceptions.Invalid(
+            _("Ironic's answer has no number of a revision, but %s")
+            % json.dumps(answer['revision'])
+        )
     in_force = list(inspection_rule.inspection_rules(baremetal, details=True))
     stored = {
         rule['uuid']: stored_rule.with_defaults(rule)

@@ -21,6 +21,15 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.client import inspection_rule
 from ironic_inspection_rules.kit.command import arguments
 
+REQUEST_ERRORS = (
+    sdk_exceptions.SDKException,
+    auth_exceptions.ClientException,
+    requests.RequestException,
+    exceptions.Invalid,
+)
+"""Kinds of errors of a request: refused, without an answer, or answered with
+something that is not an answer of Ironic."""
+
 
 class _Application:
     """The application of a command, with guarded output streams."""
@@ -133,12 +142,7 @@ class Guarded:
                     'ironic.conf ([api]middleware = inspection-rules) '
                     'and restart the API'
                 )
-        except (
-            sdk_exceptions.SDKException,
-            auth_exceptions.ClientException,
-            requests.RequestException,
-            exceptions.Invalid,
-        ):
+        except REQUEST_ERRORS:
             # Report the first error instead.
             return None
         return (

@@ -211,8 +211,7 @@ class ImportInspectionRules(command.BaremetalCommand):
                 - count['updated'],
             }
         )
-        for warning in inspection_rule.warnings(baremetal):
-            self.app.stderr.write(_('Warning: %s\n') % warning)
+        rule_set_commands.print_warnings(baremetal, self.app.stderr)
 
 
 class ExportInspectionRules(command.BaremetalCommand):

@@ -65,6 +65,31 @@ def confirm(question: str, yes: bool) -> bool:
     return input(f'{question} [y/N] ').strip().lower() in ('y', 'yes')
 
 
+def print_warnings(baremetal: Any, stderr: Any) -> None:
+    """Print the warnings of Ironic about options that stored rules need.
+
+    It is called once the rules of the files are in force. If the warnings
+    cannot be read, that is printed, and no error is raised: an exit status of
+    1 would tell scripts that the rules are not in force.
+    """
+    try:
+        warnings = inspection_rule.warnings(baremetal)
+    except command.REQUEST_ERRORS as exc:
+        # The message of Ironic alone; str() of an error of openstacksdk would
+        # put its class, the status and the URL before it.
+        reason = getattr(exc, 'details', None) or exc
+        warnings = [
+            _(
+                'The rules are in force, but it is not known whether Ironic '
+                'has the options that they need: its warnings cannot be read '
+                '(%s)'
+            )
+            % reason
+        ]
+    for warning in warnings:
+        stderr.write(_('Warning: %s\n') % warning)
+
+
 def _add_arguments(parser: Any) -> None:
     rule_files.add_argument(parser)
     parser.add_argument(
@@ -282,8 +307,7 @@ class ApplyInspectionRules(command.BaremetalCommand):
         self.app.stdout.write(
             _('The rule set is at revision %d now\n') % answer['revision']
         )
-        for warning in inspection_rule.warnings(baremetal):
-            self.app.stderr.write(_('Warning: %s\n') % warning)
+        print_warnings(baremetal, self.app.stderr)
         return 0
 
 

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What apply and import say once the rules are changed."""
+
+import json
+
+import fixtures
+from keystoneauth1 import exceptions as auth_exceptions
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.kit.osc import inspection_rule
+from ironic_inspection_rules.kit.osc import rule_set
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.kit.osc import fakes
+
+RULE = {
+    'uuid': '41a5a1c8-6f6c-4d0f-8c1f-16b9d9e0ee21',
+    'description': 'Note the vendor',
+    'actions': [{'op': 'log', 'args': {'msg': 'x'}}],
+}
+STEP = {
+    'uuid': RULE['uuid'],
+    'description': RULE['description'],
+    'outcome': 'created',
+    'matched_by': None,
+    'fields': [],
+}
+COMMANDS = (
+    (rule_set.ApplyInspectionRules, ('--yes',), 'at revision 3 now'),
+    (inspection_rule.ImportInspectionRules, (), '1 created'),
+)
+
+
+def time_out(**_arguments):
+    raise auth_exceptions.ConnectTimeout('no answer in time')
+
+
+class AfterChangeTestCase(base.TestCase):
+    def setUp(self):
+        super().setUp()
+        directory = self.useFixture(fixtures.TempDir())
+        self.path = directory.join('rules.json')
+        with open(self.path, 'w', encoding='utf-8') as stream:
+            json.dump([RULE], stream)
+
+    def run_command(self, kind, words, warnings, revision=3):
+        """Run a command.
+
+        :param warnings: the answer to the request for warnings, which is the
+            second request for the list of rules.
+        """
+        self.ironic = fakes.Ironic()
+        self.ironic.routes['PUT', '/inspection_rules'] = (
+            200,
+            {'revision': revision, 'rules': [STEP]},
+        )
+        lists = [(200, {'inspection_rules': []}), warnings]
+
+        def list_rules(**arguments):
+            answer = lists.pop(0)
+            if callable(answer):
+                return answer(**arguments)
+            return answer
+
+        self.ironic.routes['GET', '/inspection_rules'] = list_rules
+        app = fakes.App(self.ironic)
+        command = kind(app, None)
+        parser = command.get_parser('openstack')
+        status = command.run(parser.parse_args([self.path, *words]))
+        return status, app.stdout.getvalue(), app.stderr.getvalue()
+
+    def test_warnings_that_cannot_be_read_are_no_failure(self):
+        for kind, words, printed in COMMANDS:
+            for warnings, reason in (
+                ((500, {'error_message': 'database is away'}), 'is away'),
+                ((403, {'error_message': 'not yours'}), 'not yours'),
+                ((200, None), 'is empty'),
+                (time_out, 'no answer in time'),
+            ):
+                status, output, errors = self.run_command(
+                    kind, words, warnings
+                )
+                self.assertEqual(0, status)
+                self.assertIn(printed, output)
+                self.assertIn('Warning: The rules are in force', errors)
+                self.assertIn(reason, errors)
+
+    def test_warnings_are_printed(self):
+        for kind, words, _printed in COMMANDS:
+            for warnings, errors in (
+                (['set an option'], 'Warning: set an option\n'),
+                ([], ''),
+                (None, ''),
+            ):
+                answer = {'inspection_rules': [], 'warnings': warnings}
+                result = self.run_command(kind, words, (200, answer))
+                self.assertEqual((0, errors), (result[0], result[2]))
+
+    def test_a_plan_without_a_revision_is_not_applied(self):
+        for kind, words, _printed in COMMANDS:
+            error = self.assertRaises(
+                exceptions.Invalid,
+                self.run_command,
+                kind,
+                words,
+                (200, {'inspection_rules': []}),
+                revision=None,
+            )
+            self.assertIn('no number of a revision', str(error))
+            [(_method, _path, arguments)] = self.ironic.calls
+            self.assertIs(True, arguments['params']['dry_run'])
