@@ -5,6 +5,7 @@
 import collections
 import datetime
 import functools
+import json
 from typing import Any, NamedTuple
 
 from openstack import exceptions as sdk_exceptions
@@ -43,6 +44,9 @@ REFUSED = 'refused'
 FINISHED = 'finished'
 ERROR = 'error'
 _DONE = (REFUSED, FINISHED, ERROR)
+
+_UNDER_WAY = ('starting', 'waiting', 'processing')
+"""The states of a request that Ironic still works on."""
 
 _PAUSE_SECONDS = 2
 """How long to wait where no request has ended since the last look."""
@@ -398,8 +402,19 @@ def _read_state(baremetal: Any, reapplication: Reapplication) -> Reapplication:
             state=ERROR,
             reason=_('the request is gone, with its node or by age'),
         )
-    if request['state'] not in _DONE:
+    state = request.get('state')
+    if state in _UNDER_WAY:
         return reapplication
+    if state in (FINISHED, ERROR):
+        return reapplication._replace(
+            state=state, reason=request.get('last_error')
+        )
+    # To wait for the end of such a request might be to wait for ever.
     return reapplication._replace(
-        state=request['state'], reason=request['last_error']
+        state=ERROR,
+        reason=_(
+            'the state of its request is %s, which this release of the '
+            'command does not know'
+        )
+        % json.dumps(state),
     )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import io
+
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
@@ -281,6 +283,25 @@ class ReapplyInspectionRulesTestCase(base.TestCase):
             osc_exceptions.CommandError, self.reapply, 'driver=typo'
         )
         self.assertEqual('No node matches driver=typo', str(error))
+
+    def test_a_state_that_is_not_known_is_not_waited_for(self):
+        for state, text in ((None, 'null'), ('', '""'), ('asleep', 'asleep')):
+            self.app.stdout = io.StringIO()
+            self.becomes('a', 'starting', 'finished')
+            self.becomes('b', 'processing', state, 'finished')
+            self.becomes('c', 'finished')
+            self.assertEqual(1, self.reapply('--wait'))
+            self.assertIn('1 error, 2 finished\n', self.printed())
+            self.assertRegex(
+                self.printed(), rf'name-b +\| error \| .* is "?{text}'
+            )
+
+    def test_a_request_without_its_state_is_not_waited_for(self):
+        for uuid in 'abc':
+            path = f'/inspection_requests/request-{uuid}'
+            self.ironic.routes['GET', path] = (200, {'uuid': uuid})
+        self.assertEqual(1, self.reapply('--wait'))
+        self.assertIn('3 error\n', self.printed())
 
     def test_no_nodes_are_said(self):
         self.ironic.routes['GET', '/nodes'] = (200, {'nodes': []})
