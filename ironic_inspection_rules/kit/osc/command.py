@@ -2,6 +2,7 @@
 
 """What all openstack commands share: errors, escaped text, missing calls."""
 
+from collections.abc import Sequence
 import functools
 import sys
 from typing import Any
@@ -29,6 +30,9 @@ REQUEST_ERRORS = (
 )
 """Kinds of errors of a request: refused, without an answer, or answered with
 something that is not an answer of Ironic."""
+
+_ABBREVIATIONS = {'id': 'ID', 'uuid': 'UUID'}
+"""Words in the names of fields that are written in capitals in heads."""
 
 
 class _Application:
@@ -182,6 +186,21 @@ def _exit_with_usage(parser: Any, message: str) -> None:
         _('%(prog)s: error: %(message)s\n')
         % {'prog': parser.prog, 'message': message},
     )
+
+
+def name_columns(fields: Sequence[str]) -> tuple[str, ...]:
+    """Return the heads of columns for fields of the API.
+
+    For example, ``Created At`` for ``created_at`` and ``Node UUID`` for
+    ``node_uuid``, as python-ironicclient writes them.
+    """
+    heads = []
+    for field in fields:
+        words = []
+        for word in field.split('_'):
+            words.append(_ABBREVIATIONS.get(word, word.capitalize()))
+        heads.append(' '.join(words))
+    return tuple(heads)
 
 
 def without_prefix(error: str) -> str:

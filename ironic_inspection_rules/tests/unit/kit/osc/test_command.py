@@ -11,6 +11,7 @@ from osc_lib import exceptions as osc_exceptions
 import requests
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.kit.osc import command as base_command
 from ironic_inspection_rules.kit.osc import inspection_rule
 from ironic_inspection_rules.kit.osc import inspection_run
 from ironic_inspection_rules.kit.osc import rule_set
@@ -71,6 +72,16 @@ class BaremetalTestCase(base.TestCase):
         command = rule_set.PlanInspectionRules(app, None)
         self.assertEqual('baremetal', command.baremetal)
         self.assertEqual('1', app.cloud.config.config['baremetal_api_version'])
+
+
+class ColumnsTestCase(base.TestCase):
+    def test_heads_are_words_in_capitals(self):
+        self.assertEqual(
+            ('UUID', 'Node UUID', 'Last Matched At', 'ID', 'Runs'),
+            base_command.name_columns(
+                ('uuid', 'node_uuid', 'last_matched_at', 'id', 'runs')
+            ),
+        )
 
 
 class ErrorTestCase(base.TestCase):

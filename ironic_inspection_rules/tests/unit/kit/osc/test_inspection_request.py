@@ -113,7 +113,7 @@ class CommandTestCase(base.TestCase):
         )
         self.assertEqual(
             REQUEST['created_at'],
-            dict(zip(columns, row, strict=True))['created_at'],
+            dict(zip(columns, row, strict=True))['Created At'],
         )
 
     def test_a_list_can_be_of_a_node_and_a_state(self):
