@@ -188,7 +188,13 @@ def plan(
         steps.append({**step, 'before': before, 'after': after})
     if not prune:
         steps = _sort_as_stored(steps, stored)
-    return Plan(answer['revision'], steps, in_force, answer.get('tables', ()))
+    return Plan(
+        revision=answer['revision'],
+        steps=steps,
+        in_force=in_force,
+        # An API of a release without tables has no such member.
+        tables=answer.get('tables') or (),
+    )
 
 
 def _sort_as_stored(

@@ -118,6 +118,13 @@ class Guarded:
                     'There is no member %s: an answer may be of another '
                     'service or release; --debug shows where it is read'
                 ) % escapes.escaped(str(exc))
+            if isinstance(exc, TypeError | AttributeError):
+                # A member of an answer is null, or of another type.
+                text = _(
+                    'A value is not of the expected type (%s): an answer may '
+                    'be of another service or release; --debug shows where '
+                    'it is read'
+                ) % escapes.escaped(str(exc))
             missing = self._why_call_is_missing(exc)
             if missing:
                 raise osc_exceptions.CommandError(missing) from exc

@@ -235,7 +235,8 @@ def _evaluate_page(
     :param options: further arguments of :func:`.fleet.evaluate_page`, by name.
     :param needs_whole: whether all that rules do is needed.
     :param uuids: of the nodes.
-    :raises: Invalid for an answer that says nothing of some nodes.
+    :raises: Invalid for an answer that says nothing of some nodes, or does not
+        say how their inspection would end.
     """
     answer = fleet.evaluate_page(baremetal, uuids, **options)
     compared = answer['nodes']
@@ -250,10 +251,46 @@ def _evaluate_page(
                 _("Ironic's answer has %(answered)d of %(nodes)d nodes")
                 % {'answered': len(nodes), 'nodes': len(uuids)}
             )
+        for node in nodes:
+            _require_member(
+                node,
+                'result',
+                (summary.OK, summary.FAILED, summary.NOT_TRIED),
+            )
+    if options.get('compare'):
+        for node in compared:
+            # Nothing is compared of a node on which no rule was tried.
+            if node['result'] != summary.NOT_TRIED:
+                _require_member(node, 'differs', (True, False))
     results = []
     for differences, all_results in zip(compared, whole, strict=True):
         results.append(NodeResults(compared=differences, whole=all_results))
     return results
+
+
+def _require_member(node: Plain, name: str, values: Sequence[Any]) -> None:
+    """Check that a member of an answer about a node has a known value.
+
+    The exit status depends on these members: an unknown value must not pass
+    for a node on which all is well.
+
+    :param name: e.g. ``differs``.
+    :raises: Invalid for a missing member, and for another value.
+    """
+    value = node.get(name)
+    if value not in values:
+        raise exceptions.Invalid(
+            _(
+                "Ironic's answer about node %(node)s has %(value)s as "
+                '"%(name)s", where one of %(values)s is expected'
+            )
+            % {
+                'node': _node_name(node),
+                'value': json.dumps(value),
+                'name': name,
+                'values': ', '.join(map(json.dumps, values)),
+            }
+        )
 
 
 class _TriedRules(NamedTuple):
@@ -607,6 +644,7 @@ def _change_line(change: Plain) -> str:
 
 
 def _node_name(node: Plain) -> str:
+    """Return the name of a node, or its UUID if it has no name."""
     return str(node['name'] or node['uuid'])
 
 

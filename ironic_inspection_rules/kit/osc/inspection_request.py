@@ -174,9 +174,16 @@ class AbortInspectionRequest(command.BaremetalCommand):
         )
 
 
-def _format_age(created_at: str, now: datetime.datetime) -> str:
-    """Return how old a request is, in the largest unit, e.g. ``3 h``."""
-    created = timeutils.parse_isotime(created_at)
+def _format_age(created_at: str | None, now: datetime.datetime) -> str:
+    """Return how old a request is, in the largest unit, e.g. ``3 h``.
+
+    :param created_at: a time as ISO 8601; any other text is returned as it
+        is, and None gives an empty text.
+    """
+    try:
+        created = timeutils.parse_isotime(created_at)
+    except ValueError:
+        return created_at or ''
     if created.tzinfo is None:
         created = created.replace(tzinfo=datetime.UTC)
     seconds = int((now - created).total_seconds())

@@ -10,6 +10,7 @@ from typing import Any
 from ironicclient.osc.v1 import baremetal_inspection_rule as shipped
 from osc_lib import exceptions as osc_exceptions
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
@@ -282,7 +283,7 @@ def _read_rules_and_tables(
     content = rule_set.get_inspection_rule_revision(baremetal, revision)
     tables = {}
     # An API of a release without tables has no such member.
-    for described in content.get('tables', ()):
+    for described in content.get('tables') or ():
         tables[described['name']] = inspection_table.as_written(
             described, described['rows']
         )
@@ -382,8 +383,16 @@ class EvaluateInspectionRules(command.BaremetalCommand):
             result = inspection_rule.evaluate_inspection_rules(
                 baremetal, **request
             )
+        if result['result'] not in ('ok', 'failed'):
+            raise exceptions.Invalid(
+                _(
+                    "Ironic's answer has the result %s, where ok or failed is "
+                    'expected'
+                )
+                % json.dumps(result['result'])
+            )
         self.app.stdout.write(_render(result, parsed_args.format) + '\n')
-        if result['result'] != 'ok':
+        if result['result'] == 'failed':
             return EXIT_FAILED
         return 0
 
@@ -448,7 +457,7 @@ def _as_tables(result: dict[str, Any]) -> str:
         lines.append(_table_of_changes(result['changes']))
     else:
         lines.append(_('nothing would change'))
-    for rule in result.get('audit', ()):
+    for rule in result.get('audit') or ():
         if rule['matched']:
             lines += disclosure.read(
                 rule,
@@ -459,7 +468,8 @@ def _as_tables(result: dict[str, Any]) -> str:
             )
     if result['error']:
         lines.append(_('The inspection would fail: %s') % result['error'])
-    lines += [_('Warning: %s') % text for text in result.get('warnings', ())]
+    for warning in result.get('warnings') or ():
+        lines.append(_('Warning: %s') % warning)
     return '\n'.join(lines)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.client import inspection_rule
 from ironic_inspection_rules.kit.client import inventory_history as client
@@ -36,6 +37,8 @@ SAME, DIFFERENT, INCOMPARABLE, ERROR = (
     'incomparable',
     'error',
 )
+
+_OUTCOMES = (SAME, DIFFERENT, INCOMPARABLE, ERROR)
 
 _NODES_PER_PAGE = 20
 """Nodes in a request; few, as a node may have many inspections."""
@@ -216,7 +219,22 @@ class _Result:
         """Count a run, and keep its entry if the run is one to show.
 
         Of runs that cannot be compared only the reasons are counted.
+
+        :raises: Invalid for an outcome that this release does not know.
         """
+        if entry['outcome'] not in _OUTCOMES:
+            # The exit status would be that of runs which all end as they did.
+            raise exceptions.Invalid(
+                _(
+                    "Ironic's answer about node %(node)s has the outcome "
+                    '%(outcome)s, where one of %(outcomes)s is expected'
+                )
+                % {
+                    'node': entry['name'] or entry['node'],
+                    'outcome': json.dumps(entry['outcome']),
+                    'outcomes': ', '.join(_OUTCOMES),
+                }
+            )
         self._counts[entry['outcome']] += 1
         if entry['outcome'] == INCOMPARABLE:
             self._reasons[entry['reason']] += 1
@@ -242,7 +260,7 @@ class _Result:
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON data."""
         result: dict[str, Any] = {}
-        for outcome in (SAME, DIFFERENT, INCOMPARABLE, ERROR):
+        for outcome in _OUTCOMES:
             result[outcome] = self._counts[outcome]
         result['reasons'] = dict(self._reasons)
         result['runs'] = self.to_show
@@ -316,7 +334,7 @@ def _read_rule_names(
     read_revisions = set()
     for entry in to_show:
         then = entry.get('then') or {}
-        unknown = set(then.get('matched', ())) - names.keys()
+        unknown = set(then.get('matched') or ()) - names.keys()
         if not unknown:
             continue
         # A node that could not be read has no "then", and no revision.
@@ -353,7 +371,7 @@ class _Outcome:
         return cls(
             outcome.get('result') or '',
             outcome.get('error') or '',
-            tuple(outcome.get('changes', ())),
+            tuple(outcome.get('changes') or ()),
         )
 
 

@@ -380,7 +380,7 @@ class RestoreRevision(command.BaremetalCommand):
         )
         # An API of a release without tables has no such member.
         tables = []
-        for step in answer.get('tables', ()):
+        for step in answer.get('tables') or ():
             tables.append((step['name'], step['outcome']))
         self.app.stdout.write(
             _('The rule set is at revision %(revision)d now: %(changes)s\n')

@@ -90,7 +90,7 @@ class _Replayed:
         if now.get('error') and now['error'] != then.get('error'):
             message = shell.with_rule_names(now['error'], names)
             parts.append(page.Note(message, 'warn'))
-        lines = tuple(machine_diff.change_lines(now.get('changes', ())))
+        lines = tuple(machine_diff.change_lines(now.get('changes') or ()))
         if lines:
             parts.append(page.Lines(lines))
         parts += _block_of_rules(names, 'Matched then, not now', then, now)
@@ -141,9 +141,9 @@ def _block_of_rules(
     :param other: the outcome in which they do not match.
     :returns: a list with the block; an empty list if there is no such rule.
     """
-    uuids_of_other = other.get('matched', ())
+    uuids_of_other = other.get('matched') or ()
     rules = []
-    for uuid in run.get('matched', ()):
+    for uuid in run.get('matched') or ():
         if uuid not in uuids_of_other:
             rules.append(names.get(uuid) or uuid)
     if not rules:

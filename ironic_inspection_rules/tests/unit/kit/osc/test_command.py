@@ -192,6 +192,23 @@ class ErrorTestCase(base.TestCase):
         self.assertIn("no member 'error'", str(error))
         self.assertIsInstance(error.__cause__, KeyError)
 
+    def test_a_member_that_is_null_is_an_error_in_words(self):
+        for phases in (None, {'main': None}, {'main': {'rules': None}}):
+            ironic = fakes.Ironic()
+            ironic.routes['GET', '/nodes/one/inspection_runs/r'] = (
+                200,
+                {'uuid': 'r', 'phases': phases},
+            )
+            command = inspection_run.ShowInspectionRun(fakes.App(ironic), None)
+
+            error = self.assertRaises(
+                osc_exceptions.CommandError,
+                command.run,
+                command.get_parser('openstack').parse_args(['one', 'r']),
+            )
+
+            self.assertIn('an answer may be of another', str(error))
+
     def test_what_ironic_says_in_either_form_is_printed(self):
         for error in (
             {'faultstring': 'No node one'},

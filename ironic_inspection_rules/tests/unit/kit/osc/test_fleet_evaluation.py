@@ -87,16 +87,17 @@ class EvaluateNodesTestCase(base.TestCase):
 
     def says(self, **entries):
         """Have Ironic say something else of some nodes."""
-        self.ironic.routes[EVALUATE] = lambda json: (
-            200,
-            {
-                'nodes': [
-                    entry(uuid, **entries.get(uuid, {}))
-                    for uuid in json['nodes']
-                ],
-                'next': None,
-            },
-        )
+
+        def answer(json):
+            nodes = []
+            for uuid in json['nodes']:
+                node = entry(uuid, **entries.get(uuid, {}))
+                if json.get('compare'):
+                    node.setdefault('differs', False)
+                nodes.append(node)
+            return 200, {'nodes': nodes, 'next': None}
+
+        self.ironic.routes[EVALUATE] = answer
 
     def evaluate(self, *arguments):
         command = inspection_rule.EvaluateInspectionRules(self.app, None)
@@ -159,6 +160,28 @@ class EvaluateNodesTestCase(base.TestCase):
             printed['summary']['traits'],
         )
         self.assertFalse(printed['compared'])
+
+    def test_an_answer_without_a_result_is_an_error(self):
+        path = self.rules(RULE)
+        for words, fields, name in (
+            ((), {'result': None}, 'result'),
+            ((), {'result': 'maybe'}, 'result'),
+            (('--rules', path), {'result': None}, 'result'),
+            (('--rules', path), {'differs': None}, 'differs'),
+            (('--rules', path), {'differs': 'no'}, 'differs'),
+        ):
+            self.says(b=fields)
+            error = self.assertRaises(
+                exceptions.Invalid, self.evaluate, '--nodes', *words
+            )
+            self.assertIn('node name of b has', str(error))
+            self.assertIn(f'"{name}"', str(error))
+        self.assertEqual('', self.app.stdout.getvalue())
+
+    def test_a_node_that_was_not_tried_is_not_compared(self):
+        self.says(b={'result': 'error', 'error': 'gone', 'differs': None})
+        path = self.rules(RULE)
+        self.assertEqual(0, self.evaluate('--nodes', '--rules', path))
 
     def test_filters_choose_the_nodes(self):
         self.evaluate(

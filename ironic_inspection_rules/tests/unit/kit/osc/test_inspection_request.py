@@ -106,6 +106,25 @@ class CommandTestCase(base.TestCase):
         self.assertTrue(first['Error'].startswith('no disk'))
         self.assertLess(len(first['Error']), 70)
 
+    def test_a_request_without_a_time_has_no_age(self):
+        for created_at, age in ((None, ''), ('soon', 'soon')):
+            self.baremetal.answers = [
+                (
+                    200,
+                    {
+                        'inspection_requests': [
+                            {**REQUEST, 'created_at': created_at}
+                        ]
+                    },
+                ),
+                NODES,
+            ]
+            columns, rows = self.run_command(
+                inspection_request.ListInspectionRequests
+            )
+            row = dict(zip(columns, rows[0], strict=True))
+            self.assertEqual(age, row['Age'])
+
     def test_a_long_list_has_all_there_is(self):
         self.baremetal.answers = [(200, {'inspection_requests': [REQUEST]})]
         columns, (row,) = self.run_command(

@@ -62,6 +62,30 @@ class ExportTestCase(base.TestCase):
             self.assertIn('description: Tag\n', app.stdout.getvalue())
 
 
+class EvaluateTestCase(base.TestCase):
+    def evaluate(self, **fields):
+        baremetal = fakes.Baremetal()
+        answer = {'result': 'ok', 'error': None, 'rules': [], 'changes': []}
+        baremetal.answers = [(200, {**answer, **fields})]
+        command = inspection_rule.EvaluateInspectionRules(
+            fakes.App(baremetal), None
+        )
+        parser = command.get_parser('openstack')
+        return command.run(parser.parse_args(['--node', 'one']))
+
+    def test_the_result_is_the_exit_status(self):
+        self.assertEqual(0, self.evaluate())
+        self.assertEqual(2, self.evaluate(result='failed', error='too small'))
+        self.assertEqual(0, self.evaluate(audit=None, warnings=None))
+
+    def test_a_result_that_is_not_known_is_an_error(self):
+        for result in (None, 'maybe'):
+            error = self.assertRaises(
+                exceptions.Invalid, self.evaluate, result=result
+            )
+            self.assertIn('has the result', str(error))
+
+
 class TablesTestCase(base.TestCase):
     def test_no_change_is_said_in_words(self):
         change = {

@@ -10,6 +10,7 @@ import pathlib
 import fixtures
 from osc_lib import exceptions as osc_exceptions
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.kit.osc import replay
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
 from ironic_inspection_rules.tests.unit.kit.osc import test_inspection_run
@@ -264,6 +265,28 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
         only_then, only_now = page_data.parts(row['opened'], 'block')
         self.assertEqual(['Tag them'], only_then['parts'])
         self.assertEqual(['No small ones'], only_now['parts'])
+
+    def test_an_outcome_that_is_not_known_is_an_error(self):
+        for outcome in (None, 'perhaps'):
+            self.answer(NODES, page(SAME, {**SAME, 'outcome': outcome}))
+            error = self.assertRaises(exceptions.Invalid, self.replay)
+            self.assertIn('node n0 has the outcome', str(error))
+
+    def test_members_that_are_null_are_nothing(self):
+        self.answer(
+            NODES,
+            page(
+                {
+                    **DIFFERENT,
+                    'then': {**OK, 'matched': None},
+                    'now': {**DIFFERENT['now'], 'changes': None},
+                }
+            ),
+            page(),
+        )
+        status, text = self.replay()
+        self.assertEqual(replay.EXIT_DIFFERENT, status)
+        self.assertIn('too small', text)
 
     def test_a_page_needs_a_folder_before_anything_is_asked(self):
         with contextlib.redirect_stderr(io.StringIO()) as stderr:

@@ -78,15 +78,14 @@ class RevisionsTestCase(base.TestCase):
         )
 
     def test_a_restored_set_without_tables_has_none(self):
-        _status, text = self.call(
-            rule_set.RestoreRevision,
-            {'revision': 8, 'rules': [DELETED]},
-            '5',
-            '--yes',
-        )
-        self.assertEqual(
-            'The rule set is at revision 8 now: 1 deleted\n', text
-        )
+        answer = {'revision': 8, 'rules': [DELETED]}
+        for answered in (answer, {**answer, 'tables': None}):
+            _status, text = self.call(
+                rule_set.RestoreRevision, answered, '5', '--yes'
+            )
+            self.assertEqual(
+                'The rule set is at revision 8 now: 1 deleted\n', text
+            )
 
     def test_rules_alone_are_counted(self):
         self.assertEqual('2 created', self.history(CREATED, CREATED))
