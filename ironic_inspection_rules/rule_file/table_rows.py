@@ -176,10 +176,8 @@ def _read_content(path: str) -> bytes:
         regular file, is too large, or changes while it is read.
     """
     try:
-        # A pipe without a writer would block.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-        with open(descriptor, 'rb') as stream:
-            mode = os.fstat(descriptor).st_mode
+        with open(path, 'rb', opener=_open_at_once) as stream:
+            mode = os.fstat(stream.fileno()).st_mode
             if not stat.S_ISREG(mode):
                 raise exceptions.InvalidDocument(
                     path, _('this is no regular file')
@@ -199,6 +197,16 @@ def _read_content(path: str) -> bytes:
             % (table_members.MOST_BYTES // 2**20),
         )
     return data
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting, and return its descriptor.
+
+    Opening a pipe that nobody writes to would wait for a writer.
+
+    :param flags: those of Python's ``open``.
+    """
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _find_encoding(data: bytes) -> str:

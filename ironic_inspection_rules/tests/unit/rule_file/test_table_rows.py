@@ -310,6 +310,15 @@ class FileTestCase(RowsTestCase):
                 exceptions.InvalidDocument, table_rows.read, str(path), {}
             )
 
+    def test_refused_folder_is_closed(self):
+        folder = self.directory / 'folder.csv'
+        folder.mkdir()
+        open_before = os.listdir('/proc/self/fd')
+        self.assertRaises(
+            exceptions.InvalidDocument, table_rows.read, str(folder), {}
+        )
+        self.assertEqual(open_before, os.listdir('/proc/self/fd'))
+
     def test_file_above_the_bound_is_refused(self):
         path = self.directory / 'rows.csv'
         with path.open('wb') as stream:
