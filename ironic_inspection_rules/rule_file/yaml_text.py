@@ -57,6 +57,23 @@ _STANDARD = 'tag:yaml.org,2002:'
 _COLLECTIONS = ('tag:yaml.org,2002:map', 'tag:yaml.org,2002:seq')
 
 
+class _JsonLoader(Loader):  # type: ignore[misc,valid-type]
+    """A loader that reads 1e5 as a number, as JSON does.
+
+    To YAML 1.1 it is text: there, a number with an exponent has a dot and a
+    sign, as in 1.0e+5.
+    """
+
+
+_JsonLoader.add_implicit_resolver(
+    'tag:yaml.org,2002:float',
+    # The words are numbers to Python's reader of JSON, so that they get the
+    # error of 1e999, and do not become text.
+    re.compile(r'-?[0-9.]+[eE][-+]?[0-9]+|NaN|-?Infinity'),
+    first=list('-0123456789NI'),
+)
+
+
 class Dumper(yaml.SafeDumper):  # type: ignore[misc]
     """A dumper whose output does not depend on how PyYAML was built."""
 
@@ -173,9 +190,27 @@ def parse_nodes(text: str) -> list[yaml.Node]:
         if budget.is_deeper(before.encode(errors='replace'), DEPTH):
             exc.problem = _TOO_DEEP
         raise
+    loader = Loader
+    if _is_json(text):
+        loader = _JsonLoader
     return [
-        node for node in yaml.compose_all(text, Loader) if node is not None
+        node for node in yaml.compose_all(text, loader) if node is not None
     ]
+
+
+def _is_json(text: str) -> bool:
+    """Return whether the text of a whole file is JSON.
+
+    :param text: not nested too deeply for Python to read it.
+    """
+    if not text.lstrip().startswith(('[', '{')):
+        # Most files are other YAML: parsing would fail at once.
+        return False
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def find_item_lines(node: yaml.SequenceNode, text: str) -> list[int]:

@@ -345,6 +345,27 @@ data:
                 f'm.json: JSON has no value such as {number}', str(error)
             )
 
+    def test_numbers_of_json_are_no_texts(self):
+        loaded = self.load('[{"a": [1e5, 2.5E+3, -1E-1, 10], "b": "1e5"}]')
+        self.assertEqual(
+            ({'a': [100000.0, 2500.0, -0.1, 10], 'b': '1e5'},), loaded.entries
+        )
+        # YAML has no such number.
+        self.assertEqual(({'a': '1e5'},), self.load('[{a: 1e5}]').entries)
+
+    def test_numbers_of_json_are_finite(self):
+        for number in ('1e400', '-1E400', 'NaN', 'Infinity', '-Infinity'):
+            error = self.assertRaises(
+                exceptions.InvalidDocument,
+                document.parse,
+                'r.json',
+                f'[{{"actions": [{number}]}}]',
+            )
+            self.assertEqual(
+                f'JSON has no value such as {number}', error.reason
+            )
+            self.assertEqual((1, 15), error.place)
+
     def test_what_is_nested_too_deeply_is_refused(self):
         for deep in (
             '[' * 100_000,
