@@ -35,6 +35,7 @@ COMPONENTS = (
 """Components that may have a tolerance."""
 
 OBSERVED = 'observed'
+_MAX_NUMBER = 1e300
 MEMORY = 'memory'
 FIRMWARE = 'firmware'
 
@@ -193,8 +194,14 @@ def _set_value(
 
 
 def is_number(value: typing.Any) -> bool:
-    """Return whether a value is a number, and neither true nor false."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Return whether a value is a number that a size or a count may be.
+
+    True and false are none, and neither is a number of 1e300 or more: no
+    machine has it, and a share of it may be no float.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < _MAX_NUMBER
 
 
 def compared_parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:

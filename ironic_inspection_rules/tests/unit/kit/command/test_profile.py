@@ -40,6 +40,19 @@ class ProfileTestCase(test_shell.CallTestCase):
                 f'{name}: begin', yaml.safe_load(output)[0]['description']
             )
 
+    def test_numbers_that_no_machine_has_are_no_sizes(self):
+        large = 10**400
+        inventory = {
+            **GOOD['inventory'],
+            'memory': {'physical_mb': large},
+            'disks': [{'name': '/dev/sda', 'size': large}],
+            'cpu': {'count': large},
+        }
+        path = self.write('a.json', {'inventory': inventory})
+        for options in ((), ('--tolerance', 'memory=5%', 'disks=1%')):
+            code, output = self.call('profile', path, *options)
+            self.assertEqual(0, code, output)
+
     def test_nothing_stands_for_something_else(self):
         good = self.write('a.json', GOOD)
         for mismatch in ('fail', 'trait', 'audit'):
