@@ -423,6 +423,8 @@ def as_document_error(
 
     :param text: text of the whole file.
     """
+    if isinstance(error, yaml.reader.ReaderError):
+        return _as_character_error(path, text, error)
     mark = getattr(error, 'problem_mark', None)
     reason = getattr(error, 'problem', None) or str(error)
     if mark is None:
@@ -434,6 +436,24 @@ def as_document_error(
             reason = f'{reason}; {hint}'
     return exceptions.InvalidDocument(
         path, reason, (mark.line + 1, mark.column + 1)
+    )
+
+
+def _as_character_error(
+    path: str, text: str, error: yaml.reader.ReaderError
+) -> exceptions.InvalidDocument:
+    """Convert the error of a character that YAML does not allow.
+
+    :param text: text of the whole file.
+    """
+    # The second line of YAML's own words names no file, but a "unicode
+    # string", and its position counts octets or characters.
+    reason = str(error).splitlines()[0]
+    # YAML stops at the first character that it does not allow.
+    before, _character, _behind = text.partition(chr(error.character))
+    *lines_before, beginning_of_line = before.split('\n')
+    return exceptions.InvalidDocument(
+        path, reason, (len(lines_before) + 1, len(beginning_of_line) + 1)
     )
 
 

@@ -345,6 +345,16 @@ data:
                 f'm.json: JSON has no value such as {number}', str(error)
             )
 
+    def test_a_character_that_yaml_does_not_allow_has_a_place(self):
+        error = self.assertRaises(
+            exceptions.InvalidDocument,
+            document.parse,
+            'rules.yaml',
+            '# äö\n- description: ä\aö\n',
+        )
+        self.assertEqual((2, 17), error.place)
+        self.assertNotIn('\n', error.reason)
+
     def test_numbers_of_json_are_no_texts(self):
         loaded = self.load('[{"a": [1e5, 2.5E+3, -1E-1, 10], "b": "1e5"}]')
         self.assertEqual(
