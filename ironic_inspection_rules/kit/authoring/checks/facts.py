@@ -93,12 +93,11 @@ def field_name(text: str) -> str:
     """Return the same name for all ways to write the path of a field.
 
     ``{node.name}`` and ``{node[name]}`` are ``/node/name``. A field that has
-    filters, a format or no path keeps its text.
-
-    :param text: one field and nothing else.
+    filters, a format or no path keeps its text, and so does a text that is not
+    one field alone, such as ``rack-{node.name}``.
     """
-    (field,) = interpolation.fields(text)
-    if not field.is_plain or field.root is None:
+    field = interpolation.sole_field(text)
+    if field is None or field.root is None or not field.is_plain:
         return text
     return data_path.pointer([field.root, *field.steps])
 
