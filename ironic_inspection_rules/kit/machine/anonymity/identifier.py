@@ -24,6 +24,7 @@ class Form(enum.Enum):
     QUAD = 'four numbers that are an IPv4 address, or else a version'
     VERSION = 'four numbers after a word that says they are a version'
     DASHED = 'IPv4 address with dashes, after a word such as "ip-"'
+    JOINED = 'IPv4 address joined to a word that says so, such as "ip"'
     DASHED_QUAD = 'four numbers with dashes: an IPv4 address, or a version'
     REVERSE = 'IP address from behind, in the name of a reverse zone'
 
@@ -36,7 +37,9 @@ class Identifier(NamedTuple):
     form: Form
 
 
-OF_HOST_NAMES = frozenset((Form.DASHED, Form.DASHED_QUAD, Form.REVERSE))
+OF_HOST_NAMES = frozenset(
+    (Form.DASHED, Form.JOINED, Form.DASHED_QUAD, Form.REVERSE)
+)
 """Forms of addresses that are a part of the name of a host or a zone."""
 
 _HEX = '[0-9A-Fa-f]'
@@ -55,6 +58,9 @@ _PATTERNS = {
     rf'|(?<![0-9A-Za-z.]){_HEX}{{4}}(?:\.{_HEX}{{4}}){{2}}'
     rf'(?!{_WORD}|\.{_HEX}{{4}}(?!{_WORD}))'
     rf'|(?<=\benx){_HEX}{{12}}(?!{_WORD})',
+    # Behind other letters, as in "fw10.1.2.3", it may be a version.
+    Form.JOINED: r'(?:(?<=\bip)|(?<=\baddr)|(?<=\bhost)|(?<=\bdhcp))'
+    rf'\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?!{_WORD}|\.\d)',
     Form.WWN: rf'(?<!{_WORD})(?:0[xX]{_HEX}{{12,}}'
     rf'|(?:naa|eui)\.{_HEX}{{12,}})(?!{_WORD})',
     Form.EMAIL: r'(?<![\w.+-])[\w.+-]+@(?:[A-Za-z0-9-]+\.)+'

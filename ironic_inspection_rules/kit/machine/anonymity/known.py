@@ -375,9 +375,9 @@ class Known:
     def add_address(self, text: str) -> None:
         """Add an IP address, also in notations that look like no address.
 
-        For example, of 10.0.0.1 these are ``0a000001``, ``010.000.000.001``
-        and ``10-0-0-1``. A text that is no address, and an address that
-        identifies nobody, such as a netmask, is not added.
+        For example, of 10.0.0.1 these are ``0a000001``, ``167772161``,
+        ``010.000.000.001`` and ``10-0-0-1``. A text that is no address, and an
+        address that identifies nobody, such as a netmask, is not added.
 
         :param text: perhaps with a prefix length or a zone.
         """
@@ -397,6 +397,12 @@ class Known:
                     re.escape(quad), quad, self._forms.quad, Edge.QUAD
                 )
         self._add_pattern(packed, packed, self._replace_packed, Edge.WORD)
+        # Of a network it could be a size: 10.0.0.0 is 160 MiB as well.
+        if parsed.packed[-1]:
+            number = str(int(parsed))
+            self._add_pattern(
+                number, number, self._replace_decimal, Edge.NUMBER
+            )
 
     def add_dashed(self, text: str) -> None:
         """Add an IPv4 address such as ``10-0-0-1`` or ``10_0_0_1``."""
@@ -420,6 +426,11 @@ class Known:
         octets = bytes.fromhex(_hex_digits(written))
         replacement = self._forms.packed_address(octets).hex()
         return _lay_over(written, replacement)
+
+    def _replace_decimal(self, written: str) -> str:
+        """Replace an IPv4 address that is written as one decimal number."""
+        octets = int(written).to_bytes(4)
+        return str(int.from_bytes(self._forms.packed_address(octets)))
 
     def add_uuid(self, text: str) -> None:
         """Add a UUID, which may also stand without dashes."""

@@ -38,6 +38,7 @@ _ADD_BY_FORM = {
     identifier.Form.UUID: known.Known.add_uuid,
     identifier.Form.IP: known.Known.add_address,
     identifier.Form.QUAD: known.Known.add_address,
+    identifier.Form.JOINED: known.Known.add_address,
     identifier.Form.DASHED: known.Known.add_dashed,
     identifier.Form.REVERSE: known.Known.add_reverse,
 }

@@ -23,6 +23,7 @@ _OF_HARDWARE = frozenset((Form.OCTETS, Form.WWN))
 _SHORTEST_OCTETS = 12  # Characters.
 _DATE = len('iqn.2026-11.')
 _SHORTEST_IN_VERSION = 6
+_SHORTEST_IN_DATE = 8
 
 
 class Replacer:
@@ -235,6 +236,11 @@ def _goes_before(
     is_long = candidate.end - candidate.start >= _SHORTEST_OCTETS
     ends_alike = candidate.end == identified.end
     if identified.form in _OF_HARDWARE and ends_alike and is_long:
+        return True
+    # A serial number may be a date, and stand with a time behind it. Shorter
+    # ones would be found in the year of any date.
+    length = candidate.end - candidate.start
+    if identified.form is Form.KEPT and length >= _SHORTEST_IN_DATE:
         return True
     begins_before = candidate.start <= identified.start
     holds_all = begins_before and candidate.end >= identified.end

@@ -69,6 +69,47 @@ class TextsTestCase(base.TestCase):
             known = self.made(text)
             self.assertEqual(known, self.made(text, serial_number=serial))
 
+    def test_a_serial_number_that_is_a_date_goes_before_a_time(self):
+        for serial in ('2023-05-17', '20230517'):
+            made = self.made(
+                'made 2023-05-17 10:00:05.1Z', serial_number=serial
+            )
+            self.assertRegex(made, r'^made [\d-]{10} 10:00:05\.1Z$')
+            self.assertNotIn('2023-05-17', made)
+        # The number of a year is in all dates of that year.
+        text = 'made 2023-05-17 10:00'
+        self.assertEqual(text, self.made(text, serial_number='2023'))
+
+    def test_an_address_joined_to_a_word_that_says_so_goes(self):
+        for word in ('ip', 'addr', 'host', 'DHCP: dhcp'):
+            made = self.made(f'{word}10.3.5.7 is up')
+            self.assertEqual(f'{word}{self.made("10.3.5.7")} is up', made)
+        # In the name of a host, all other words go as well.
+        made = self.made('ip10.3.5.7.corp.example', 'next_server')
+        self.assertNotRegex(made, '^ip|10.3.5.7|corp|example')
+        for text in (
+            'chip10.3.5.7',
+            'fw10.3.5.7',
+            'ip10.3.5.7.9',
+            'X10.3.5.7',
+        ):
+            self.assertEqual(text, self.made(text))
+
+    def test_a_known_address_as_a_decimal_number_goes(self):
+        known = self.made('10.3.5.7')
+        number = int(ipaddress.IPv4Address('10.3.5.7'))
+        self.assertEqual(
+            f'addr {int(ipaddress.IPv4Address(known))}',
+            self.made(f'addr {number}', bmc_address='10.3.5.7'),
+        )
+        for text in (f'addr {number}', f'{number}7', f'0.{number}'):
+            self.assertEqual(text, self.made(text, bmc_address='10.3.5.8'))
+        # 10.0.0.0 is 160 MiB as well.
+        self.assertEqual(
+            'size 167772160',
+            self.made('size 167772160', bmc_address='10.0.0.0'),
+        )
+
     def test_all_notations_of_an_address_become_one(self):
         digits = self.made('ac:1f:6b:0a:34:c6').replace(':', '')
         pairs = re.findall('..', digits)
