@@ -281,7 +281,14 @@ def _make_part(
         slot = slot[: part_identity.LONGEST]
     label = next(iter(identifiers.values()), '')
     source_name = _source_name(source, reporter, kind)
-    return Part(kind, tuple(identifiers), label, slot, attributes, source_name)
+    return Part(
+        kind=kind,
+        ids=tuple(identifiers),
+        label=label,
+        slot=slot,
+        attributes=attributes,
+        source=source_name,
+    )
 
 
 def kind_of(source: str) -> str:

@@ -115,13 +115,13 @@ class PartComparison:
     def _find_changes(self) -> Iterator[PartChange]:
         """Yield all changes, those that are certain first."""
         for old in self._gone:
-            yield PartChange(GONE, old, None)
+            yield PartChange(what=GONE, before=old, after=None)
         for new in self._new:
-            yield PartChange(NEW, None, new)
+            yield PartChange(what=NEW, before=None, after=new)
         for old, new in self._moved:
-            yield PartChange(MOVED, old, new)
+            yield PartChange(what=MOVED, before=old, after=new)
         for old, new in self._changed:
-            yield PartChange(CHANGED, old, new)
+            yield PartChange(what=CHANGED, before=old, after=new)
         yield from self._find_unreported_changes()
 
     def _find_pairings(self) -> dict[str, part_pair.Pairing]:
@@ -234,7 +234,7 @@ class PartComparison:
         for old in self._groups.uncovered(
             fallen_silent, self._old, self._after.parts
         ):
-            yield PartChange(UNREPORTED, old, None)
+            yield PartChange(what=UNREPORTED, before=old, after=None)
         first_reported = self._groups.distinct(
             self._parts_outside(
                 mentioned, self._find_additional_parts(is_first=True)
@@ -243,7 +243,7 @@ class PartComparison:
         for new in self._groups.uncovered(
             first_reported, self._after.parts, self._old
         ):
-            yield PartChange(UNREPORTED, None, new)
+            yield PartChange(what=UNREPORTED, before=None, after=new)
 
     def _parts_outside(
         self,
@@ -294,7 +294,7 @@ class PartComparison:
             # Another source may identify the part on the other side.
             if group not in groups_of_other_side and group not in mentioned:
                 mentioned.add(group)
-                yield PartChange(UNREPORTED, old, new)
+                yield PartChange(what=UNREPORTED, before=old, after=new)
 
     def known(self, previous_time: str = '') -> part.Parts:
         """Return all known parts after the report, for the next comparison.

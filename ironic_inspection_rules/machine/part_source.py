@@ -185,18 +185,18 @@ _NAMES = ('vendor', 'manufacturer', 'model', 'product', 'part_number')
 _MODULE = (*_NAMES, 'size', 'size_mb')
 
 DISKS = PartSource(
-    DISK,
-    'inventory.disks',
-    ('wwn_with_extension', 'wwn', 'serial'),
-    ('by_path',),
-    ('rotational', 'size', 'vendor', 'model'),
+    kind=DISK,
+    path='inventory.disks',
+    ids=('wwn_with_extension', 'wwn', 'serial'),
+    slots=('by_path',),
+    attributes=('rotational', 'size', 'vendor', 'model'),
 )
 INTERFACES = PartSource(
-    INTERFACE,
-    'inventory.interfaces',
-    ('mac_address',),
-    ('pci_address',),
-    ('vendor', 'product'),
+    kind=INTERFACE,
+    path='inventory.interfaces',
+    ids=('mac_address',),
+    slots=('pci_address',),
+    attributes=('vendor', 'product'),
 )
 PCI = ('vendor_id', 'product_id')
 PCI_PATHS = ('plugin_data.pci_devices', 'inventory.pci_devices')
@@ -216,112 +216,130 @@ GIVEN_IDS = frozenset((SYSTEM_FIRMWARE, PROCESSORS))
 
 SOURCES = (
     PartSource(
-        SYSTEM,
-        'inventory.system_vendor',
-        ('serial_number',),
-        (),
-        ('manufacturer', 'product_name'),
+        kind=SYSTEM,
+        path='inventory.system_vendor',
+        ids=('serial_number',),
+        slots=(),
+        attributes=('manufacturer', 'product_name'),
         whole=True,
     ),
     PartSource(
-        FIRMWARE,
-        'inventory.system_vendor.firmware',
-        (),
-        (),
-        ('vendor', 'version', 'build_date'),
-        whole=True,
-        given_id=SYSTEM_FIRMWARE,
-    ),
-    PartSource(
-        FIRMWARE,
-        BIOS_PATH,
-        (),
-        (),
-        ('vendor', 'version', 'date'),
+        kind=FIRMWARE,
+        path='inventory.system_vendor.firmware',
+        ids=(),
+        slots=(),
+        attributes=('vendor', 'version', 'build_date'),
         whole=True,
         given_id=SYSTEM_FIRMWARE,
     ),
     PartSource(
-        FIRMWARE,
-        DMI_BIOS_PATH,
-        (),
-        (),
-        ('Vendor', 'Version', 'Release Date'),
+        kind=FIRMWARE,
+        path=BIOS_PATH,
+        ids=(),
+        slots=(),
+        attributes=('vendor', 'version', 'date'),
         whole=True,
         given_id=SYSTEM_FIRMWARE,
     ),
     PartSource(
-        PROCESSOR,
-        'inventory.cpu',
-        (),
-        (),
-        ('model_name', 'architecture', 'socket_count', 'count'),
+        kind=FIRMWARE,
+        path=DMI_BIOS_PATH,
+        ids=(),
+        slots=(),
+        attributes=('Vendor', 'Version', 'Release Date'),
+        whole=True,
+        given_id=SYSTEM_FIRMWARE,
+    ),
+    PartSource(
+        kind=PROCESSOR,
+        path='inventory.cpu',
+        ids=(),
+        slots=(),
+        attributes=('model_name', 'architecture', 'socket_count', 'count'),
         whole=True,
         given_id=PROCESSORS,
     ),
     *(
         PartSource(
-            PROCESSOR,
-            path,
-            _SERIALS,
-            ('socket', *_SLOTS),
-            (*_NAMES, 'model_name', 'cores', 'threads'),
+            kind=PROCESSOR,
+            path=path,
+            ids=_SERIALS,
+            slots=('socket', *_SLOTS),
+            attributes=(*_NAMES, 'model_name', 'cores', 'threads'),
         )
         for path in ('inventory.processors', 'plugin_data.processors')
     ),
     PartSource(
-        PROCESSOR,
-        'plugin_data.dmi.cpu',
-        ('Serial Number',),
-        ('Socket Designation',),
-        ('Manufacturer', 'Version', 'Core Count'),
+        kind=PROCESSOR,
+        path='plugin_data.dmi.cpu',
+        ids=('Serial Number',),
+        slots=('Socket Designation',),
+        attributes=('Manufacturer', 'Version', 'Core Count'),
         is_part=_is_socket_with_processor,
     ),
     *(
-        PartSource(DIMM, path, _SERIALS, _SLOTS, _MODULE)
+        PartSource(
+            kind=DIMM,
+            path=path,
+            ids=_SERIALS,
+            slots=_SLOTS,
+            attributes=_MODULE,
+        )
         for path in ('inventory.dimms', 'plugin_data.dimms')
     ),
     PartSource(
-        DIMM,
-        'plugin_data.extra.memory',
-        ('serial',),
-        ('slot',),
-        _MODULE,
+        kind=DIMM,
+        path='plugin_data.extra.memory',
+        ids=('serial',),
+        slots=('slot',),
+        attributes=_MODULE,
         is_part=_is_bank_with_module,
     ),
     PartSource(
-        DIMM,
-        'plugin_data.dmi.memory.devices',
-        ('Serial Number',),
-        ('Locator',),
-        ('Manufacturer', 'Part Number', 'Size'),
+        kind=DIMM,
+        path='plugin_data.dmi.memory.devices',
+        ids=('Serial Number',),
+        slots=('Locator',),
+        attributes=('Manufacturer', 'Part Number', 'Size'),
         is_part=_is_slot_with_module,
     ),
     DISKS,
     PartSource(
-        DISK,
-        'inventory.storage_controllers.*.drives',
-        ('serial_number',),
-        (),
-        ('size', 'manufacturer', 'model'),
+        kind=DISK,
+        path='inventory.storage_controllers.*.drives',
+        ids=('serial_number',),
+        slots=(),
+        attributes=('size', 'manufacturer', 'model'),
     ),
     INTERFACES,
     *(
         PartSource(
-            ACCELERATOR,
-            path,
-            (*_SERIALS, 'uuid'),
-            ('pci_address', 'bus', *_SLOTS),
-            (*_NAMES, *PCI),
+            kind=ACCELERATOR,
+            path=path,
+            ids=(*_SERIALS, 'uuid'),
+            slots=('pci_address', 'bus', *_SLOTS),
+            attributes=(*_NAMES, *PCI),
         )
         for path in ('inventory.accelerators', 'plugin_data.accelerators')
     ),
     *(
-        PartSource(PCI_DEVICE, path, _SERIALS, ('bus',), PCI)
+        PartSource(
+            kind=PCI_DEVICE,
+            path=path,
+            ids=_SERIALS,
+            slots=('bus',),
+            attributes=PCI,
+        )
         for path in PCI_PATHS
     ),
     *(
-        PartSource(POWER_SUPPLY, path, _SERIALS, _SLOTS, (*_NAMES, 'watts'))
+        PartSource(
+            kind=POWER_SUPPLY,
+            path=path,
+            ids=_SERIALS,
+            slots=_SLOTS,
+            attributes=(*_NAMES, 'watts'),
+        )
         for path in ('inventory.power_supplies', 'plugin_data.power_supplies')
     ),
 )

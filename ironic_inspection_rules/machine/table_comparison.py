@@ -123,7 +123,9 @@ def compare(
             return ComparedMachine(machine, None, group=group)
         return ComparedMachine(machine, key, group=group)
     differences = tuple(_compare_columns(expected, key, row, view))
-    return ComparedMachine(machine, key, differences, group)
+    return ComparedMachine(
+        machine=machine, key=key, differences=differences, group=group
+    )
 
 
 def _compare_columns(
@@ -146,7 +148,9 @@ def _compare_columns(
             continue
         if column in secret and actual not in _EMPTY_VALUES:
             actual = masked_row[column]
-        yield ColumnDifference(column, masked_row[column], actual)
+        yield ColumnDifference(
+            column=column, expected=masked_row[column], found=actual
+        )
 
 
 def find_states(
@@ -172,7 +176,9 @@ def find_states(
             group = group_text(row.get(by))
         machines_of_row = by_key.pop(key, [])
         if not machines_of_row:
-            yield TableFinding(key, None, MISSING, group=group)
+            yield TableFinding(
+                key=key, machine=None, state=MISSING, group=group
+            )
         for machine in machines_of_row:
             if len(machines_of_row) > 1:
                 state = TWICE
@@ -181,7 +187,11 @@ def find_states(
             else:
                 state = RIGHT
             yield TableFinding(
-                key, machine.machine, state, machine.differences, group
+                key=key,
+                machine=machine.machine,
+                state=state,
+                differences=machine.differences,
+                group=group,
             )
     for machines_of_key in by_key.values():
         state = UNEXPECTED
@@ -189,7 +199,10 @@ def find_states(
             state = TWICE
         for machine in machines_of_key:
             yield TableFinding(
-                machine.key, machine.machine, state, group=machine.group
+                key=machine.key,
+                machine=machine.machine,
+                state=state,
+                group=machine.group,
             )
 
 

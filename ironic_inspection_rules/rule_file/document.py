@@ -329,7 +329,13 @@ def _build_document(
             )
     except (yaml.YAMLError, RecursionError) as exc:
         raise yaml_text.as_document_error(path, text, exc) from exc
-    return Document(path, tuple(values), places, ambiguous, tables)
+    return Document(
+        path=path,
+        entries=tuple(values),
+        places=places,
+        ambiguous=ambiguous,
+        tables=tables,
+    )
 
 
 def _build_table(
@@ -358,7 +364,9 @@ def _build_table(
         pointer: _place_of_node(value)
         for pointer, value in _walk_nodes(node, '')
     }
-    return WrittenTable(path, name.value, entry, places, rows)
+    return WrittenTable(
+        path=path, name=name.value, entry=entry, places=places, rows=rows
+    )
 
 
 def _place_of_node(node: yaml.Node) -> Place:

@@ -395,6 +395,13 @@ def read_operations(
             elif not argument.required:
                 arguments[argument.name] = argument.default
         operations_read.append(
-            Operation(place, op, operation, inverted, arguments, tuple(inner))
+            Operation(
+                pointer=place,
+                op=op,
+                written=operation,
+                inverted=inverted,
+                arguments=arguments,
+                inner=tuple(inner),
+            )
         )
     return operations_read

@@ -128,7 +128,12 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
         # It is decoded once more, piece by piece: that takes less memory.
         del text
         content = csv_text.read(path, data, encoding, types)
-        return Rows(path, content.rows, content.lines, columns=content.columns)
+        return Rows(
+            path=path,
+            rows=content.rows,
+            lines=content.lines,
+            columns=content.columns,
+        )
     if suffix == JSON:
         return _read_json(path, text)
     return _read_yaml(path, text)
@@ -166,7 +171,9 @@ def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
     lines = array.array('L')
     for line in yaml_text.find_item_lines(node, text):
         lines.append(line + 1)
-    return Rows(path, rows, lines, cells, ambiguous=ambiguous)
+    return Rows(
+        path=path, rows=rows, lines=lines, cells=cells, ambiguous=ambiguous
+    )
 
 
 def _read_content(path: str) -> bytes:
@@ -292,7 +299,7 @@ def _read_json(path: str, text: str) -> Rows:
         raise exceptions.InvalidDocument(
             path, exc.msg, (exc.lineno, 1)
         ) from exc
-    return Rows(path, rows, lines)
+    return Rows(path=path, rows=rows, lines=lines)
 
 
 def _split_json_list(text: str) -> Iterator[tuple[int, typing.Any]]:

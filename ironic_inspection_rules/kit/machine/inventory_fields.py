@@ -257,4 +257,9 @@ def _parse_provider(entry: typing.Mapping[str, typing.Any]) -> Provider:
     """Read what provides a field, e.g. ``{hook: NAME, since: RELEASE}``."""
     # The first key is the kind.
     kind, name = next(iter(entry.items()))
-    return Provider(kind, name, entry.get('since'), entry.get('until'))
+    return Provider(
+        kind=kind,
+        name=name,
+        since=entry.get('since'),
+        until=entry.get('until'),
+    )

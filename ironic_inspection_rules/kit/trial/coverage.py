@@ -64,7 +64,9 @@ def parts(rule: model.Rule) -> typing.Iterator[RulePart]:
     for index, action in enumerate(rule.actions):
         place = (rule.uuid, 'actions', index)
         number = index + 1
-        yield RulePart(place, str(number), action['op'], (RAN,))
+        yield RulePart(
+            place=place, number=str(number), op=action['op'], results=(RAN,)
+        )
         of_action = _(' of action %d') % number
         yield from _condition_parts(
             action.get('when'), (*place, 'when'), of_action=of_action
@@ -86,7 +88,12 @@ def _condition_parts(
     for index, condition_or_group in enumerate(conditions or ()):
         place = (*above, index)
         number = f'{group}{index + 1}'
-        yield RulePart(place, number, condition_or_group['op'], of=of_action)
+        yield RulePart(
+            place=place,
+            number=number,
+            op=condition_or_group['op'],
+            of=of_action,
+        )
         yield from _condition_parts(
             condition_or_group.get('conditions'),
             place,

@@ -122,7 +122,7 @@ def treat(
     try:
         facts = machine_test.load_facts(path, nodes.of(path))
     except exceptions.InvalidDocument as exc:
-        return Treatment(path, 'error', 'error', problem=str(exc))
+        return Treatment(path=path, old='error', new='error', problem=str(exc))
     old = evaluation.evaluate(old_plans, facts, explain=False)
     new = evaluation.evaluate(new_plans, facts, explain=False)
     lines = []
@@ -136,10 +136,10 @@ def treat(
     if between.closed:
         lines.append(_('what sensitive rules set is withheld'))
     return Treatment(
-        path,
-        machine_test.result_of(old),
-        machine_test.result_of(new),
-        tuple(lines),
+        path=path,
+        old=machine_test.result_of(old),
+        new=machine_test.result_of(new),
+        lines=tuple(lines),
     )
 
 

@@ -381,7 +381,13 @@ def attempt(
         return run(path, plans, nodes.of(path), explain)
     except exceptions.InvalidDocument as exc:
         nothing = working_copy.Facts({}, {})
-        return MachineTest(path, evaluation.Evaluation((), (), nothing), exc)
+        return MachineTest(
+            path=path,
+            outcome=evaluation.Evaluation(
+                traces=(), changes=(), facts=nothing
+            ),
+            problem=exc,
+        )
 
 
 def ports(

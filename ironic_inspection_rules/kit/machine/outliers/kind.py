@@ -175,7 +175,7 @@ def _dividing_columns(
     """
     for path, values in field_comparison.text_columns(sketches):
         kind = peer_difference.finding_kind(path)
-        yield _FieldColumn(kind, path, values)
+        yield _FieldColumn(kind=kind, path=path, values=values)
     for (kind, source), lists in part_lists_by_source(sketches).items():
         # Equal lists are one object.
         are_all_equal = len(set(map(id, lists))) == 1
@@ -187,7 +187,12 @@ def _dividing_columns(
         sketches, _is_not_measured
     ):
         kind = peer_difference.finding_kind(path, is_number=True)
-        yield _FieldColumn(kind, path, _unify_numbers(amounts), amounts)
+        yield _FieldColumn(
+            kind=kind,
+            path=path,
+            values=_unify_numbers(amounts),
+            amounts=amounts,
+        )
 
 
 def _part_columns(
@@ -217,7 +222,7 @@ def _part_columns(
         values = [
             values_of_lists[id(part_list)].get(name) for part_list in lists
         ]
-        yield _FieldColumn(kind, f'{path} {name}', values)
+        yield _FieldColumn(kind=kind, path=f'{path} {name}', values=values)
 
 
 def _unify_numbers(amounts: Sequence[float]) -> list[float | None]:
@@ -283,7 +288,11 @@ def _build_feature(column: _FieldColumn, enough: float) -> _Feature | None:
             numbers.setdefault(value, len(numbers))
     labels = tuple(numbers.get(value) for value in column.values)
     return _Feature(
-        column.kind, column.path, labels, tuple(numbers), column.amounts
+        kind=column.kind,
+        field=column.path,
+        labels=labels,
+        values=tuple(numbers),
+        amounts=column.amounts,
     )
 
 

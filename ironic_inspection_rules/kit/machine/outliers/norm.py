@@ -110,7 +110,12 @@ def find_norm_of_counts(
     fitting = sum(counts[value] for value in accepted)
     if fitting < reporting * NEARLY_ALL:
         return None
-    return Norm(tuple(accepted), counts[most_frequent], fitting, reporting)
+    return Norm(
+        accepted=tuple(accepted),
+        count=counts[most_frequent],
+        fitting=fitting,
+        of=reporting,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,11 +194,11 @@ def _range_around_norm(
     :param reported: places of machines, and their numbers.
     """
     odd = tuple(
-        Odd(place, value, _DISTANCE_OF_COUNT)
+        Odd(place=place, value=value, far=_DISTANCE_OF_COUNT)
         for place, value in reported
         if not _is_accepted(value, normal)
     )
-    return Range(normal.value, normal.count, normal.of, odd)
+    return Range(value=normal.value, count=normal.count, of=normal.of, odd=odd)
 
 
 def _is_accepted(value: float, normal: Norm) -> bool:
@@ -240,7 +245,7 @@ def _range_by_spread(
     for place, value in reported:
         distance = abs(value - median)
         if distance > limit:
-            odd.append(Odd(place, value, distance / limit))
+            odd.append(Odd(place=place, value=value, far=distance / limit))
     if len(odd) > len(reported) * QUARTER:
         # So many machines are another population, and not broken.
         return None

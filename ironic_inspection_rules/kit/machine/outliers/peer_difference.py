@@ -128,15 +128,15 @@ class PeerDifference:
         """
         of_peers = finding.PeerValue(self.value, self.count, self.of)
         return finding.Outlier(
-            machine,
-            self.kind,
-            self.what,
-            self.slot,
-            self.field,
-            self.has,
-            of_peers,
-            self.odd,
-            group,
+            machine=machine,
+            kind=self.kind,
+            what=self.what,
+            slot=self.slot,
+            field=self.field,
+            has=self.has,
+            peers=of_peers,
+            odd=self.odd,
+            group=group,
         )
 
 

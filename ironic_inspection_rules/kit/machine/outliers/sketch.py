@@ -35,11 +35,11 @@ _AGENT_ONLY = ('boot', 'bmc_address', 'hostname')
 
 # A source only for outliers: the firmware of network cards is nowhere else.
 _NETWORK_CARDS = part_source.PartSource(
-    part_source.INTERFACE,
-    'plugin_data.extra.network',
-    ('serial',),
-    ('businfo',),
-    (),
+    kind=part_source.INTERFACE,
+    path='plugin_data.extra.network',
+    ids=('serial',),
+    slots=('businfo',),
+    attributes=(),
 )
 _LISTS = (
     *(source for source in part_source.SOURCES if not source.whole),

@@ -147,17 +147,19 @@ class _Profile:
         """Build the rule that would fail machines with one deviation."""
         action = _build_operation('fail', msg=deviation.message)
         return self.rule(
-            deviation.about,
-            _COMPARES,
-            [deviation.condition],
-            action,
+            about=deviation.about,
+            priority=_COMPARES,
+            conditions=[deviation.condition],
+            action=action,
             mode=model.AUDIT,
         )
 
     def begin(self) -> Entry:
         """Build the rule that makes the empty list of differences."""
         action = _build_operation('set-plugin-data', path=self._path, value=[])
-        return self.rule(_('begin'), _BEGINS, [], action)
+        return self.rule(
+            about=_('begin'), priority=_BEGINS, conditions=[], action=action
+        )
 
     def note(self, deviation: Deviation) -> Entry:
         """Build the rule that notes one deviation."""
@@ -165,7 +167,10 @@ class _Profile:
             'extend-plugin-data', path=self._path, value=deviation.message
         )
         return self.rule(
-            deviation.about, _COMPARES, [deviation.condition], action
+            about=deviation.about,
+            priority=_COMPARES,
+            conditions=[deviation.condition],
+            action=action,
         )
 
     def verdict(self) -> Entry:
@@ -175,26 +180,26 @@ class _Profile:
             'differences': f"{{{self._field} | join('; ')}}",
         }
         return self.rule(
-            _('verdict'),
-            _DECIDES,
-            [self._list('!is-empty')],
-            _build_operation('fail', msg=message),
+            about=_('verdict'),
+            priority=_DECIDES,
+            conditions=[self._list('!is-empty')],
+            action=_build_operation('fail', msg=message),
         )
 
     def traits(self) -> list[Entry]:
         """Build the rules that add and remove the trait of a mismatch."""
         trait = f'CUSTOM_{self._slug.upper()}_MISMATCH'
         add = self.rule(
-            _('it differs'),
-            _DECIDES,
-            [self._list('!is-empty')],
-            _build_operation('add-trait', name=trait),
+            about=_('it differs'),
+            priority=_DECIDES,
+            conditions=[self._list('!is-empty')],
+            action=_build_operation('add-trait', name=trait),
         )
         remove = self.rule(
-            _('it does not differ'),
-            _DECIDES,
-            [self._list('is-empty')],
-            _build_operation('remove-trait', name=trait),
+            about=_('it does not differ'),
+            priority=_DECIDES,
+            conditions=[self._list('is-empty')],
+            action=_build_operation('remove-trait', name=trait),
         )
         return [add, remove]
 
