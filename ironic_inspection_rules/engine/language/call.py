@@ -205,7 +205,7 @@ def _compile_for_items(
     :param pieces: the pieces of the expression; an item fills its fields.
     :param items: the items that the rule has written out.
     :raises: :class:`.exceptions.OperationError` if an item has nothing for a
-        field, or a list or mapping, or if a pattern is invalid.
+        field, or null, a list or a mapping, or if a pattern is invalid.
     """
     for item in items:
         text = ''
@@ -214,7 +214,8 @@ def _compile_for_items(
                 text += piece
                 continue
             value = data_path.get(item, piece.steps)
-            if value is data_path.ABSENT or isinstance(value, dict | list):
+            is_absent = value is None or value is data_path.ABSENT
+            if is_absent or isinstance(value, dict | list):
                 raise exceptions.OperationError(
                     _('{%s} is no text in each item of the loop') % piece.text
                 )

@@ -38,6 +38,16 @@ class PatternTestCase(base.TestCase):
             )
             self.assertIn(told, str(outcome.error))
 
+    def test_null_in_a_loop_of_the_rule_is_no_expression(self):
+        for item, text in ((None, '{item}'), ({'name': None}, '^{item.name}')):
+            error = self.assertRaises(
+                exceptions.OperationError,
+                call.compile_pattern,
+                text,
+                loop.Loop.of(['eth0', item]),
+            )
+            self.assertIn('is no text in each item', str(error))
+
 
 class PathTemplateTestCase(base.TestCase):
     def render(self, text, name):
