@@ -65,7 +65,6 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
             )
 
     @remotable.class_method
-    @transaction.retried_on_lock_conflict
     def take(cls, context, node_uuid):
         """Return what the early rules of this request did, and remove it.
 
@@ -75,15 +74,16 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
         # Mostly nothing is stored, as there are no early rules. A query finds
         # that without a lock; a DELETE may wait for other writers. Nobody
         # takes the row in between: a request is for one conductor.
-        with transaction.reader_without_session() as connection:
-            row = connection.execute(
-                sa.select(_ROWS.c.id, _ROWS.c.kept).where(
-                    _ROWS.c.request_id == context.request_id,
-                    _ROWS.c.node_uuid == node_uuid,
-                )
-            ).first()
-        if row is None:
+        rows = transaction.read_rows(
+            sa.select(_ROWS.c.id, _ROWS.c.kept)
+            .where(
+                _ROWS.c.request_id == context.request_id,
+                _ROWS.c.node_uuid == node_uuid,
+            )
+            .limit(1)
+        )
+        if not rows:
             return None
-        with transaction.writer_without_session() as connection:
-            connection.execute(sa.delete(_ROWS).where(_ROWS.c.id == row.id))
-        return dict(row.kept)
+        [row] = rows
+        transaction.update(sa.delete(_ROWS).where(_ROWS.c.id == row['id']))
+        return row['kept']

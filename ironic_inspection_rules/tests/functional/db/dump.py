@@ -123,9 +123,9 @@ def read_all() -> dict[str, typing.Any]:
     rules = rule_object.StoredRule
     requests = request_object.InspectionRequest.list(context)
     revisions = rules.list_revisions(context, 100)
-    with transaction.reader_without_session() as connection:
+    with transaction.reader() as session:
         digests = (
-            connection.execute(sa.select(models.ContentRow.__table__.c.digest))
+            session.execute(sa.select(models.ContentRow.__table__.c.digest))
             .scalars()
             .all()
         )
@@ -449,7 +449,7 @@ def _describe(column: sa.Column) -> str:
 def _write(path: pathlib.Path) -> None:
     """Write the dump of the database that oslo.db works on."""
     tables = {}
-    with transaction.reader_without_session() as connection:
+    with transaction.reader() as session:
         for table in models.Base.metadata.sorted_tables:
             columns = {
                 column.name: _describe(column) for column in table.columns
@@ -466,7 +466,7 @@ def _write(path: pathlib.Path) -> None:
                 'columns': columns,
                 'rows': [
                     dict(row)
-                    for row in connection.execute(sa.select(stored)).mappings()
+                    for row in session.execute(sa.select(stored)).mappings()
                 ],
             }
     path.write_text(

@@ -192,8 +192,8 @@ class UpgradeMixin:
         return inspector.get_pk_constraint(name)['constrained_columns']
 
     def read(self, query: typing.Any) -> list[dict[str, typing.Any]]:
-        with transaction.reader_without_session() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
+        with transaction.reader() as session:
+            return [dict(row) for row in session.execute(query).mappings()]
 
     def test_columns_that_were_added_need_no_value(self) -> None:
         for release in DUMPS:
@@ -272,8 +272,8 @@ class SideBySideMixin:
                 plugin_data='{}',
             )
         )
-        with transaction.reader_without_session() as connection:
-            data = connection.execute(
+        with transaction.reader() as session:
+            data = session.execute(
                 sa.select(sa.func.max(self.data.c.id))
             ).scalar()
         self.execute(

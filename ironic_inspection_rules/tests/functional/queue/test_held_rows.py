@@ -356,7 +356,7 @@ class HeldRowsMixin:
                 )
         self.assertTrue(surroundings.are_to_blame(exc))
         with (
-            transaction.reader_without_session() as ours,
+            transaction.reader() as ours,
             self.holder.connect() as default,
         ):
             self.assertEqual(
