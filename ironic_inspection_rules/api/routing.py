@@ -41,21 +41,30 @@ Query = Mapping[str, request.Converter]
 
 @dataclasses.dataclass(frozen=True)
 class Route:
-    """One call of the API.
+    """One call of the API, such as ``GET inspection_rules/{rule}``.
 
-    ``path`` is what follows ``/v1/``; a part in braces is any text, and
-    is given to the handler. ``policy`` is checked before the parameters of
-    the URL, and these before the body. Where ``{node}`` is in the path it is
-    the policy for that node, and the handler gets the node itself; without a
-    policy the handler checks what it has to. ``query`` has the parameters of
-    the URL and what converts them; the handler gets them as a mapping, unless
-    there are none; None leaves them to the handler. ``schema`` is the JSON
-    Schema of the body, which is the last argument; None leaves the body to
-    the handler. ``check_refused`` gets the arguments of the handler where the
-    schema refuses the body, and raises InvalidInput for problems of other
-    members. ``status`` is that of a good answer, None where the handler
-    sets it. ``since`` is the first minor version that has the call, None
-    where all have it. ``is_queue`` calls need durable inspection.
+    Its handler gets, in this order: the parts of the path that are any text,
+    the parameters of the URL, and the body.
+
+    :param path: what follows ``/v1/``; a part in braces is any text.
+    :param handler: makes the answer.
+    :param policy: checked before the parameters of the URL, and these before
+        the body. With ``{node}`` in the path, it is checked for that node, and
+        the handler gets the node in place of its name or UUID. None if the
+        handler checks what it has to.
+    :param since: first minor version of the API that has the call; None if
+        all versions have it.
+    :param query: converters of the parameters of the URL, by name. The handler
+        gets the converted values as a mapping; with an empty mapping, it gets
+        none, and all parameters are refused. None leaves the parameters to the
+        handler.
+    :param schema: JSON Schema of the body; None leaves the body to the
+        handler.
+    :param check_refused: called with the arguments of the handler if the
+        schema refuses the body; raises InvalidInput for problems in members
+        that the schema does not describe.
+    :param status: HTTP status of a good answer; None if the handler sets it.
+    :param is_queue: whether the call needs durable inspection.
     """
 
     method: str
@@ -125,8 +134,14 @@ class Route:
             # of inspection.
             api.request.version.minor = RULES
         arguments: list[Any] = list(path)
-        if self.policy is not None:
-            arguments = self._check_policy(self.policy, path)
+        if self.policy is not None and NODE in self.parts:
+            # The node comes in place of its name or UUID, which is the first
+            # part of any text in all of these paths.
+            arguments[0] = api_utils.check_node_policy_and_retrieve(
+                self.policy, arguments[0]
+            )
+        elif self.policy is not None:
+            api_utils.check_policy(self.policy)
         try:
             # Without query and schema, the handler reads the request itself.
             if self.query is not None or self.schema is not None:
@@ -146,21 +161,6 @@ class Route:
         if self.status is not None:
             api.response.status = self.status
         return answered
-
-    def _check_policy(self, policy: str, path: Sequence[str]) -> list[Any]:
-        """Check that the caller may make the call.
-
-        :returns: the parts of the path. If the policy is checked for a node,
-            the node replaces its name or UUID.
-        """
-        arguments: list[Any] = list(path)
-        if NODE in self.parts:
-            arguments[0] = api_utils.check_node_policy_and_retrieve(
-                policy, arguments[0]
-            )
-        else:
-            api_utils.check_policy(policy)
-        return arguments
 
     def _read_request(self) -> list[Any]:
         """Read and check the parameters and the body that the call has.
@@ -260,11 +260,13 @@ class RoutesBelow:
         """
         self._parts = list(parts)
         self._routes = []
-        # The routes whose path is written out as a whole, by method and path.
+        # The routes without a part of any text, by method and path: the key
+        # of PUT inspection_rules is ('PUT', 'inspection_rules').
         self._written_out: dict[tuple[str, ...], Route] = {}
         for route in routes:
-            # With its own rest, every route matches below this entry: only
-            # the parts up to the entry decide.
+            # nodes/n1/traits and the rest of nodes/{node}/traits/{trait} make
+            # the path nodes/n1/traits/{trait}. The route matches it only if
+            # the route begins with nodes/n1/traits.
             rest = route.parts[len(parts) :]
             if route.match([*parts, *rest]) is not None:
                 self._routes.append(route)
@@ -275,17 +277,28 @@ class RoutesBelow:
     def _route(self, args: list[str], request: Any) -> Any:
         """Return the function that pecan calls for a request, and arguments.
 
-        Other requests are answered here: 404 for an unknown path, 405 for
-        another method, and OPTIONS with the methods of a path.
+        pecan asks this object for every request whose path begins with the
+        path of the entry. Below ``inspection_rules``, for example,
+        ``DELETE /v1/inspection_rules/1b2c`` is answered by the route
+        ``DELETE inspection_rules/{rule}`` with the argument ``1b2c``.
+
+        A request without a route is answered here: OPTIONS with the methods
+        of the path, 405 if the path has other methods, 404 if nothing is
+        there.
+
+        :param args: the parts of the path below the entry: ``['1b2c']``.
+        :raises: the answer, an error of webob, if there is no route.
         """
         try:
+            # pecan reads them next, and would fail on a body that is a
+            # malformed form.
             request.params  # noqa: B018
         except ValueError:
-            # The body is a malformed form, on which pecan would fail.
             pecan.abort(http_client.UNSUPPORTED_MEDIA_TYPE)
         # A slash at the end, or two of them, make an empty part.
         below = [part for part in args if part]
         path = [*self._parts, *below]
+        # Without a part of any text, one look-up finds the route.
         written_out = self._written_out.get((request.method, *path))
         if written_out is not None:
             return written_out.exposed, []
@@ -293,19 +306,17 @@ class RoutesBelow:
         for route, values in matches:
             if route.method == request.method:
                 return route.exposed, values
+        if not matches:
+            pecan.abort(http_client.NOT_FOUND)
         is_known = any(route.is_in_version() for route, _values in matches)
         if request.method == 'GET' and not is_known:
-            # All GETs of this path are of later versions.
+            # As Ironic answers for a path that only later versions have.
             pecan.abort(http_client.NOT_FOUND)
         methods = sorted(route.method for route, _values in matches)
-        allowed = ', '.join(methods)
-        if request.method == 'OPTIONS' and allowed:
-            pecan.abort(http_client.OK, headers={'Allow': allowed})
-        if allowed:
-            pecan.abort(
-                http_client.METHOD_NOT_ALLOWED, headers={'Allow': allowed}
-            )
-        pecan.abort(http_client.NOT_FOUND)
+        status = http_client.METHOD_NOT_ALLOWED
+        if request.method == 'OPTIONS':
+            status = http_client.OK
+        pecan.abort(status, headers={'Allow': ', '.join(methods)})
 
     def _matches(self, path: list[str]) -> list[tuple[Route, list[str]]]:
         """Return the routes of a path, with the variable parts of the path.
