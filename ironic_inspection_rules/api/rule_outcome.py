@@ -51,11 +51,16 @@ def find(
 ) -> Answer:
     """Return what a rule did in the newest run, or why it did not match.
 
-    The reasons of a rule that did not match are not kept. So its conditions
-    are checked once more, on the kept facts of its phase or else on the data
-    of that run and the present node.
+    A run is what the rules did in one inspection. It is kept with the rules
+    that matched, but not with the reasons why others did not. So the
+    conditions of such a rule are checked once more: on the facts that its
+    phase had, if these are kept, or else on the data of that inspection and
+    the present node.
 
+    :param uuid: the UUID of the rule.
     :param runs: the newest kept run of the node, whole, if there is one.
+    :param rules: the rules in force, which stand for the rules of the run if
+        these are not kept any more.
     :returns: the answer with the ``run``. For a sensitive rule it has only the
         UUID, whether it matched, and ``withheld``.
     :raises: NotFound if no run is kept, or the run had no such rule.
@@ -74,20 +79,22 @@ def find(
     if recorded is not None:
         answer.update(recorded)
         return disclosure.disclose_answer(rule, answer)
-    is_of_run = rule is not None and past.revision == run.revision
-    # If the rules of the run are not kept, today's rules stand for them,
-    # except a rule that is newer than the run.
-    is_later = not is_of_run and _was_created_after(context, uuid, run)
+    are_rules_of_run = past.revision == run.revision
+    is_later = False
+    if rule is None or not are_rules_of_run:
+        # The rules in force may have one that is newer than the run.
+        is_later = _was_created_after(context, uuid, run)
     if rule is None or is_later:
         raise _not_found_error(node, uuid, run, is_later)
     answer.update(_check_again(node, run, rule, rules, past))
-    if run.revision is None and rule.phase != model.EARLY:
+    came_to_phase = run.revision is not None or rule.phase == model.EARLY
+    if not came_to_phase:
         # The run failed before the rules, or its inspect interface is not
-        # supported.
+        # supported. Whatever the conditions say now, this is the reason.
         answer['reason'] = _(
             'That run came to no rules; these are those in force.'
         )
-    elif past.revision != run.revision and not answer['reason']:
+    elif not are_rules_of_run and not answer['reason']:
         answer['reason'] = _why_in_force(run)
     return disclosure.disclose_answer(rule, answer)
 
