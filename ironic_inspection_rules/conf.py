@@ -487,29 +487,23 @@ def check(config: cfg.ConfigOpts) -> None:
     problems = []
     for group, opts in _GROUPS.items():
         for opt in opts:
-            reason = _problem_of(config[group], opt)
+            reason = None
+            try:
+                # oslo.config converts and checks a value when it is read.
+                value = getattr(config[group], opt.dest)
+            except (cfg.Error, ValueError) as exc:
+                # The cause is the reason without oslo.config's own words.
+                reason = str(exc.__context__ or exc)
+            else:
+                # No comparison with NaN is true, so it passes min and max.
+                if isinstance(value, float) and math.isnan(value):
+                    reason = _('"nan" is not a number')
             if reason is not None:
                 problems.append(f'[{group}]{opt.name}: {reason}')
     if problems:
         raise exceptions.Invalid(
             _('The configuration cannot be used: %s') % '; '.join(problems)
         )
-
-
-def _problem_of(values: typing.Any, opt: cfg.Opt) -> str | None:
-    """Return why the value of an option cannot be used, None if it can.
-
-    :param values: those of its group.
-    """
-    try:
-        value = getattr(values, opt.dest)
-    except (cfg.Error, ValueError) as exc:
-        # The cause is the reason without oslo.config's own words.
-        return str(exc.__context__ or exc)
-    # No comparison with NaN is true, so it passes min and max.
-    if isinstance(value, float) and math.isnan(value):
-        return _('"nan" is not a number')
-    return None
 
 
 def option_names(config: cfg.ConfigOpts) -> dict[str, list[str]]:

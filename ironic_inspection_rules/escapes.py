@@ -17,7 +17,7 @@ import typing
 
 from ironic_inspection_rules import exceptions
 
-_OURS = re.compile(r'\033\[(?:0|3[1236])m')
+_COLOUR = re.compile(r'\033\[(?:0|3[1236])m')
 """Colours as rich writes them; they pass to a terminal only."""
 
 _ESCAPES = {
@@ -76,11 +76,13 @@ class Guard:
         """
         if not self.unguarded.isatty():
             return self._write(escaped(text))
-        # Only the text before, between and behind the colours is escaped.
-        pieces = map(escaped, _OURS.split(text))
-        safe_text = next(pieces)
-        for colour, piece in zip(_OURS.findall(text), pieces, strict=True):
-            safe_text += colour + piece
+        # Only the pieces before, between and behind the colours are escaped:
+        # there is one more of them than there are colours.
+        pieces = _COLOUR.split(text)
+        colours = [*_COLOUR.findall(text), '']
+        safe_text = ''
+        for piece, colour in zip(pieces, colours, strict=True):
+            safe_text += escaped(piece) + colour
         return self._write(safe_text)
 
     def _write(self, text: str) -> int:

@@ -47,10 +47,10 @@ def _rule(
     :param calls: what it guards, such as ``'GET /inspection_requests'``; only
         for the sample policy.
     """
-    operations: list[Any] = [
-        dict(zip(('method', 'path'), call.split(), strict=True))
-        for call in calls
-    ]
+    operations: list[Any] = []
+    for call in calls:
+        method, path = call.split()
+        operations.append({'method': method, 'path': path})
     return policy.DocumentedRuleDefault(
         name=name,
         check_str=check,
