@@ -157,13 +157,13 @@ def portions(
     :returns: the groups, in the order of the nodes.
     """
     stored, failed = _measure(context, nodes, most)
-    portion = Portion([], [])
+    portion = Portion(nodes=[], failing=[])
     total = 0
     for node in nodes:
         length = stored.get(node.uuid, 0) + failed.get(node.uuid, 0)
         if portion.nodes and total + length > most:
             yield portion
-            portion = Portion([], [])
+            portion = Portion(nodes=[], failing=[])
             total = 0
         total += length
         portion.nodes.append(node)
@@ -220,9 +220,9 @@ def _choose_newest(
         return MachineData(
             failed['inventory'],
             failed['plugin_data'],
-            RUN,
-            failed['uuid'],
-            failed['created_at'],
+            source=RUN,
+            run=failed['uuid'],
+            stored_at=failed['created_at'],
         )
     if isinstance(stored, Exception):
         return stored
@@ -240,7 +240,7 @@ def _choose_newest(
     return MachineData(
         _decoded(stored['inventory']),
         plugin_data,
-        INVENTORY,
+        source=INVENTORY,
         stored_at=stored.get('stored_at'),
     )
 

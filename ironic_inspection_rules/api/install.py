@@ -32,8 +32,12 @@ from ironic_inspection_rules.patches import name
 NAMES = (*controllers.NAMES, *body_limit.NAMES)
 """Names of Ironic without which its API does not start."""
 
-_POSTED = ('inspection_rules/evaluate', 'inspection_rules/replay')
-_STREAMED = (*_POSTED, '/machines')
+_STREAMED = (
+    'inspection_rules/evaluate',
+    'inspection_rules/replay',
+    '/machines',
+)
+"""How the paths of calls end whose answers may be long."""
 
 
 def install(app: Callable) -> Callable:

@@ -77,7 +77,7 @@ def guard(request: webob.Request, app: Callable) -> Any:
     """
     environ = request.environ
     content_type = environ.get('CONTENT_TYPE') or ''
-    _refuse_other_types(content_type)
+    _check_content_type(content_type)
     if not request.is_body_readable:
         return app
     place = environ.get('PATH_INFO', '')
@@ -109,8 +109,8 @@ def guard(request: webob.Request, app: Callable) -> Any:
     return app
 
 
-def _refuse_other_types(content_type: str) -> None:
-    """Refuse a body that claims not to be UTF-8, or to be a form in parts.
+def _check_content_type(content_type: str) -> None:
+    """Check that a body claims to be UTF-8, and no form in parts.
 
     :param content_type: the header of the request, empty if there is none.
     :raises: HTTPUnsupportedMediaType

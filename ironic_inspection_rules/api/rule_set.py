@@ -392,12 +392,14 @@ def decide(
         decided = decide_tables(tables, prune, restored)
         tables_afterwards = decided.tables
     except exceptions.InvalidTables as exc:
+        # The rules are checked all the same, but not what they read of tables.
         refused.append(exc)
     try:
         steps = _decide_rules(
             rules, present, prune, restored, new_uuid, tables_afterwards
         )
     except exceptions.InvalidRules as exc:
+        # In the answer, the problems of rules stand before those of tables.
         refused.insert(0, exc)
     if tables_afterwards is not None and not prune:
         try:
@@ -434,7 +436,14 @@ def check(body: Any, prune: bool) -> None:
         decide(rules, tables, present, prune)
         return
     # As the posted tables are no mapping, they cannot be checked for rules.
-    _decide_rules(rules, present, prune, False, _random_uuid, None)
+    _decide_rules(
+        rules,
+        present,
+        prune,
+        restored=False,
+        new_uuid=_random_uuid,
+        tables=None,
+    )
 
 
 def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
@@ -590,7 +599,7 @@ def _changes(
     :param created_at: when rules of a revision were created, by UUID; empty
         for posted rules.
     """
-    changes = _Changes([], {}, [])
+    changes = _Changes(created=[], updated={}, deleted=[])
     for step in steps:
         # The position is a column of the rule, but none of its fields.
         position: dict[str, float] = {}

@@ -118,7 +118,12 @@ def decide_restored(
     :raises: InvalidTables where one of these tables is built in by now.
     """
     _refuse_built_in(of_revision, built_in)
-    return _decide(of_revision, True, in_force.stored_tables, built_in)
+    return _decide(
+        of_revision,
+        prune=True,
+        stored=in_force.stored_tables,
+        built_in=built_in,
+    )
 
 
 def _decide(
@@ -140,7 +145,7 @@ def _decide(
         if name in given:
             continue
         if prune:
-            steps.append(_compare(name, stored_table, None))
+            steps.append(_compare(name, before=stored_table, after=None))
         else:
             after[name] = stored_table.table
     return Decided(steps, {**after, **built_in}, stored)
@@ -233,9 +238,9 @@ def _compare(
         has_other_order = has_other_order or has_other_columns
     return table_change.Step(
         name,
-        definition_before,
-        definition_after,
-        table_change.compare(dropped, added),
+        before=definition_before,
+        after=definition_after,
+        difference=table_change.compare(before=dropped, after=added),
         moved=has_other_order,
     )
 

@@ -33,7 +33,7 @@ def reserve(node_uuid: str, holder: str) -> bool:
     """
     with transaction.writer() as session:
         return _hold_row(session, node_uuid) and _replace(
-            session, node_uuid, None, holder
+            session, node_uuid, present=None, holder=holder
         )
 
 
@@ -55,7 +55,7 @@ def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
 
     :returns: whether it was locked by this holder.
     """
-    return _replace(session, node_uuid, holder, None)
+    return _replace(session, node_uuid, present=holder, holder=None)
 
 
 def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:

@@ -129,10 +129,10 @@ def change_rules(
             else:
                 change.put_table(
                     table['name'],
-                    table['definition'],
-                    table['size'],
-                    table['chunks'],
-                    table['rows'],
+                    definition=table['definition'],
+                    size=table['size'],
+                    chunks=table['chunks'],
+                    rows=table['rows'],
                 )
     if change.outcomes:
         return base + 1

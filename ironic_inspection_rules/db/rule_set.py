@@ -199,7 +199,12 @@ class RuleSetChange:
             readers of the revision.
         """
         outcome = table.put(
-            self.session, self.revision, name, definition, size, chunks
+            self.session,
+            self.revision,
+            name,
+            definition=definition,
+            size=size,
+            chunks=chunks,
         )
         if outcome is not None:
             self._note_table(name, outcome, rows)

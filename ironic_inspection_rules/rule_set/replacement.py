@@ -313,14 +313,21 @@ def decide(
         wanted, matched, positions, strict=True
     ):
         if match_of_rule is None:
-            steps.append(RuleStep(None, rule, new_position=position))
+            steps.append(
+                RuleStep(before=None, after=rule, new_position=position)
+            )
             continue
         stored = match_of_rule.rule
         new_position = None
         if position != stored['position']:
             new_position = position
         steps.append(
-            RuleStep(stored, rule, match_of_rule.matched_by, new_position)
+            RuleStep(
+                before=stored,
+                after=rule,
+                matched_by=match_of_rule.matched_by,
+                new_position=new_position,
+            )
         )
     wanted_uuids = {
         match_of_rule.rule['uuid']
@@ -467,7 +474,9 @@ def _rising_positions(
         positions.append(kept_position)
         low = kept_position
         start = index + 1
-    positions += _positions_between(low, None, len(old_positions) - start)
+    # The rules after the last one that keeps its position.
+    count_of_rest = len(old_positions) - start
+    positions += _positions_between(low, high=None, count=count_of_rest)
     if any(
         position >= following
         for position, following in itertools.pairwise(positions)

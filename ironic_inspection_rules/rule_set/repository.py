@@ -215,7 +215,13 @@ class Repository:
         plans = self.compile(self.in_force(context), tables)
         on_nodes = (*plans[model.PREPROCESS], *plans[model.MAIN])
         reads_previous = any(plan.reads_previous for plan in on_nodes)
-        return Snapshot(revision, plans, tables, stored, reads_previous)
+        return Snapshot(
+            revision,
+            plans,
+            tables,
+            stored_tables=stored,
+            reads_previous=reads_previous,
+        )
 
     def in_force(self, context: typing.Any) -> list[model.Rule]:
         """Read all rules, also those that never run."""

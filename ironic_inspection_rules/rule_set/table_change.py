@@ -82,7 +82,7 @@ def compare(before: Pairs, after: Pairs) -> TableDifference:
     for key, row in after:
         old = old_rows.pop(key, None)
         if old is None:
-            difference.new.add(RowChange(key, None, row))
+            difference.new.add(RowChange(key, before=None, after=row))
             continue
         # For "==" 1, 1.0 and true are equal. same() tells them apart, but is
         # slow: it is called only for rows that are equal.
@@ -91,7 +91,7 @@ def compare(before: Pairs, after: Pairs) -> TableDifference:
             difference.changed.add(RowChange(key, old, row))
     # What is left of the old rows, the new table does not have.
     for key, row in old_rows.items():
-        difference.gone.add(RowChange(key, row, None))
+        difference.gone.add(RowChange(key, before=row, after=None))
     return difference
 
 

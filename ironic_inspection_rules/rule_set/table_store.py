@@ -84,7 +84,7 @@ class TableStore:
             # _read_table() looks up what it need not read in the tables kept
             # so far, so these are replaced only at the end.
             tables[described['name']] = self._read_table(
-                context, described, None
+                context, described, revision=None
             )
         self._kept = tables
         return self._kept
@@ -201,9 +201,9 @@ def definition_of(name: str, definition: Described) -> table.TableDefinition:
     """Return what :func:`definition_to_store` has made a mapping of."""
     return table.TableDefinition(
         name,
-        definition['key'],
-        definition['of'],
-        definition['types'],
-        tuple(definition['secret']),
-        definition['expect'],
+        key=definition['key'],
+        of=definition['of'],
+        types=definition['types'],
+        secret=tuple(definition['secret']),
+        expect=definition['expect'],
     )

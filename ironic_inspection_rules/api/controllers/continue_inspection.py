@@ -75,6 +75,7 @@ def post() -> Any:
         # Nothing else may see the token, which is a secret.
         token = data.pop(AGENT_TOKEN, None)
     plugin_data = without_reserved(data)
+    # What the early rules did, None if they did nothing.
     kept = early_phase.run(api.request.context, inventory, plugin_data)
     # Called when Ironic has found the node; None to go on as Ironic does.
     hand_over: Callable[..., None] | None = None

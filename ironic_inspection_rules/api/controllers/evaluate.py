@@ -68,9 +68,10 @@ def post(body: Answer) -> Answer:
         the answer is sent as a stream, node by node: at most
         :data:`.page.MOST` nodes, and where the next page begins.
     :raises: as :func:`.posted_rules.refuse` for bad members, as
-        :func:`.posted_rules.plans` for bad rules, and as :func:`_facts`.
+        :func:`.posted_rules.plans` for bad rules, and as
+        :func:`_gather_facts`.
     """
-    problems = _problems_together(body)
+    problems = _find_problems_of_choice(body)
     if problems:
         posted_rules.refuse(body, problems)
     context = api.request.context
@@ -95,7 +96,9 @@ def post(body: Answer) -> Answer:
         stream.send(stream.page(entries, 'nodes', page.next))
         # The stream is the answer: nothing is left to return.
         return {}
-    facts_of_machine, members = _facts(context, body, _reads_previous(plans))
+    facts_of_machine, members = _gather_facts(
+        context, body, _reads_previous(plans)
+    )
     outcome = evaluation.evaluate(
         plans,
         facts_of_machine,
@@ -112,11 +115,14 @@ def _reads_previous(plans: posted_rules.Plans) -> bool:
     return any(plan.reads_previous for plan in of_all_phases)
 
 
-def _problems_together(body: Answer) -> list[exceptions.Problem]:
-    """Return why the members of a body are not about one machine or a fleet.
+def _find_problems_of_choice(body: Answer) -> list[exceptions.Problem]:
+    """Return why the members of a body choose neither one machine nor a fleet.
 
-    There are members of both, none of either, or ``compare`` without rules or
-    tables to compare. The problems of ``nodes`` are among them.
+    ``node``, ``inventory`` and ``plugin_data`` are of one machine. ``nodes``
+    chooses a fleet, and only with it there may be ``limit``, ``marker`` and
+    ``compare``. A body must have members of one of the two kinds, and rules or
+    tables if it has ``compare``. What is wrong with ``nodes`` and ``marker``
+    themselves is returned, too.
     """
     problems = []
     of_machine = _members_used(body, _OF_MACHINE)
@@ -148,7 +154,7 @@ def _members_used(body: Answer, names: Iterable[str]) -> list[str]:
     return [name for name in names if body[name] not in (None, False)]
 
 
-def _facts(
+def _gather_facts(
     context: Any, body: Answer, reads_previous: bool
 ) -> tuple[working_copy.Facts, Answer]:
     """Return the facts of one machine, from the request or as stored.

@@ -174,7 +174,15 @@ def page(
         return rules
     # Rules were deleted after their UUIDs were read. A page that is too short
     # would look like the last one, so it is read again from the start.
-    return page(context, built_in, filters, sort_key, descending, most, marker)
+    return page(
+        context,
+        built_in,
+        filters,
+        sort_key=sort_key,
+        descending=descending,
+        most=most,
+        marker=marker,
+    )
 
 
 def _read_rules(
@@ -362,7 +370,7 @@ def _replacement(body: Any, rule: rule_object.StoredRule) -> _NewFields:
     """Return the posted rule that replaces a stored one, checked."""
     if not isinstance(body, dict):
         # parse() refuses it, and says what a rule is to be.
-        return _NewFields(rule_set.parse(body, None), None)
+        return _NewFields(rule_set.parse(body, before=None), base=None)
     # Read-only fields may be posted with the values that GET shows.
     as_shown = view.represent(rule)
     fields = {}
@@ -387,10 +395,11 @@ def replace_all(query: Answer, body: Answer) -> Answer:
     """
     return rule_set.replace(
         body['rules'],
-        body['revision'],
-        body['message'],
-        bool(query['dry_run']),
-        query['prune'] is not False,
+        revision=body['revision'],
+        message=body['message'],
+        dry_run=bool(query['dry_run']),
+        # True also without the parameter, which is None then.
+        prune=query['prune'] is not False,
         tables=body['tables'],
     )
 

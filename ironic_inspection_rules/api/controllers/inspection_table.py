@@ -243,23 +243,32 @@ def _compared_machines(
 
     A machine whose comparison exceeds the budget is yielded without a key.
     """
+    for uuid, facts in _read_facts(context, pages):
+        machine = working_copy.WorkingCopy(facts)
+        # The findings must not show a secret of the machine.
+        masked_view = machine.view(masked=True)
+        try:
+            with machine.paid_by(budget.Budget(budget.MAIN)):
+                compared = table_comparison.compare(
+                    inspection_table, uuid, masked_view
+                )
+        except exceptions.BudgetExceeded:
+            compared = table_comparison.ComparedMachine(uuid, key=None)
+        yield compared
+
+
+def _read_facts(
+    context: Any, pages: Iterable[fleet_page.Page]
+) -> Iterator[tuple[str, working_copy.Facts]]:
+    """Yield the UUIDs and the facts of machines with a stored inventory.
+
+    They are read a portion at a time, so that not all are in memory.
+    """
     for page in pages:
         for portion in trial.read(context, page):
             for machine in portion:
-                if machine.facts is None:
-                    continue
-                target = working_copy.WorkingCopy(machine.facts)
-                # The findings must not show a secret of the machine.
-                view = target.view(masked=True)
-                uuid = machine.node.uuid
-                try:
-                    with target.paid_by(budget.Budget(budget.MAIN)):
-                        compared = table_comparison.compare(
-                            inspection_table, uuid, view
-                        )
-                except exceptions.BudgetExceeded:
-                    compared = table_comparison.ComparedMachine(uuid, key=None)
-                yield compared
+                if machine.facts is not None:
+                    yield machine.node.uuid, machine.facts
 
 
 def _page(

@@ -176,6 +176,8 @@ class _Replay:
         for phase in past.phases:
             rules_then = _compile(rules, past.revision(phase), past.options)
             plans[phase] = rules_then[phase]
+        # The deviation says how the run ends differently; None if it does
+        # not.
         ends, deviation = past.again(plans, rules.limits)
         if self.plans is None:
             outcome = replay.SAME

@@ -103,7 +103,7 @@ def _problems_of_filters(
         if value is None:
             continue
         try:
-            _of_url(name, value)
+            _format_for_url(name, value)
         except exceptions.Invalid as exc:
             problem = exceptions.Problem(f'/nodes/{name}', str(exc))
             problems_of_filters.append(problem)
@@ -152,7 +152,7 @@ def by_filters(
     if refused:
         raise exceptions.InvalidBody(refused)
     query = {
-        name: _of_url(name, value)
+        name: _format_for_url(name, value)
         for name, value in filters.items()
         if value is not None
     }
@@ -174,7 +174,7 @@ def by_filters(
     return Page(nodes, {'include_children': True}, next_marker)
 
 
-def _of_url(name: str, value: Any) -> str:
+def _format_for_url(name: str, value: Any) -> str:
     """Return the value of a filter as it is in the URL of ``GET /v1/nodes``.
 
     :param value: of the request. A list, which some filters take, is joined
@@ -184,7 +184,7 @@ def _of_url(name: str, value: Any) -> str:
     values = [value]
     if isinstance(value, list) and name in _OF_LISTS:
         values = value
-    texts = [_text(name, item) for item in values]
+    texts = [_format_value(name, item) for item in values]
     return ','.join(texts)
 
 
@@ -252,7 +252,7 @@ def _identify(idents: Sequence[str]) -> dict[str, str]:
     return uuids
 
 
-def _text(name: str, value: Any) -> str:
+def _format_value(name: str, value: Any) -> str:
     """Return one value of a filter as text, as the URL of ``GET /v1/nodes``.
 
     :param name: of the filter, for the message.

@@ -99,6 +99,8 @@ class Trial:
         """
         waiting: list[_Waiting] = []
         for machine in machines:
+            # The names that the rules would give to the node: they are
+            # assumed to be free until they are looked up.
             with self.refusals.assuming() as names:
                 entry = self._try(machine)
             # Entries keep the order of the nodes: behind one that waits,
