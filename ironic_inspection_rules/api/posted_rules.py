@@ -57,7 +57,7 @@ _POLICY = 'baremetal:inspection_rule:update'
 """Others could find out what sensitive rules do by trying them."""
 
 
-def plans(
+def compile_plans(
     body: Mapping[str, Any], revision: int | None = None
 ) -> Plans | None:
     """Compile the rules of a dry run: stored, built-in and posted ones.

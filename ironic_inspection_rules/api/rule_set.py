@@ -293,7 +293,9 @@ def _missing_of_tables(
 
     :param before: the stored rule that it takes the place of, if any.
     """
-    problems: Sequence[exceptions.Problem] = table_set.problems(rule, tables)
+    problems: Sequence[exceptions.Problem] = table_set.find_missing(
+        rule, tables
+    )
     if stored_rule.is_posted_sensitive(before):
         # What the rule reads is for nobody.
         return stored_rule.without_content(problems)

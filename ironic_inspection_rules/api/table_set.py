@@ -245,7 +245,7 @@ def _compare(
     )
 
 
-def problems(
+def find_missing(
     fields: Mapping[str, Any] | model.Rule, tables: table.Tables
 ) -> list[exceptions.Problem]:
     """Return what a rule reads that no table has.
@@ -275,7 +275,7 @@ def check(rule: model.Rule, in_force: repository.Snapshot) -> int | None:
     """
     if not _may_read_tables(rule):
         return None
-    missing = problems(rule, in_force.tables)
+    missing = find_missing(rule, in_force.tables)
     if missing:
         raise exceptions.InvalidRule(missing)
     return in_force.revision

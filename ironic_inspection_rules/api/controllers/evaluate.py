@@ -68,16 +68,17 @@ def post(body: Answer) -> Answer:
         the answer is sent as a stream, node by node: at most
         :data:`.page.MOST` nodes, and where the next page begins.
     :raises: as :func:`.posted_rules.refuse` for bad members, as
-        :func:`.posted_rules.plans` for bad rules, and as
+        :func:`.posted_rules.compile_plans` for bad rules, and as
         :func:`_gather_facts`.
     """
     problems = _find_problems_of_choice(body)
     if problems:
+        # Raises an error, which also has the problems of the rules.
         posted_rules.refuse(body, problems)
     context = api.request.context
     rules = start.rules()
     in_force = rules.refresh(context)
-    plans = posted_rules.plans(body, in_force.revision)
+    plans = posted_rules.compile_plans(body, in_force.revision)
     if plans is None:
         plans = in_force.plans
     phases: Sequence[str] = model.PHASES
@@ -92,7 +93,7 @@ def post(body: Answer) -> Answer:
             plans, phases, rules.limits, refusals, compared_with
         )
         page = fleet_page.find(body['nodes'], body['limit'], body['marker'])
-        entries = fleet_trial.all(context, page)
+        entries = fleet_trial.try_nodes(context, page)
         stream.send(stream.page(entries, 'nodes', page.next))
         # The stream is the answer: nothing is left to return.
         return {}
@@ -147,7 +148,7 @@ def _find_problems_of_choice(body: Answer) -> list[exceptions.Problem]:
             'force'
         )
         problems.append(exceptions.Problem('/compare', text))
-    return problems + fleet_page.problems(body['nodes'], body['marker'])
+    return problems + fleet_page.find_problems(body['nodes'], body['marker'])
 
 
 def _members_used(body: Answer, names: Iterable[str]) -> list[str]:

@@ -216,7 +216,7 @@ class _RuleOrder:
         self._built_in = built_in
         self._filters = filters
 
-    def _values(self, field: str) -> dict[str, Any]:
+    def _read_values(self, field: str) -> dict[str, Any]:
         """Read a field of all rules, by UUID.
 
         Built-in rules come first, then the stored ones by their position: so
@@ -238,7 +238,7 @@ class _RuleOrder:
 
         Equal values stay in the order in which the rules run.
         """
-        values = self._values(field)
+        values = self._read_values(field)
 
         def key(uuid: str) -> tuple[bool, Any]:
             return values[uuid] is not None, values[uuid]
@@ -254,7 +254,7 @@ class _RuleOrder:
 
         Built-in rules, which have no id, count as the oldest.
         """
-        ids = self._values('id')
+        ids = self._read_values('id')
 
         def key(uuid: str) -> int:
             return ids[uuid] or 0
@@ -266,8 +266,8 @@ class _RuleOrder:
 
     def sort_as_run(self, descending: bool) -> list[str]:
         """Return the UUIDs in the order in which the rules run."""
-        phases = self._values('phase')
-        priorities = self._values('priority')
+        phases = self._read_values('phase')
+        priorities = self._read_values('priority')
 
         def key(uuid: str) -> tuple[int, int]:
             return model.PHASES.index(phases[uuid]), -priorities[uuid]

@@ -60,14 +60,15 @@ def post(body: Entry) -> Entry:
     nodes = body['nodes']
     if nodes is None:
         nodes = {}
-    problems = fleet_page.problems(nodes, body['marker'])
+    problems = fleet_page.find_problems(nodes, body['marker'])
     if problems:
+        # Raises an error, which also has the problems of the rules.
         posted_rules.refuse(body, problems)
-    plans = posted_rules.plans(body)
+    plans = posted_rules.compile_plans(body)
     page = fleet_page.find(nodes, body['limit'], body['marker'])
     uuids = {uuid for _ident, uuid in page.nodes if uuid}
     readable = inventory_history.find_readable(uuids, page.filters)
-    entries = _Replay(plans, since).all(page.nodes, readable)
+    entries = _Replay(plans, since).replay_nodes(page.nodes, readable)
     stream.send(stream.page(entries, 'runs', page.next))
     return {}
 
@@ -114,7 +115,7 @@ class _Replay:
     plans: posted_rules.Plans | None
     since: Any
 
-    def all(
+    def replay_nodes(
         self,
         nodes: Sequence[fleet_page.RequestedNode],
         readable: Collection[str],

@@ -70,15 +70,15 @@ def find(nodes: Any, limit: int | None, marker: str | None) -> Page:
         mapping of filters.
     :param limit: nodes of the page; None for :data:`MOST`.
     :param marker: ``next`` of the page before, None for the first one.
-    :raises: InvalidBody for what :func:`problems` finds; what Ironic raises
-        itself.
+    :raises: InvalidBody for what :func:`find_problems` finds; what Ironic
+        raises itself.
     """
     if isinstance(nodes, list):
         return by_names(nodes, limit, marker)
     return by_filters(nodes, limit, marker)
 
 
-def problems(nodes: Any, marker: str | None) -> list[exceptions.Problem]:
+def find_problems(nodes: Any, marker: str | None) -> list[exceptions.Problem]:
     """Return what is wrong with the nodes and the marker of a request.
 
     That is all but the values of filters, which Ironic checks.

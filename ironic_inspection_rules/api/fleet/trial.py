@@ -83,7 +83,9 @@ class Trial:
     refusals: refusal.Refusals
     in_force: posted_rules.Plans | None = None
 
-    def all(self, context: Any, page: fleet_page.Page) -> Iterator[Entry]:
+    def try_nodes(
+        self, context: Any, page: fleet_page.Page
+    ) -> Iterator[Entry]:
         """Yield an entry for each node of a page, in their order."""
         for machines in read(context, page):
             yield from self._try_together(machines)
@@ -256,16 +258,16 @@ def read(
         nodes = _Nodes.read(context, page.filters, requested)
         left = collections.deque(requested)
         for portion in inspection_data.portions(
-            context, nodes.in_order_of(requested), _DATA
+            context, nodes.list_requested(requested), _DATA
         ):
-            yield nodes.machines(
-                nodes.take(left, len(portion.nodes)),
-                inspection_data.find_all(
-                    context, portion.nodes, portion.failing
-                ),
+            # With the nodes in between that do not exist.
+            requested_of_portion = nodes.take(left, len(portion.nodes))
+            data = inspection_data.find_all(
+                context, portion.nodes, portion.failing
             )
+            yield nodes.build_machines(requested_of_portion, data)
         # The nodes that are left do not exist.
-        yield nodes.machines(left, iter(()))
+        yield nodes.build_machines(left, iter(()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -314,7 +316,9 @@ class _Nodes:
         rows = machine.list_nodes(
             context, {**filters, 'uuid_in': sorted(uuids)}
         )
-        for row, fields in zip(rows, _fields(objects.Node, rows), strict=True):
+        for row, fields in zip(
+            rows, _select_fields(objects.Node, rows), strict=True
+        ):
             # The last field, as in the facts of an inspection.
             fields['traits'] = fields.pop('traits')
             nodes[row['uuid']] = StoredNode(
@@ -329,7 +333,7 @@ class _Nodes:
             _fields_by_node(objects.Portgroup, uuid_of, groups),
         )
 
-    def in_order_of(
+    def list_requested(
         self, requested: Iterable[fleet_page.RequestedNode]
     ) -> list[StoredNode]:
         """Return the requested nodes that are there; one may be twice."""
@@ -355,7 +359,7 @@ class _Nodes:
                 count -= 1
         return requested
 
-    def machines(
+    def build_machines(
         self,
         requested: Iterable[fleet_page.RequestedNode],
         data: Iterator[inspection_data.DataOrError],
@@ -417,12 +421,12 @@ def _fields_by_node(
         # A field of the object that is no column.
         row['node_uuid'] = uuid_of[row['node_id']]
     fields_of = collections.defaultdict(list)
-    for row, fields in zip(rows, _fields(kind, rows), strict=True):
+    for row, fields in zip(rows, _select_fields(kind, rows), strict=True):
         fields_of[row['node_id']].append(fields)
     return fields_of
 
 
-def _fields(kind: Any, rows: Sequence[Entry]) -> list[Entry]:
+def _select_fields(kind: Any, rows: Sequence[Entry]) -> list[Entry]:
     """Return what :func:`.facts.as_dict` makes of objects, from their rows.
 
     The objects themselves take longer to make than all that is read of them.

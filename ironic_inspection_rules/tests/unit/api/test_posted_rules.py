@@ -85,7 +85,9 @@ class PostedRulesTestCase(base.TestCase):
         ]
 
     def plans(self, *rules, prune=None):
-        return posted_rules.plans({'rules': list(rules), 'prune': prune})
+        return posted_rules.compile_plans(
+            {'rules': list(rules), 'prune': prune}
+        )
 
     def test_a_set_that_was_there_is_not_compiled_again(self):
         first = self.plans(rule(), rule(phase='early'))
@@ -179,10 +181,12 @@ class PostedRulesTestCase(base.TestCase):
         )
 
     def test_prune_alone_says_nothing(self):
-        self.assertIsNone(posted_rules.plans({'rules': None, 'prune': None}))
+        self.assertIsNone(
+            posted_rules.compile_plans({'rules': None, 'prune': None})
+        )
         self.assertRaises(
             exceptions.Invalid,
-            posted_rules.plans,
+            posted_rules.compile_plans,
             {'rules': None, 'prune': True},
         )
 
