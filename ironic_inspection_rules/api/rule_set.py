@@ -176,11 +176,13 @@ class _Replacement:
         )
         self._check_revision(revision)
         rules = self.rules
+        # Rules of a revision that were deleted since keep their age.
         created_at = {}
         if self.restored:
             created_at = {
                 rule['uuid']: rule['created_at'] for rule in self.rules
             }
+            # A rule that became sensitive since then stays sensitive.
             rules = stored_rule.close_restored(self.rules, present)
         steps, table_plan = decide(
             rules, self.tables, present, self.prune, self.restored

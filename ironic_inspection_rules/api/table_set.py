@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables that are posted together with rules."""
+"""Tables that are posted together with rules, which look rows up in them."""
 
 from collections.abc import Collection, Mapping, Sequence
 import dataclasses

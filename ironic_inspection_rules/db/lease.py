@@ -345,12 +345,13 @@ def _claim(
             due_at=clock.now() + lease,
         )
         request, its_data = session.execute(query).one()
-        # That of a request which a worker has held is the end of its lease.
+        # The due time of a request that a worker has held is the end of its
+        # lease.
         was_due = (
             candidate.worker is None
             and candidate.due_at <= candidate.looked_at
         )
-        return Claimed(request, its_data, was_due)
+        return Claimed(request, data=its_data, was_due=was_due)
 
 
 def _change(session: orm.Session, id_: int, **values: typing.Any) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Stored inspection requests.
+"""Stored inspection requests: the queue of durable inspection.
 
 Whoever changes an open request names the token of a delivery; the change
 happens only if that delivery is still the last one.

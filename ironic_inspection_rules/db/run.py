@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Stored runs of rules."""
+"""Stored runs: what the rules did in each inspection of a node."""
 
 import collections
 from collections.abc import Collection, Mapping

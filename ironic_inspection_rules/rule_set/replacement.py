@@ -378,8 +378,10 @@ def _positions_in_set(
 
     Positions that rise for the whole set are best. Where these would move a
     rule that is stored, they rise only among the rules of one phase and
-    priority: no other order makes a difference. No two rules come to one
-    position, as a change may give them the same priority later.
+    priority: no other order makes a difference. Where the stored position of
+    rule A is 2.0 and that of B is 1.0, and A is wanted before B, both keep
+    theirs if their priorities differ. No two rules come to one position, as a
+    change may give them the same priority later.
 
     :param old_positions: the position that each rule has, None for a new one.
     """

@@ -129,8 +129,9 @@ def explain(node: Any, query: Query) -> Answer:
     :raises: Invalid if the query has both, or neither.
     :raises: NotFound if no kept run has the answer.
     """
-    rule_uuid = query.pop('rule')
-    if rule_uuid is not None and any(query.values()):
+    rule_uuid = query['rule']
+    asks_for_value = query['path'] or query['trait'] or query['port']
+    if rule_uuid is not None and asks_for_value:
         raise exceptions.Invalid(_('Ask for "rule" alone, or for a value'))
     context = api.request.context
     if rule_uuid is None:
@@ -178,6 +179,8 @@ def _explain_value(
     :raises: NotFound if no kept run has set the value.
     """
     place, value_now = _find_place(node, path, trait, port)
+    # The last change of the value in these runs, and the sensitive rules that
+    # may have changed it, too.
     records_of_runs = [(run, run.phases, run.places) for run in runs]
     attribution = run_explain.find(records_of_runs, place)
     if attribution.setting is None:

@@ -131,18 +131,19 @@ def put_request(
     document = None
     if api.request.body:
         document = request.body()
-    data_of_body: PostedData | None = None
-    if document not in (None, {}):
+    new_inventory: dict[str, Any] | None = None
+    if document in (None, {}):
+        _check_reapplicable(node, has_data=False)
+        # The data of the ramdisk are stored already: none are put.
+        inventory, posted = _unprocessed(node.uuid)
+    else:
         _check_policy(policies.REAPPLY_WITH_DATA, node)
-        data_of_body = parse(document)
-    _check_reapplicable(node, has_data=data_of_body is not None)
-    inventory, posted = data_of_body or _unprocessed(node.uuid)
-    plugin_data = continue_inspection.without_reserved(posted)
-    kept = early_phase.run(api.request.context, inventory, plugin_data)
-    new_inventory = None
-    if data_of_body is not None:
-        # Only new data: those of the ramdisk are stored already.
+        inventory, posted = parse(document)
+        _check_reapplicable(node, has_data=True)
         new_inventory = inventory
+    plugin_data = continue_inspection.without_reserved(posted)
+    # What the early rules did, None if they did nothing.
+    kept = early_phase.run(api.request.context, inventory, plugin_data)
     return requests.put(
         node.uuid,
         queue_request.REAPPLY,
