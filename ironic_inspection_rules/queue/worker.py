@@ -265,35 +265,30 @@ class Worker:
         # even where "max_attempts" is one.
         has_one_left = request.attempts == self._settings.max_attempts - 1
         is_at_last_attempt = has_one_left and request.attempts > 0
-        if not is_at_last_attempt:
-            self._start_thread(ongoing)
-            return
-        self._hold_until(self._has_one_delivery)
-        # The time limit is for its work, not for its wait.
-        ongoing.since = time.monotonic()
-        if self._stop.is_set():
-            self._give_back(ongoing, 0.0)
-            return
-        self._start_thread(ongoing)
-        self._hold_until(functools.partial(self._is_over, ongoing))
-
-    def _start_thread(self, ongoing: _OngoingDelivery) -> None:
-        """Start the thread of a delivery, or give its request back."""
+        if is_at_last_attempt:
+            self._hold_until(self._has_one_delivery)
+            # The time limit is for its work, not for its wait.
+            ongoing.since = time.monotonic()
+            if self._stop.is_set():
+                self._give_back(ongoing, delay=0.0)
+                return
         # Set before it starts: the watchdog logs where the thread hangs.
         ongoing.thread = threading.Thread(
             target=self._deliver, args=(ongoing,), name='delivery', daemon=True
         )
+        interval = self._settings.retry_interval
         try:
             ongoing.thread.start()
         except RuntimeError as exc:
+            # The process has as many threads as it may have.
             self._outage.failed(exc)
             self._give_back(
-                ongoing,
-                self._settings.retry_interval,
-                str(exc),
-                of_surroundings=True,
+                ongoing, interval, error=str(exc), of_surroundings=True
             )
-            self._stop.wait(self._settings.retry_interval)
+            self._stop.wait(interval)
+            return
+        if is_at_last_attempt:
+            self._hold_until(functools.partial(self._is_over, ongoing))
 
     def _has_one_delivery(self) -> bool:
         return len(self._in_hand) == 1
