@@ -357,18 +357,47 @@ def locked(
 ) -> Iterator[Attempt]:
     """Lock the node of a request for an attempt, while the context lasts.
 
+    Meanwhile the database refuses commits of this thread after the node was
+    locked by somebody else, or the request was delivered again.
+
     :param requests: the queue.
     :param timeout: seconds that a node may be in "inspect wait".
     :raises: NodeBusy, NodeGone, LeaseLost
     """
-    with queue_node.locked(requests, request) as task:
+    task = queue_node.lock(requests, request)
+    try:
         attempt = Attempt(task, requests, request, timeout)
         # Rules and hooks that Ironic calls with the task find it there.
         setattr(task, inspection.ATTRIBUTE, attempt)
-        try:
+        with fence.while_locked(
+            request.node_uuid,
+            request.delivery,
+            request.uuid,
+            request.token,
+            functools.partial(_abandonment, request),
+        ):
             yield attempt
-        finally:
-            setattr(task, inspection.ATTRIBUTE, None)
+    except surroundings.Abandoned as exc:
+        raise exceptions.LeaseLost(request.uuid) from exc
+    finally:
+        setattr(task, inspection.ATTRIBUTE, None)
+        try:
+            task.release_resources()
+        except (
+            ironic_exception.NodeLocked,
+            ironic_exception.NodeNotLocked,
+        ) as exc:
+            LOG.warning(
+                'The lock of node %(node)s was taken away: %(error)s',
+                {'node': request.node_uuid, 'error': exc},
+            )
+
+
+def _abandonment(request: queue_request.Request) -> BaseException:
+    """Return the error that ends an attempt whose lease was lost."""
+    abandoned = surroundings.Abandoned()
+    abandoned.__cause__ = exceptions.LeaseLost(request.uuid)
+    return abandoned
 
 
 def settle(

@@ -6,10 +6,8 @@ Ironic's tasks lock a node with the name of their host. Deliveries use their
 own names, as several run on one host.
 """
 
-from collections.abc import Callable, Iterator
-import contextlib
+from collections.abc import Callable
 import datetime
-import functools
 from typing import Any, NamedTuple
 
 from ironic import objects
@@ -28,7 +26,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
-from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -162,58 +159,14 @@ class DeliveryTask(task_manager.TaskManager):
         super().release_resources()
 
 
-@contextlib.contextmanager
-def locked(
-    requests: database_queue.DatabaseQueue, request: queue_request.Request
-) -> Iterator[Any]:
-    """Lock the node of a request while the context lasts.
-
-    The fence refuses commits of this thread after the node was locked by
-    another holder, or the request was delivered again. A lock that a dead
-    worker has left is taken away.
-
-    :param requests: the queue of the request.
-    :returns: the :class:`DeliveryTask`.
-    :raises: NodeBusy, NodeGone, LeaseLost
-    """
-    task = _acquire(requests, request)
-    try:
-        with fence.while_locked(
-            request.node_uuid,
-            request.delivery,
-            request.uuid,
-            request.token,
-            functools.partial(_abandonment, request),
-        ):
-            yield task
-    except surroundings.Abandoned as exc:
-        raise exceptions.LeaseLost(request.uuid) from exc
-    finally:
-        try:
-            task.release_resources()
-        except (
-            ironic_exception.NodeLocked,
-            ironic_exception.NodeNotLocked,
-        ) as exc:
-            LOG.warning(
-                'The lock of node %(node)s was taken away: %(error)s',
-                {'node': request.node_uuid, 'error': exc},
-            )
-
-
-def _abandonment(request: queue_request.Request) -> BaseException:
-    """Return the error that ends an attempt whose lease was lost."""
-    abandoned = surroundings.Abandoned()
-    abandoned.__cause__ = exceptions.LeaseLost(request.uuid)
-    return abandoned
-
-
-def _acquire(
+def lock(
     requests: database_queue.DatabaseQueue, request: queue_request.Request
 ) -> DeliveryTask:
-    """Lock the node of a request, also where a dead worker has locked it.
+    """Lock the node of a request; a lock of a dead worker is taken away.
 
-    :raises: NodeBusy, NodeGone
+    :param requests: the queue of the request, which knows whose worker died.
+    :returns: Ironic's task, whose ``release_resources`` unlocks the node.
+    :raises: NodeBusy if somebody else has locked it, NodeGone
     """
     context = ironic_context.get_admin_context()
     is_again = False
@@ -269,42 +222,40 @@ def unlock_if_over(
 
 
 def check(node, request: queue_request.Request) -> NodeCheck:
-    """Check whether a request can be processed in the state of its node."""
+    """Check whether a request can be processed in the state of its node.
+
+    Each event has its states: posted data are for a node that waits for them,
+    in the state "inspect wait", or that was just discovered, "enroll".
+    """
     present = node.provision_state
     if request.event == queue_request.TIMEOUT:
         # A node that waits no longer was failed already, or its data came.
         return NodeCheck(done=present != states.INSPECTWAIT)
-    if request.event == queue_request.REAPPLY:
-        # An inspection that has begun since brings data of its own.
-        if present in IN_INSPECTION:
-            return NodeCheck(superseded=True)
-        return _check_state(present, REAPPLICABLE)
-    # Posted data, or a machine to be powered on.
     is_waiting = present == states.INSPECTWAIT
-    if is_waiting and not _is_of_inspection(node, request):
+    if request.event == queue_request.REAPPLY:
+        if present in IN_INSPECTION:
+            # An inspection that has begun since brings data of its own.
+            return NodeCheck(superseded=True)
+        allowed = REAPPLICABLE
+    elif is_waiting and not _is_of_inspection(node, request):
         return NodeCheck(superseded=True)
-    if request.event == queue_request.POWER_ON:
-        return _check_state(present, frozenset({states.INSPECTWAIT}))
-    if request.state == state.PROCESSING:
-        # An earlier attempt has begun. Only a finished inspection leads from
-        # inspecting to manageable.
+    elif request.event == queue_request.POWER_ON:
+        allowed = frozenset({states.INSPECTWAIT})
+    elif request.state == state.PROCESSING:
+        # Posted data, of which an earlier attempt has begun.
         if present == states.MANAGEABLE:
+            # Only a finished inspection leads there from "inspecting".
             return NodeCheck(done=True)
-        return _check_state(present, _BEGUN)
-    # The first attempt at posted data.
-    has_failed = (
-        present == states.INSPECTFAIL
-        and request.inspection_began_at is not None
-    )
-    if has_failed and has_timed_out(node):
-        # The data were accepted after a conductor had listed the node as
-        # overdue, and before it failed the node.
-        return NodeCheck()
-    return _check_state(present, _FRESH)
-
-
-def _check_state(present: str | None, allowed: frozenset[str]) -> NodeCheck:
-    """Return the result for a node that must be in one of some states."""
+        allowed = _BEGUN
+    else:
+        # The first attempt at posted data.
+        allowed = _FRESH
+        is_accepted = request.inspection_began_at is not None
+        has_failed = present == states.INSPECTFAIL
+        if is_accepted and has_failed and has_timed_out(node):
+            # The data were accepted after a conductor had listed the node as
+            # overdue, and before it failed the node.
+            return NodeCheck()
     if present in allowed:
         return NodeCheck()
     return NodeCheck(obstacle=_('the node is in state "%s"') % present)

@@ -12,9 +12,10 @@ from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import fence
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
-from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import worker
@@ -37,8 +38,12 @@ class NodeLockTestCase(base.GlueTestCase):
         self.queue.put(self.node.uuid, queue_request.CONTINUE, {'cpu': 1})
         return self.queue.get(worker_name)
 
+    @contextlib.contextmanager
     def lock(self, request=None):
-        return queue_node.locked(self.queue, request or self.request)
+        with attempt.locked(
+            self.queue, 900, request or self.request
+        ) as current:
+            yield current.task
 
     def reserve(self, holder):
         objects.Node.reserve(self.context, holder, self.node.uuid)
@@ -134,7 +139,7 @@ class NodeLockTestCase(base.GlueTestCase):
 
     def test_a_node_may_be_deleted_while_it_is_locked(self):
         with self.lock():
-            queue_node.fence._FENCE.set(None)
+            fence._FENCE.set(None)
             self.node.destroy()
 
     def test_a_node_that_a_conductor_locks_is_busy(self):
