@@ -44,7 +44,10 @@ def between(before: Any, after: Any) -> Patch:
 
 
 def is_whole(patch: Patch) -> bool:
-    """Check if a patch leaves nothing of the document before."""
+    """Check if a patch leaves nothing of the document before.
+
+    ``[[[], {'a': 1}]]`` does: the path of its only step is empty.
+    """
     return any(not step[0] for step in patch)
 
 
@@ -53,7 +56,11 @@ class _TooManyError(Exception):
 
 
 class _Room:
-    """What is left of the limits of one patch."""
+    """What is left of the limits of one patch: on steps, and on comparisons.
+
+    Machines choose both documents. Without the limits, they could make a patch
+    that is larger than its documents, or that takes long to find.
+    """
 
     def __init__(self) -> None:
         self._steps = MOST_STEPS
@@ -85,7 +92,7 @@ def apply(document: Any, patch: Patch) -> Any:
     :param document: is not changed, though parts of it are in the result.
     """
     for step in patch:
-        document = _applied(document, step[0], step)
+        document = _apply_step(document, path=step[0], step=step)
     return document
 
 
@@ -176,7 +183,7 @@ def _order(
     return order
 
 
-def _applied(value: Any, path: list[Any], step: Step) -> Any:
+def _apply_step(value: Any, path: list[Any], step: Step) -> Any:
     """Return a value after a step: it sets, removes or orders.
 
     A step of one part removes, one of two sets, and one of three orders the
@@ -194,5 +201,5 @@ def _applied(value: Any, path: list[Any], step: Step) -> Any:
     elif len(path) == 1 and len(step) == 2:
         copied[path[0]] = step[1]
     else:
-        copied[path[0]] = _applied(value[path[0]], path[1:], step)
+        copied[path[0]] = _apply_step(value[path[0]], path[1:], step)
     return copied

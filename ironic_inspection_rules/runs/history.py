@@ -123,9 +123,11 @@ def prepare(
 ) -> PreparedInspection:
     """Store the contents of an inspection, and prepare its rows.
 
-    One row is of the inventory, and names the contents; the others are of
-    parts that entered or left the machine. The caller has
-    :data:`.content.FRESH` seconds to store the rows.
+    One row is of the inventory, and names the contents. The others are of
+    parts, such as a DIMM, that entered or left the machine: the *stay* of a
+    part in a machine is a row with its begin and its end. The caller has
+    :data:`.content.FRESH` seconds to store the rows: contents that no row
+    names by then may be removed.
 
     :param uuid: the UUID of the run, which is also that of the inventory.
     :param node: the node, which is locked: no other inspection ends meanwhile.
@@ -145,6 +147,7 @@ def prepare(
         node.inspect_interface or '',
     )
     comparison = part_difference.PartComparison(parts_before, reported_parts)
+    # Also the parts of sources that reported earlier, but not this time.
     parts_now = comparison.known(last_heard)
     # On the first inspection all parts are new, which is no change.
     has_changed = last is not None and any(
@@ -185,6 +188,7 @@ def _content_values(
         patch = document_patch.between(loaded[last.content], document)
         if not patch:
             return {'content': last.content, 'patch': None}
+        # A patch to the whole document takes no less room than the document.
         if not document_patch.is_whole(patch):
             packed = zlib.compress(_encode(patch).encode(), 9)
             if len(packed) <= MOST_OF_A_PATCH:
@@ -289,7 +293,7 @@ def read(row: typing.Any) -> Document:
     :param row: with its patch.
     :returns: empty if it is just being removed.
     """
-    return _document_of(row, content.load([row.content]))
+    return _restore_document(row, content.load([row.content]))
 
 
 def read_back(
@@ -311,11 +315,13 @@ def read_back(
             return
         loaded = content.load({row.content for row in rows})
         for row in rows:
-            yield row, _document_of(row, loaded)
+            yield row, _restore_document(row, loaded)
         before = rows[-1].id
 
 
-def _document_of(row: typing.Any, loaded: Mapping[str, Document]) -> Document:
+def _restore_document(
+    row: typing.Any, loaded: Mapping[str, Document]
+) -> Document:
     """Return the document of an inspection.
 
     :param row: names a stored document, which may be that of an earlier

@@ -137,7 +137,8 @@ def _describe_changes(
     changes: list[Record] = []
     confirmed: list[Record] = []
     # By n: how many of the first n changes of the rule are recorded, as there
-    # may be no room for some.
+    # may be no room for some. Where there is none for the second of three
+    # changes, the list ends as [0, 1, 1, 2].
     recorded_of_first = [0]
     # For every value of "confirmed": how many of "changes" came before it.
     changes_before = []
@@ -152,7 +153,8 @@ def _describe_changes(
             confirmed.append(
                 _describe_change(value, action.op, room_to_confirm)
             )
-            # Both count from the beginning of the phase, over all rules.
+            # Both count from the beginning of the phase, over all rules; their
+            # difference counts the changes of this rule only.
             made_by_rule = value.earlier - rule_trace.actions[0].earlier
             changes_before.append(recorded_of_first[made_by_rule])
     # Only removing an item of a list moves other values. Without that, a value

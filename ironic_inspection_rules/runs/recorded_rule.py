@@ -136,13 +136,15 @@ def places_of(outcome: runner.PhaseOutcome) -> Places:
             # is a change of any item.
             place = (*place[:-1], data_path.APPEND)
         path = data_path.pointer(place)
-        # All or none: a value at a place that is left out would seem to be set
-        # by another rule.
         if not room[uuid].take(path):
+            # All or none: a value at a place that is left out would seem to be
+            # set by another rule.
             places[uuid] = None
-        of_rule = places.setdefault(uuid, [])
-        if of_rule is not None:
-            of_rule.append([name, path])
+            continue
+        places_of_rule = places.setdefault(uuid, [])
+        # None after a place for which there was no room.
+        if places_of_rule is not None:
+            places_of_rule.append([name, path])
     return places
 
 

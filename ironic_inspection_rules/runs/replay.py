@@ -52,7 +52,7 @@ Ends = dict[str, PhaseEnd]
 
 
 class Past:
-    """A kept inspection.
+    """An inspection that the history keeps, to be run again.
 
     :param find_previous: returns what had been stored before, None where
         that is not known. Called where a rule reads that and none did then.
@@ -159,16 +159,16 @@ class Past:
         ends: Ends = {}
         for phase in self.phases:
             facts = self.facts(phase, plans)
-            ends[phase] = _run(ends, plans, phase, facts, limits)
+            ends[phase] = _run_phase(ends, plans, phase, facts, limits)
             if ends[phase].outcome.error:
                 break
         for phase, end in ends.items():
-            deviation = self._deviation(phase, end)
+            deviation = self._find_deviation(phase, end)
             if deviation is not None:
                 return ends, deviation
         return ends, None
 
-    def _deviation(self, phase: str, end: PhaseEnd) -> str | None:
+    def _find_deviation(self, phase: str, end: PhaseEnd) -> str | None:
         """Return how the end of a repeated phase differs from the kept end.
 
         The phase was repeated with the rules of its time. If it ends
@@ -190,7 +190,7 @@ class Past:
             error_now = str(end.outcome.error)
         has_other_error = error_then != error_now
         if not has_other_error and (
-            _essence(record_then) == _essence(record_now)
+            _reduce_to_effects(record_then) == _reduce_to_effects(record_now)
         ):
             return None
         self._refuse_other_reasons(phase, has_other_error)
@@ -266,8 +266,12 @@ def compare(
     differs = bool(differences)
     if nature(end_then.outcome.error) != nature(end_now.outcome.error):
         differs = True
-    result, error = _result(
-        past, last_phase, end_then, end_now, bool(differences)
+    result, error = _predict_result(
+        past,
+        last_phase,
+        then=end_then,
+        now=end_now,
+        is_changed=bool(differences),
     )
     matched = []
     for end in ends.values():
@@ -298,14 +302,14 @@ def _run_phases(
         facts = past.facts(phase, plans)
         if last is not None:
             facts = _rebase(facts, then=base[last].facts, now=ends[last].facts)
-        ends[phase] = _run(ends, plans, phase, facts, limits)
+        ends[phase] = _run_phase(ends, plans, phase, facts, limits)
         last = phase
         if ends[phase].outcome.error:
             break
     return ends
 
 
-def _result(
+def _predict_result(
     past: Past, phase: str, then: PhaseEnd, now: PhaseEnd, is_changed: bool
 ) -> tuple[str, str | None]:
     """Return the result of an inspection with other rules, and its error.
@@ -330,7 +334,7 @@ def _result(
     return past.ending['result'], past.ending['error']
 
 
-def _run(
+def _run_phase(
     ends_before: Ends,
     plans: Plans,
     phase: str,
@@ -342,12 +346,12 @@ def _run(
     :param ends_before: the ends of the phases before it.
     :param facts: the facts that the phase begins with.
     """
-    # The kept facts do not say which values a sensitive rule has set in an
-    # earlier phase: without this, they would be shown from here on.
-    closed: frozenset[views.Place] = frozenset()
+    # Readers are not shown what a sensitive rule has set. Kept facts do not
+    # say which places these are, but the phases that were run before do.
+    set_by_sensitive_rules: frozenset[views.Place] = frozenset()
     for end in ends_before.values():
-        closed |= end.facts.closed
-    facts = dataclasses.replace(facts, closed=closed)
+        set_by_sensitive_rules |= end.facts.closed
+    facts = dataclasses.replace(facts, closed=set_by_sensitive_rules)
     target = working_copy.WorkingCopy(facts)
     outcome = runner.run(
         plans.get(phase, ()),
@@ -371,7 +375,7 @@ def nature(error: exceptions.RuleError | None) -> typing.Any:
     return type(error), error.op, error.reason
 
 
-def _essence(phase: phase_record.Record) -> typing.Any:
+def _reduce_to_effects(phase: phase_record.Record) -> typing.Any:
     """Return what the rules of a phase did, without times and reasons."""
     essence = {}
     for kind in phase_record.KINDS:
