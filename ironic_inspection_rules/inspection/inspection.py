@@ -163,7 +163,7 @@ class Inspection:
             findings,
             node,
             error,
-            options.keep_runs,
+            keep=options.keep_runs,
             mask=disclosure.is_kept_masked(options.mask_secrets),
             days=options.keep_history,
         )
@@ -190,13 +190,13 @@ class Inspection:
             if value is not data_path.ABSENT and name not in _NO_FACTS:
                 plugin_data[name] = value
         return history.Findings(
-            self._inventory,
-            plugin_data,
-            self._plugin_data,
-            self._facts,
-            self._options,
-            self._reads_previous,
-            self._previous,
+            inventory=self._inventory,
+            plugin_data=plugin_data,
+            left=self._plugin_data,
+            facts=self._facts,
+            options=self._options,
+            reads_previous=self._reads_previous,
+            previous=self._previous,
         )
 
     def store(self, error: str | None) -> None:
@@ -266,9 +266,9 @@ class Inspection:
             task.node,
             task.ports,
             task.portgroups,
-            inventory,
-            plugin_data,
-            self._previous,
+            inventory=inventory,
+            plugin_data=plugin_data,
+            previous=self._previous,
         )
         target = working_copy.WorkingCopy(
             machine, side_effects.ServiceEffects()
@@ -278,7 +278,7 @@ class Inspection:
         before = dict(plugin_data)
         try:
             if saved is None:
-                self._decide(phase, plans, target, plugin_data)
+                self._run_rules(phase, plans, target, plugin_data)
             else:
                 self._repeat(phase, saved, target, plugin_data)
         finally:
@@ -286,7 +286,7 @@ class Inspection:
             if self.of_redfish is not None:
                 self.of_redfish.reconcile_properties(task.node)
 
-    def _decide(
+    def _run_rules(
         self,
         phase: str,
         plans: Sequence[compiler.CompiledRule],
@@ -347,27 +347,36 @@ class Inspection:
         :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
         """
         before = dict(plugin_data)
-        more = {}
+        maintenance = {}
         error = outcome.error
         if isinstance(error, exceptions.RuleFailed) and error.maintenance:
             # It comes from the action "fail", not from a change of the node.
-            more = {
+            maintenance = {
                 'maintenance': True,
                 'maintenance_reason': error.reason or str(error),
             }
         saving.update_plugin_data(target, plugin_data)
         outcome.record(plugin_data, phase)
-        together = None
+        save_checkpoint = None
         if self.is_repeatable and outcome.traces:
+            # Where no rule did anything, a later attempt may run the rules
+            # again, and needs no checkpoint.
             saved = checkpoint.of_phase(
                 target,
-                checkpoint.difference(before, plugin_data),
-                more,
-                error,
-                self.run.checkpoint(phase),
+                plugin_data=checkpoint.difference(before, plugin_data),
+                more=maintenance,
+                error=error,
+                run=self.run.checkpoint(phase),
             )
-            together = functools.partial(self.save_checkpoint, phase, saved)
-        saving.save(self.task, target, more, together)
+            save_checkpoint = functools.partial(
+                self.save_checkpoint, phase, saved
+            )
+        saving.save(
+            self.task,
+            target,
+            more=maintenance,
+            in_transaction=save_checkpoint,
+        )
 
     def _repeat(
         self,
@@ -389,8 +398,10 @@ class Inspection:
         saving.save(
             self.task,
             target,
-            saved['more'],
-            functools.partial(self.save_checkpoint, phase, saved),
+            more=saved['more'],
+            in_transaction=functools.partial(
+                self.save_checkpoint, phase, saved
+            ),
         )
         checkpoint.apply(saved['plugin_data'], plugin_data)
         if saved['error']:

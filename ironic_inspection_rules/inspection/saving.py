@@ -23,8 +23,10 @@ from ironic_inspection_rules.engine.run.secrecy import journal
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import database
 
-Together = Callable[[Any], None]
-"""Saves something else in the transaction of a phase; called with its session.
+InTransaction = Callable[[Any], None]
+"""Saves something else in the transaction that saves a phase.
+
+It is called with the session of SQLAlchemy of that transaction.
 """
 
 INTERFACES = tuple(
@@ -71,7 +73,7 @@ def save(
     task,
     target: working_copy.WorkingCopy,
     more: Mapping[str, Any] | None = None,
-    together: Together | None = None,
+    in_transaction: InTransaction | None = None,
 ) -> None:
     """Save a phase's changes of the node, its ports and traits.
 
@@ -81,9 +83,10 @@ def save(
 
     :param task: a TaskManager instance with an exclusive lock.
     :param target: the data with the changes.
-    :param more: further attributes of the node to save.
-    :param together: called with the session in the same transaction, and
-        again if that is retried.
+    :param more: further attributes of the node to save, such as
+        ``{'maintenance': True}``.
+    :param in_transaction: called with the session in the same transaction,
+        and again if that is retried; None if nothing else is to be saved.
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
     attributes = target.changed(working_copy.NODE)
@@ -91,7 +94,7 @@ def save(
     attributes.update(more or {})
     are_ports_changed = bool(target.changed(working_copy.PORTS))
     has_changes = attributes or are_ports_changed or traits is not None
-    if not has_changes and together is None:
+    if not has_changes and in_transaction is None:
         return
     try:
         with database.transaction() as session:
@@ -107,10 +110,10 @@ def save(
                     # They are stored. The next save() of the node would
                     # refuse to store changed traits.
                     task.node.obj_reset_changes(['traits'])
-            if together is not None:
+            if in_transaction is not None:
                 # After the node: all transactions lock the node first, else
                 # two of them could deadlock.
-                together(session)
+                in_transaction(session)
     # After any error nothing is saved: the objects must not have the changes.
     except Exception:
         for saved in [task.node, *task.ports]:
@@ -134,13 +137,18 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
 
     Only a port whose name another port gets is saved twice: first without a
     name.
+
+    :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
     changed = []
+    # The label is the name of a port in changes and messages, such as
+    # "port 52:54:00:00:00:01".
     labelled = zip(task.ports, target.journal.port_names, strict=True)
     for index, (port, label) in enumerate(labelled):
         values = target.changed_of_port(index)
         if values:
             changed.append((port, values, label))
+    # By name: the port that gets it.
     new_owners = {values.get('name'): port for port, values, _label in changed}
     for port, values, _label in changed:
         new_owner = new_owners.get(port.name, port)

@@ -81,7 +81,7 @@ class DeadlockTestCase(base.GlueTestCase):
                 .values(description='done')
             )
 
-        saving.save(self.task, target, (), together=checkpoint)
+        saving.save(self.task, target, (), in_transaction=checkpoint)
 
     def test_the_loser_saves_all_of_its_phase_again(self):
         other = threading.Thread(target=self.want_the_node_too)

@@ -103,7 +103,7 @@ class CheckpointTestCase(base.GlueTestCase):
             self.task,
             target,
             (),
-            together=lambda session: seen.append(
+            in_transaction=lambda session: seen.append(
                 session.scalar(sa.select(models.Node.extra))
             ),
         )
