@@ -42,7 +42,7 @@ def _accept_without_clock(
     """Accept a request, and change nothing of its node."""
 
 
-def _wake_nobody() -> None:
+def wake_nobody() -> None:
     """Do nothing: workers find a request when they next look for work."""
 
 
@@ -66,7 +66,7 @@ class DatabaseQueue:
         lease: float,
         accept: Accept = _accept_without_clock,
         served: typing.Any = None,
-        wake: Callable[[], None] = _wake_nobody,
+        wake: Callable[[], None] = wake_nobody,
     ) -> None:
         self._lease = lease
         self._accept = accept

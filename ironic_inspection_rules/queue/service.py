@@ -44,23 +44,21 @@ _RESTART_DELAY = 1.0
 
 
 def make_queue(
-    served: typing.Any = None, wake: Callable[[], None] | None = None
+    served: typing.Any = None,
+    wake: Callable[[], None] = database_queue.wake_nobody,
 ) -> database_queue.DatabaseQueue:
     """Return the queue, which all processes of the cluster share.
 
     :param served: an SQL condition on the requests that this process can
         process; None for all.
-    :param wake: called when a request has been put; wakes the workers. None
-        where nobody is woken.
+    :param wake: called when a request has been put; wakes the workers.
     """
     lease = CONF.inspection_queue.lease
+    # A process that stalls in a transaction loses its lease by then, and must
+    # not keep the locks of its rows for longer.
     transaction.limit_waits(enginefacade.writer.get_engine(), lease)
-    if wake is None:
-        return database_queue.DatabaseQueue(
-            lease, node_reservation.stop_clock, served
-        )
     return database_queue.DatabaseQueue(
-        lease, node_reservation.stop_clock, served, wake
+        lease, accept=node_reservation.stop_clock, served=served, wake=wake
     )
 
 
