@@ -171,7 +171,7 @@ def machines(name: str, query: Query) -> Answer:
         return {}
     # One more says whether there is another page.
     entries = list(itertools.islice(remaining, limit + 1))
-    answer: Answer = {'machines': entries[:limit]}
+    answer: Answer = {'machines': entries[:limit], 'next': None}
     if len(entries) > limit:
         answer['next'] = _next_link(name, limit, first + limit)
     stream.send([json.dumps(answer).encode()])

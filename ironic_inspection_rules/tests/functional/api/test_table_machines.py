@@ -170,6 +170,11 @@ class StateTestCase(Base):
                 page = following and f'?{parse.urlparse(following).query}'
             self.assertEqual(wanted, read)
 
+    def test_last_page_says_that_it_is_the_last(self):
+        for query in ('', '?limit=100', '?limit=2&marker=100'):
+            self.assertIn('next', self.machines(query), repr(query))
+            self.assertIsNone(self.machines(query)['next'], repr(query))
+
     def test_bad_pages(self):
         for query in (
             'limit=0',
