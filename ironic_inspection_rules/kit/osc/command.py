@@ -9,6 +9,7 @@ from typing import Any
 
 from cliff import columns
 from keystoneauth1 import exceptions as auth_exceptions
+from openstack import connection
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
@@ -79,7 +80,14 @@ class Guarded:
         that python-ironicclient knows. That client falls back to an older
         one, but openstacksdk would refuse an older Ironic.
         """
-        cloud = self.app.client_manager.sdk_connection
+        manager = self.app.client_manager
+        if not hasattr(manager, 'sdk_connection'):
+            # The command "baremetal" of python-ironicclient offers the same
+            # commands, but has only the configuration of a connection.
+            manager.sdk_connection = connection.Connection(
+                config=manager.cloud_region
+            )
+        cloud = manager.sdk_connection
         cloud.config.config['baremetal_api_version'] = '1'
         return cloud.baremetal
 

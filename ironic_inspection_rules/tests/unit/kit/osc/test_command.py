@@ -73,6 +73,24 @@ class BaremetalTestCase(base.TestCase):
         self.assertEqual('baremetal', command.baremetal)
         self.assertEqual('1', app.cloud.config.config['baremetal_api_version'])
 
+    def test_client_that_has_only_the_configuration_of_a_connection(self):
+        """The command "baremetal", other than "openstack", has no more."""
+        app = fakes.App()
+        connections = []
+
+        def connect(config):
+            connections.append(config)
+            return app.cloud
+
+        self.useFixture(
+            fixtures.MonkeyPatch('openstack.connection.Connection', connect)
+        )
+        app.client_manager = types.SimpleNamespace(cloud_region='region')
+        command = rule_set.PlanInspectionRules(app, None)
+        self.assertEqual('baremetal', command.baremetal)
+        self.assertEqual('baremetal', command.baremetal)
+        self.assertEqual(['region'], connections)
+
 
 class ColumnsTestCase(base.TestCase):
     def test_heads_are_words_in_capitals(self):
