@@ -55,23 +55,28 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
         rf'(?:\|\s*{known}\s*{_ARGUMENTS})*\|\s*'
     )
     unknown = rf'{before}(?!{known})[A-Za-z_][A-Za-z0-9_]*[^{{}}]*\}}'
+    refused = [
+        {
+            'not': {'type': 'string', 'pattern': unknown},
+            'errorMessage': _('there is no such filter'),
+        }
+    ]
     unfit_calls: list[str] = []
     for name, op in filters.items():
         unfit_calls += _list_refused_calls(name, op)
-    unfit = rf'{before}(?:{"|".join(unfit_calls)})'
-    # This schema again, by its name in the schema of files.
-    inner = {'$ref': '#/definitions/written'}
-    return {
-        'allOf': [
-            {
-                'not': {'type': 'string', 'pattern': unknown},
-                'errorMessage': _('there is no such filter'),
-            },
+    # Without any call, the pattern would be empty, and refuse all filters.
+    if unfit_calls:
+        unfit = rf'{before}(?:{"|".join(unfit_calls)})'
+        refused.append(
             {
                 'not': {'type': 'string', 'pattern': unfit},
                 'errorMessage': _('the filter does not take this argument'),
-            },
-        ],
+            }
+        )
+    # This schema again, by its name in the schema of files.
+    inner = {'$ref': '#/definitions/written'}
+    return {
+        'allOf': refused,
         'items': inner,
         'additionalProperties': inner,
     }

@@ -47,3 +47,15 @@ class FilterSchemaTestCase(base.TestCase):
     def test_a_schema_without_a_type_takes_all_types(self):
         for literal in ("'a'", '8', 'true', 'null'):
             self.assertFalse(self.refuses({'enum': ['a', 8]}, literal))
+
+    def test_filters_that_take_all_literals_have_no_pattern_of_unfit_ones(
+        self,
+    ):
+        foreign = Foreign()
+        op = registry.Op('odd', foreign, arguments.Signature(foreign, 1))
+
+        refused = filter_schema.text_with_fields({'odd': op})['allOf']
+
+        text = '{node.name | odd(1)}'
+        for schema in refused:
+            self.assertIsNone(re.search(schema['not']['pattern'], text))
