@@ -5,6 +5,7 @@
 from collections.abc import Sequence
 import functools
 import sys
+import traceback
 from typing import Any
 
 from cliff import columns
@@ -34,6 +35,8 @@ something that is not an answer of Ironic."""
 
 _ABBREVIATIONS = {'id': 'ID', 'uuid': 'UUID'}
 """Words in the names of fields that are written in capitals in heads."""
+
+_PACKAGE = 'ironic_inspection_rules'
 
 
 class _Application:
@@ -98,8 +101,9 @@ class Guarded:
         control characters to the terminal.
 
         :raises: CommandError with Ironic's own message, with the reason why
-            the API has no such call, or with the member that an answer lacks;
-            the error itself if its text needs no change.
+            the API has no such call, or with the name of a member that is
+            missing, which most likely an answer lacks; the error itself if
+            its text needs no change.
         """
         app = self.app
         self.app = _Application(app)
@@ -119,7 +123,7 @@ class Guarded:
                     'An answer is no JSON (%s): check the endpoint of the '
                     'bare metal service'
                 ) % escapes.escaped(str(exc))
-            if isinstance(exc, KeyError):
+            if isinstance(exc, KeyError) and _is_raised_here(exc):
                 # Commands read members of answers that every Ironic with this
                 # plugin has.
                 text = _(
@@ -171,6 +175,19 @@ class Guarded:
             )
             % exc.response.url
         )
+
+
+def _is_raised_here(error: Exception) -> bool:
+    """Return whether this package, and no library or plugin, raised an error.
+
+    Only this package reads members of answers with ``answer['name']``. A
+    ``KeyError`` of other code is a bug there.
+    """
+    module = ''
+    # The last frame is the one that raised it.
+    for frame, _line in traceback.walk_tb(error.__traceback__):
+        module = frame.f_globals.get('__name__', '')
+    return module.startswith(f'{_PACKAGE}.')
 
 
 class BaremetalCommand(Guarded, command.Command):

@@ -2,6 +2,7 @@
 
 """What all commands have from their base."""
 
+import http
 import itertools
 import json
 import types
@@ -226,6 +227,25 @@ class ErrorTestCase(base.TestCase):
             )
 
             self.assertIn('an answer may be of another', str(error))
+
+    def test_a_bug_of_another_package_is_not_taken_for_an_answer(self):
+        # The names of an enumeration are looked up in the standard library.
+        def fail(_command, _parsed_args):
+            http.HTTPStatus['BUG']
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.kit.osc.trait.FindNodes.take_action',
+                fail,
+            )
+        )
+        command = trait.FindNodes(fakes.App(), None)
+        error = self.assertRaises(
+            KeyError,
+            command.run,
+            command.get_parser('openstack').parse_args(['--trait', 'A']),
+        )
+        self.assertEqual("'BUG'", str(error))
 
     def test_what_ironic_says_in_either_form_is_printed(self):
         for error in (
