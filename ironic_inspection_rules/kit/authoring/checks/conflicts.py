@@ -144,15 +144,18 @@ class _WritingRule:
         return wanted
 
     def conflicts(self, later: '_WritingRule') -> list[ConflictingWrites]:
-        """Return the writes of this rule that a later one does not leave.
+        """Return the pairs of writes of which only the order keeps one.
+
+        This rule writes the driver ``ipmi``, for example, and the later one
+        ``redfish``.
 
         :param later: a rule that runs after this one, only since it is stored
             after it.
-        :returns: pairs of writes that one machine may get both of; none if no
-            node is in the scopes of both rules.
+        :returns: pairs of a write of this rule and one of the later rule; none
+            if no node is in the scopes of both rules.
         """
-        # Most rules write at places of which none is inside of another one,
-        # and to compare places is cheap.
+        # Most pairs of rules write at different places: to compare places is
+        # cheap, and spares the comparison of all writes.
         is_inside = not self.places.isdisjoint(later._places_around)
         is_around = not self._places_around.isdisjoint(later.places)
         if not is_inside and not is_around:
@@ -161,28 +164,45 @@ class _WritingRule:
         if len(scopes) > 1:
             # A node has one scope.
             return []
-        # The same words over other vars are conditions on other things.
-        reads_vars_alike = model.is_same_value(
-            model.VARS, self.rule.rule.vars, later.rule.rule.vars
-        )
         conflicts = []
         for first, second in itertools.product(self._effects, later._effects):
-            if not _undoes(first.effect, second.effect):
-                continue
-            claims = self._claims_of(first)
-            if not reads_vars_alike:
-                claims = [claim for claim in claims if not _reads_vars(claim)]
-            undecided = self._list_undecided(first, later, second)
-            if undecided is None:
-                # The later rule never follows this one. The order decides
-                # only if this one does not follow the later one either.
-                if later._list_undecided(second, self, first) is not None:
-                    continue
-                undecided = later._claims_of(second)
-            # No machine gets both where their conditions exclude each other.
-            if not exclusion.exclude(claims, undecided):
+            if _undoes(first.effect, second.effect) and self._order_decides(
+                first, later, second
+            ):
                 conflicts.append(ConflictingWrites(first, second))
         return conflicts
+
+    def _order_decides(
+        self,
+        write: ActionEffect,
+        later: '_WritingRule',
+        later_write: ActionEffect,
+    ) -> bool:
+        """Return whether some machine gets another value in another order.
+
+        It gets both writes, of which the last one stays, or only that of the
+        rule that runs first.
+
+        :param write: a write of this rule.
+        :param later_write: a write of the later rule, which undoes ``write``.
+        """
+        conditions = self._claims_of(write)
+        if not model.is_same_value(
+            model.VARS, self.rule.rule.vars, later.rule.rule.vars
+        ):
+            # The same words over other vars are conditions on other things:
+            # they exclude nothing.
+            conditions = [
+                claim for claim in conditions if not _reads_vars(claim)
+            ]
+        later_conditions = self._list_undecided(write, later, later_write)
+        if later_conditions is None:
+            # The later write never follows this one. The order decides only
+            # if this one does not follow the later one either.
+            if later._list_undecided(later_write, self, write) is not None:
+                return False
+            later_conditions = later._claims_of(later_write)
+        return not exclusion.exclude(conditions, later_conditions)
 
     def _list_undecided(
         self,
@@ -190,10 +210,11 @@ class _WritingRule:
         other: '_WritingRule',
         other_write: ActionEffect,
     ) -> list[exclusion.Claim] | None:
-        """List what a write of another rule still depends on after this rule.
+        """List the conditions that a write of another rule still depends on.
 
-        These are the conditions of that write without those that surely hold
-        after what this rule has written.
+        These are all its conditions but those that surely hold after this
+        rule. If this rule writes ``tier: 2``, then ``eq: ["{…tier}", 2]`` of
+        the other rule is decided, and left out.
 
         :param write: the write of this rule, which has happened.
         :param other_write: the write of the other rule.
@@ -359,8 +380,9 @@ def _format_value(effect: effects.Effect) -> str:
 def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
     """Return whether a later write undoes an earlier write.
 
-    It does not if rules build a value together: a rule makes or empties a
-    mapping or a list, and another fills or extends it.
+    ``driver: redfish`` undoes ``driver: ipmi``. A write does not undo another
+    one if rules build a value together: a rule makes or empties a mapping or a
+    list, and another fills or extends it.
     """
     if earlier.kind == later.kind == 'traits':
         # The place is the prefix. Different prefixes are not compared.
@@ -374,9 +396,9 @@ def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
     if earlier.extends:
         return _drops_item(earlier, later)
     if later.extends:
-        return earlier.place == later.place and not _may_be_extended(
-            earlier.value
-        )
+        is_same_place = earlier.place == later.place
+        return is_same_place and not _may_be_extended(earlier.value)
+    # The place of one write has to be that of the other, or around it.
     outer, inner = earlier, later
     if len(later.place) < len(earlier.place):
         outer, inner = later, earlier
