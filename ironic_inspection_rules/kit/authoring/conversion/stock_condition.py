@@ -66,16 +66,17 @@ def convert(
     :raises: :class:`.rule.Inconvertible` if this language has no condition
         for it.
     """
-    # The arguments that hold fields, so that machines differ in them.
+    # The texts in arguments that have fields, so that machines differ in them.
     texts = stock_text.varying(dict(args))
     for text in texts:
         _note_differences(text, notes)
     _check_kinds(op, args)
     if not texts:
-        return _decide(op, args) != inverted
+        result = _decide(op, args)
+        return result is not inverted
     constant = _constant_result(op, args)
     if constant is not None:
-        return constant != inverted
+        return constant is not inverted
     if op == 'in-net':
         notes.differ_by_failing(
             _(

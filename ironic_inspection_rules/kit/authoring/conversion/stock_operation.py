@@ -148,7 +148,10 @@ def _write_data_path(
 
     Stock Ironic takes a list of tokens, or text with dots between them.
 
-    :param written: gets the pointer as its ``path``.
+    ``place.rack`` and ``[place, rack]`` become ``/place/rack``.
+
+    :param written: the arguments of the new action; gets the pointer as its
+        ``path``.
     :param existing: fields that surely have a value when the action runs; it
         loses those below the path.
     :param notes: gets what differs on the way to the value.
@@ -172,8 +175,11 @@ def _write_attribute(
 ) -> None:
     """Convert path and value of an action on an attribute of node or port.
 
-    :param written: gets the path as a JSON pointer, and the value if it
-        replaces an attribute whole.
+    ``extra.rack`` becomes ``/extra/rack``.
+
+    :param args: the arguments of stock Ironic.
+    :param written: the arguments of the new action; gets the path as a JSON
+        pointer, and the value if it replaces an attribute whole.
     :param existing: fields that surely have a value when the action runs; it
         loses those of the node below the path.
     :param notes: gets what differs for this attribute.
@@ -203,9 +209,9 @@ def _write_attribute(
         written['value'] = _convert_attribute_value(
             tokens[0],
             attributes[tokens[0]],
-            args['value'],
-            written['value'],
-            notes,
+            value=args['value'],
+            written=written['value'],
+            notes=notes,
         )
 
 
@@ -269,7 +275,9 @@ def _forget_fields_below(
 def _note_missing_parents(tokens: list[str], notes: rule.Conversion) -> None:
     """Note what differs where null, a list or ``-`` is on a path.
 
-    :param tokens: the steps of the path into values that may be missing.
+    :param tokens: the steps of the path into values that may be missing: for
+        ``/extra/place/rack`` of a node only ``rack``, as ``extra`` is always
+        there and ``place`` need not be.
     """
     if tokens:
         notes.differ(
@@ -299,6 +307,7 @@ def _note_missing_parents(tokens: list[str], notes: rule.Conversion) -> None:
 def _convert_attribute_value(
     name: str,
     attribute: schema.Attribute,
+    *,
     value: typing.Any,
     written: typing.Any,
     notes: rule.Conversion,
