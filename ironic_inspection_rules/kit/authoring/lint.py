@@ -344,7 +344,7 @@ def of_documents(
         names.update(effects.names_of_plugin_data(subject.actions))
     written_names = frozenset(names)
     for subject in subjects:
-        findings = _check(subject, written_names, site.target)
+        findings = _check_rule(subject, written_names, site.target)
         yield from _without_refused(subject, findings)
     file_tables, table_findings = _tables(documents, given_tables)
     yield from table_findings
@@ -533,7 +533,7 @@ def _duplicates(
         yield _finding_at(rule, '/uuid', message, DUPLICATE, ERROR)
 
 
-def _check(
+def _check_rule(
     rule: checked_rule.CheckedRule,
     written_names: frozenset[str],
     target: inventory_fields.InspectionTarget,

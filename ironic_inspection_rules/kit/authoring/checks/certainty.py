@@ -64,8 +64,10 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
         ) % {'one': first, 'other': second}
     # Where one of its conditions holds on each machine, neither "!any-of" nor
     # "none-of" ever holds.
-    is_not_any = condition.inverted and _quantifier(condition) == 'any'
-    is_none = not condition.inverted and _quantifier(condition) == 'none'
+    is_not_any = condition.inverted and _how_many_must_hold(condition) == 'any'
+    is_none = (
+        not condition.inverted and _how_many_must_hold(condition) == 'none'
+    )
     if (is_not_any or is_none) and _always_one_holds(rule, condition):
         return _(
             'this condition never holds where its fields exist: one of '
@@ -96,13 +98,15 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
         ) % {'one': first, 'other': second}
     # Where one of its conditions holds on each machine, "any-of" always holds,
     # and so does "!none-of".
-    is_any = not condition.inverted and _quantifier(condition) == 'any'
-    is_not_none = condition.inverted and _quantifier(condition) == 'none'
+    is_any = not condition.inverted and _how_many_must_hold(condition) == 'any'
+    is_not_none = (
+        condition.inverted and _how_many_must_hold(condition) == 'none'
+    )
     always_holds = (is_any or is_not_none) and _always_one_holds(
         rule, condition
     )
     # Where two of its conditions never hold together, "!all-of" always holds.
-    is_not_all = condition.inverted and _quantifier(condition) == 'all'
+    is_not_all = condition.inverted and _how_many_must_hold(condition) == 'all'
     if is_not_all and _are_two_apart(condition):
         always_holds = True
     if always_holds:
@@ -162,7 +166,7 @@ def _find_differing_neighbours(
     return None
 
 
-def _quantifier(condition: Operation) -> str:
+def _how_many_must_hold(condition: Operation) -> str:
     """Return how many conditions of a group must hold.
 
     :returns: ``all``, ``any`` or ``none``, and ``''`` for no group.
@@ -179,7 +183,7 @@ def _always_one_holds(rule: Rule, condition: Operation) -> bool:
     That is so where no value makes two of its conditions false at once, as
     ``lt 8`` and ``gt 4``. A field that does not exist may make both false.
     """
-    if _quantifier(condition) not in ('any', 'none'):
+    if _how_many_must_hold(condition) not in ('any', 'none'):
         return False
     for first, second in itertools.combinations(condition.inner, 2):
         if first.inner or second.inner or first.loops or second.loops:
@@ -224,7 +228,7 @@ def _list_conditions_together(rule: Rule) -> Iterator[list[Operation]]:
     for action in rule.actions:
         yield list(action.inner)
     for condition in rule.all_conditions:
-        if _quantifier(condition) == 'all' and not condition.inverted:
+        if _how_many_must_hold(condition) == 'all' and not condition.inverted:
             yield list(condition.inner)
 
 

@@ -204,9 +204,11 @@ def _may_be_number_or_boolean(
     :param raw: the text of the scalar in the file, such as ``no``.
     """
     declared = operation.op.signature.by_name
+    # Arguments that are messages for people.
     message_names = getattr(operation.op.plugin, 'TELLS', ())
     for name in operation.arguments_given:
-        if pointer.startswith(operation.pointer_to(name)):
+        # With the slash "…/values/0" is not inside of "…/value".
+        if f'{pointer}/'.startswith(f'{operation.pointer_to(name)}/'):
             if declared[name].type in (bool, int, float):
                 return True
             if declared[name].type is str or name in message_names:
