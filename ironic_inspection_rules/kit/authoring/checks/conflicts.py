@@ -97,8 +97,8 @@ class _WritingRule:
         # them.
         self.places: set[tuple[str, ...]] = set()
         self._places_around: set[tuple[str, ...]] = set()
-        for of_action in self._effects:
-            place = _place(of_action.effect)
+        for write in self._effects:
+            place = _place(write.effect)
             self.places.add(place)
             for length in range(1, len(place) + 1):
                 self._places_around.add(place[:length])
@@ -259,7 +259,7 @@ class _WritingRule:
         return self._conditions[pointer]
 
     def _sees_other_data(
-        self, claim: exclusion.Claim, of_action: ActionEffect
+        self, claim: exclusion.Claim, write: ActionEffect
     ) -> bool:
         """Return whether a condition sees other data than earlier rules leave.
 
@@ -267,7 +267,7 @@ class _WritingRule:
         rule that may change what it reads.
 
         :param claim: a condition of the rule, or the ``when`` of an action.
-        :param of_action: a write of the action.
+        :param write: a write of the action.
         """
         if claim in self._claims:
             # The rule may be decided before any rule of its phase acts.
@@ -277,19 +277,19 @@ class _WritingRule:
             fields_read += effects.fields_of_operation(condition)
         # Actions of the rule itself run before a "when" is decided.
         for action in self.rule.actions:
-            if action.pointer == of_action.pointer:
+            if action.pointer == write.pointer:
                 break
             if effects.may_change(action, fields_read):
                 return True
         return False
 
-    def _claims_of(self, of_action: ActionEffect) -> list[exclusion.Claim]:
-        """Return all conditions that a machine must meet for an effect.
+    def _claims_of(self, write: ActionEffect) -> list[exclusion.Claim]:
+        """Return all conditions that a machine must meet for a write.
 
         They are those of the rule, and the ``when`` of an action without a
         loop.
         """
-        own = self._claims_of_actions.get(of_action.pointer, ())
+        own = self._claims_of_actions.get(write.pointer, ())
         return [*self._claims, *own]
 
 

@@ -328,6 +328,7 @@ def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     Rules read ``******`` in place of secrets, unless masking is switched off.
     An action may read what earlier actions wrote.
     """
+    # The paths of secrets: those of every node, and what actions wrote so far.
     secrets: set[reach.Steps] = set(_WITH_SECRETS)
     for action in rule.actions:
         for name, field in _find_masked_arguments(rule, action, secrets):

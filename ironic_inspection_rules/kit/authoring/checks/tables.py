@@ -40,7 +40,9 @@ def check_values(
 ) -> checked_rule.MistakesOfRules:
     """Find conditions on a column of a table that hold for no row of it.
 
-    Only conditions without a loop that read one column are checked.
+    Such as ``eq: ["{tables.racks | row | get('/room')}", R9]`` where no rack
+    is in room R9. Only conditions without a loop that read one column are
+    checked.
     """
     for rule in rules:
         columns = {

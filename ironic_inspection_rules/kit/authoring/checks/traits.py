@@ -196,4 +196,5 @@ def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                     )
                     % write.owner,
                 )
+                # One message an action, however many ports its loop names.
                 break

@@ -133,11 +133,15 @@ class _FailingRule:
     ) -> bool:
         """Return whether this rule fails wherever a later one would match.
 
+        It does if the later rule has all conditions of this one, and both read
+        the same data.
+
         :param claims: the conditions of the later rule.
         """
         rule = self.subject.rule
         if rule.phase != later.rule.phase:
             return False
+        # Without a scope this rule runs on the nodes of all scopes.
         if rule.scope and rule.scope != later.rule.scope:
             return False
         if self._may_match_later:

@@ -58,8 +58,9 @@ def _mend_versions(
 ) -> Iterator[mended_text.Change]:
     """Yield the changes that make ``version-lt`` of ``lt``, and so on.
 
-    The condition has to compare nothing but versions. These become the text
-    that the author wrote.
+    ``lt: ["{inventory.system_vendor.firmware.version}", 2.10]`` becomes
+    ``version-lt: [..., "2.10"]``. The condition has to compare nothing but
+    versions.
     """
     compared = condition.arguments.get('values')
     if condition.arguments_given != ['values']:
@@ -94,6 +95,8 @@ def _find_slips(rule: checked_rule.CheckedRule) -> Slips:
     """Yield the slips in conditions, and in the filters of all fields.
 
     These fields are in conditions, actions and ``vars``.
+
+    :returns: tuples of the pointer to a value, the value, and its slip.
     """
     items = reach.items(rule)
     for condition in rule.all_conditions:
@@ -386,8 +389,10 @@ def _find_slip_in_filter(
     of_items = field_value.type_at((*items, *attribute))
     is_taken = True
     if name == 'sum':
+        # True counts as 1. Items of an unknown type may be numbers.
         is_taken = of_items in (None, field_value.NUMBER, field_value.BOOLEAN)
     elif name in _NEED_PLAIN:
+        # Mappings have no order.
         is_taken = of_items != field_value.MAPPING
     if not is_taken:
         return slip.Slip.of(
