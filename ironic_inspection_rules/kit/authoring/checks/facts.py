@@ -176,11 +176,11 @@ def _do_bounds_exclude(first: Fact, second: Fact) -> bool:
     """
     if not _are_comparable(first.value, second.value):
         return False
-    low, high = _sort_bounds(first, second)
-    # The first letter is that of "greater" or "less".
-    if low.relation[0] == high.relation[0]:
+    bounds = _find_low_and_high(first, second)
+    if bounds is None:
         # Two lower or two upper bounds leave the values beyond both.
         return False
+    low, high = bounds
     if low.unordered and high.unordered:
         # A value without an order satisfies both.
         return False
@@ -190,15 +190,20 @@ def _do_bounds_exclude(first: Fact, second: Fact) -> bool:
     return bool(low.value > high.value)
 
 
-def _sort_bounds(first: Fact, second: Fact) -> tuple[Fact, Fact]:
-    """Sort two comparisons, the lower bound before the upper bound.
+def _find_low_and_high(first: Fact, second: Fact) -> tuple[Fact, Fact] | None:
+    """Return which of two facts is the lower bound and which the upper bound.
 
-    ``ge`` and ``gt`` are before ``le`` and ``lt`` in the alphabet, also
-    behind ``version-``.
+    ``gt 4`` and ``version-ge 1.2`` are lower bounds, ``lt 8`` an upper one.
+
+    :returns: None unless there is one of each.
     """
-    if first.relation <= second.relation:
+    first_relation = first.relation.removeprefix(plugin.VERSION)
+    second_relation = second.relation.removeprefix(plugin.VERSION)
+    if first_relation in ('gt', 'ge') and second_relation in ('lt', 'le'):
         return first, second
-    return second, first
+    if second_relation in ('gt', 'ge') and first_relation in ('lt', 'le'):
+        return second, first
+    return None
 
 
 def _are_comparable(first: typing.Any, second: typing.Any) -> bool:
@@ -243,11 +248,10 @@ def _do_versions_exclude(first: Fact, second: Fact) -> bool:
             )
     if not (is_version(first) and is_version(second)):
         return False
-    low, high = _sort_bounds(first, second)
-    if not low.relation.startswith(f'{plugin.VERSION}g'):
+    bounds = _find_low_and_high(first, second)
+    if bounds is None:
         return False
-    if not high.relation.startswith(f'{plugin.VERSION}l'):
-        return False
+    low, high = bounds
     if not isinstance(low.value, str) or not isinstance(high.value, str):
         return False
     lowest = comparison.version_key(low.value)
