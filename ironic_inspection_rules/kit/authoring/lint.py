@@ -346,7 +346,7 @@ def of_documents(
     for subject in subjects:
         findings = _check_rule(subject, written_names, site.target)
         yield from _without_refused(subject, findings)
-    file_tables, table_findings = _tables(documents, given_tables)
+    file_tables, table_findings = _load_tables(documents, given_tables)
     yield from table_findings
     tables_by_name: table.Tables = {}
     if not table_findings:
@@ -394,7 +394,7 @@ def _without_refused(
             yield finding
 
 
-def _tables(
+def _load_tables(
     documents: typing.Sequence[document.Document],
     given_tables: table_file.FileTables | None,
 ) -> tuple[table_file.FileTables, list[Finding]]:

@@ -104,8 +104,8 @@ def mend_text(
     mended: list[Mended] = []
     for _round in range(_ROUNDS):
         read = document.parse(path, text)
-        wanted = _wanted(text, read, ops)
-        text, done = _make(text, read, wanted)
+        wanted = _list_wanted_changes(text, read, ops)
+        text, done = _make_changes(text, read, wanted)
         if not done:
             break
         for rule, change in done:
@@ -114,7 +114,7 @@ def mend_text(
     return mark + text, mended
 
 
-def _wanted(
+def _list_wanted_changes(
     text: str, read: document.Document, ops: registry.Registry
 ) -> Wanted:
     """Return the changes that mend the rules of a file.
@@ -132,7 +132,7 @@ def _wanted(
     return wanted
 
 
-def _make(
+def _make_changes(
     text: str, read: document.Document, wanted: Wanted
 ) -> tuple[str, Wanted]:
     """Make changes in the text of a file.
@@ -145,24 +145,24 @@ def _make(
     """
     if not wanted:
         return text, []
-    edited = _make_all(text, read, wanted)
+    edited = _make_all_changes(text, read, wanted)
     if edited is not None:
         return edited, wanted
     if len(wanted) == 1:
         return text, []
     half = len(wanted) // 2
-    half_made, done = _make(text, read, wanted[:half])
+    half_made, done = _make_changes(text, read, wanted[:half])
     # The places of the second half may have moved, so the text is read again.
     read_again = document.parse(read.path, half_made)
     second_half = []
     for rule, change in wanted[half:]:
         moved_rule = file_rule.WrittenRule(read_again, rule.index)
         second_half.append((moved_rule, change))
-    mended, also_made = _make(half_made, read_again, second_half)
+    mended, also_made = _make_changes(half_made, read_again, second_half)
     return mended, done + also_made
 
 
-def _make_all(
+def _make_all_changes(
     text: str, read: document.Document, wanted: Wanted
 ) -> str | None:
     """Return the text of a file with all changes, if it reads as expected.
