@@ -177,7 +177,8 @@ def _refutes(claim: Claim, other: Claim) -> bool:
     """Return whether a condition allows only values that another refuses.
 
     The values that ``one-of`` allows, for example, are filled into the other
-    condition, which is then decided without a machine.
+    condition, which is then decided without a machine: beside ``one-of: [Dell,
+    HP]``, ``matches: Lenovo`` is false for both values.
     """
     condition = other.condition
     if condition.op.plugin.NEEDS_VIEW:

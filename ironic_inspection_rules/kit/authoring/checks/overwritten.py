@@ -73,8 +73,10 @@ def _overwrites_itself(
 ) -> bool:
     """Return whether a loop writes different values to one place.
 
-    Only the value of the last item stays. With a condition, or if the action
-    reads the place, an earlier item may matter: nothing is reported.
+    An action that sets ``/extra/disk`` to ``{item.name}`` does so in a loop
+    over disks: only the value of the last item stays. With a condition, or if
+    the action reads the place, an earlier item may matter: nothing is
+    reported.
     """
     loop = action.loop
     has_conditions = bool(action.inner)

@@ -219,7 +219,8 @@ def of_field(
     """Yield the data that one field uses, by their steps.
 
     First its path; then what its filters name, which are fields in their
-    arguments, attributes of items and paths.
+    arguments, attributes of items and paths. ``{inventory.disks |
+    max('size')}`` uses ``inventory``, ``disks``, and of each item ``size``.
     """
     if field.root is None:
         # Its text is no path.

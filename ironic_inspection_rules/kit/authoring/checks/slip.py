@@ -139,7 +139,8 @@ def _find_slip_in_number(
 ) -> Slip | None:
     """Find the first slip in a number that a field is compared with.
 
-    The field is a list, a mapping or a text, or has another unit.
+    The field is a list, a mapping or a text, or has another unit: ``{…disks}``
+    is never 2, where the author means ``{…disks | length}``.
     """
     kind = subject.value.type
     if kind in field_value.SEQUENCES:
@@ -197,7 +198,7 @@ def _find_slip_in_text(
     """Find the first slip in a text that a field is compared with.
 
     The text is of another type than the field, is a regular expression, or is
-    not written as machines report it.
+    not written as machines report it, as a MAC address in upper case.
     """
     kind = subject.value.type
     if kind == 'boolean' and value:
