@@ -264,7 +264,8 @@ def _evaluate_leniently(item: typing.Any, scope: Scope) -> values.Value:
 class _Item:
     """An item of a loop, with the truth of the condition for the item.
 
-    :ivar exists: holds where the loop has so many items.
+    :ivar exists: holds where the loop has so many items: for the third disk,
+        where there are at least three.
     """
 
     exists: logic.Formula
@@ -295,23 +296,23 @@ def _translate_over_items(
     if not items:
         return NEVER_TRUE
     multiple = written.get('multiple') or 'any'
-    # All items that are not looked at, as one.
-    rest = _guess_items_beyond(once, multiple, alternative, items, scope)
+    # All items that are not looked at are one more item, the last.
+    items.append(
+        _guess_items_beyond(once, multiple, alternative, items, scope)
+    )
+    first = items[0]
     if multiple == 'first':
-        return items[0].truth.only_where(items[0].exists)
+        return first.truth.only_where(first.exists)
     if multiple == 'last':
-        return _hold_for_last(items, rest)
+        return _hold_for_last(items)
     if multiple == 'all':
-        all_held, fails = _loop_until_decided(items, rest, decisive=False)
-        rest_holds = logic.disj(logic.negated(rest.exists), rest.truth.holds)
-        # As in the engine, "all" does not hold for a list without items: there
-        # has to be a first one.
-        holds = logic.conj(items[0].exists, all_held, rest_holds)
-        return Truth(holds, fails)
+        # The first item for which the condition does not hold decides.
+        all_held, fails = _loop_until_decided(items, decisive=False)
+        # As in the engine, "all" does not hold for a list without items.
+        return Truth(logic.conj(first.exists, all_held), fails)
     # "any": the first item for which the condition holds decides.
-    none_held, fails = _loop_until_decided(items, rest, decisive=True)
-    holds_in_rest = logic.conj(rest.exists, rest.truth.holds)
-    return Truth(logic.disj(logic.negated(none_held), holds_in_rest), fails)
+    none_held, fails = _loop_until_decided(items, decisive=True)
+    return Truth(logic.negated(none_held), fails)
 
 
 def _guess_items_beyond(
@@ -355,38 +356,37 @@ def _guess_items_beyond(
     return _Item(exists, Truth(holds, fails))
 
 
-def _hold_for_last(items: Sequence[_Item], rest: _Item) -> Truth:
+def _hold_for_last(items: Sequence[_Item]) -> Truth:
     """Return the truth of a condition with ``multiple: last``.
 
-    :param rest: the items not looked at, see :func:`_guess_items_beyond`.
+    It is that of the second disk where there are two, for example.
     """
-    # An item is the last where the next item does not exist.
-    following = [*(item.exists for item in items[1:]), rest.exists]
-    parts = []
-    for item, follows in zip(items, following, strict=True):
-        is_last = logic.conj(item.exists, logic.negated(follows))
-        parts.append(item.truth.only_where(is_last))
-    # The last item is one that is looked at, or one of the rest.
-    looked_at = _join_cases(parts)
-    return _join_cases([looked_at, rest.truth.only_where(rest.exists)])
+    cases = []
+    for number, item in enumerate(items, 1):
+        is_last = item.exists
+        if number < len(items):
+            # The item is the last where the next one does not exist.
+            next_exists = items[number].exists
+            is_last = logic.conj(item.exists, logic.negated(next_exists))
+        cases.append(item.truth.only_where(is_last))
+    return _join_cases(cases)
 
 
 def _loop_until_decided(
-    items: Sequence[_Item], rest: _Item, decisive: bool
+    items: Sequence[_Item], decisive: bool
 ) -> tuple[logic.Formula, logic.Formula]:
     """Ask a condition item by item, until the result for one decides.
 
     As in the engine, the loop then ends: for later items the condition is not
-    asked, and is no error.
+    asked, and is no error. So an error for the second item is one of the loop
+    where the first item does not decide.
 
-    :param items: the first items, which have formulas of their own.
-    :param rest: the items after them, see :func:`_guess_items_beyond`.
     :param decisive: the result that decides: True for ``any``, where one item
         for which the condition holds is enough; False for ``all``.
-    :returns: the formula that none of ``items`` decides, so that the loop goes
-        on to ``rest``; and the formula that the condition is an error for an
-        item that is reached, in ``rest`` too.
+    :returns: the formula that no item decides, and the formula that the
+        condition is an error for an item that is reached.
     """
+    # Holds where no item so far has decided.
     goes_on = logic.TRUE
     fails = logic.FALSE
     for item in items:
@@ -397,8 +397,7 @@ def _loop_until_decided(
             decides = logic.negated(decides)
         ends_here = logic.conj(item.exists, decides)
         goes_on = logic.conj(goes_on, logic.negated(ends_here))
-    fails_in_rest = logic.conj(goes_on, rest.exists, rest.truth.fails)
-    return goes_on, logic.disj(fails, fails_in_rest)
+    return goes_on, fails
 
 
 @dataclasses.dataclass(frozen=True)
@@ -438,7 +437,9 @@ def _translate_single(
                 op, names, chosen, inverted, scope.machine
             )
         except logic.Untranslatable as exc:
-            truth = _guess_truth(op, bound, inverted, chosen, scope, str(exc))
+            truth = _guess_truth(
+                op, bound, inverted, chosen, scope, cause=str(exc)
+            )
         parts.append(truth.only_where(guard))
     return _join_cases(parts)
 
@@ -539,6 +540,7 @@ def _guess_truth(
     :param cause: why it cannot be translated.
     """
     machine = scope.machine
+    # The alternatives alone do not say which arguments they are.
     raw_arguments = json.dumps(bound, sort_keys=True, default=str)
     about = [op.name, inverted, chosen, raw_arguments]
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
