@@ -37,21 +37,24 @@ class SymbolicMachine:
 
     :param alphabet: the characters that its texts may have.
     :param tables: that rules read, by name.
-    :ivar domain: formulas that hold for all machines.
+    :ivar domain: formulas that hold for all machines, such as that no list
+        has a negative length.
     :ivar restrictions: formulas that hold for the machines that the search
-        looks at first.
-    :ivar cells: the fields, by the steps to them.
+        looks at first, such as that a list has at most five items.
+    :ivar cells: the fields, by the steps to them, as ``('inventory', 'cpu')``.
     :ivar texts: texts of the solver, by the number of their term.
     :ivar numbers: numbers of whose text something was asked or that are
         compared, by the number of their term.
     :ivar numbers_of: the number whose text a term is, by the number of that
         term.
-    :ivar reasons: of guesses, by the name of their term.
+    :ivar reasons: why something is guessed, by the name of the guess, such as
+        ``guess 3``.
     :ivar keep_going: called for every part of a rule that is translated: one
         rule may be so large that its translation takes longer than a proof.
     :ivar loops: names of guesses about the items of a list that are not looked
         at, by the name of the list.
-    :ivar likely: guesses that mostly hold, by the number of their term.
+    :ivar likely: guesses that mostly hold, which the search tries first, by
+        the number of their term.
     :ivar rounded: pairs of a real number and the same rounded to a float, by
         the number of the first term.
     """
@@ -65,23 +68,15 @@ class SymbolicMachine:
         self.alphabet = alphabet
         self.keep_going = keep_going
         self.tables = tables or {}
-        # Formulas of all machines, and of those that are searched first.
         self.domain: list[logic.Formula] = []
         self.restrictions: list[cells.Restriction] = []
-        # The fields, by the steps to them.
         self.cells: dict[tuple[str, ...], cells.Cell] = {}
-        # Variables of the solver, by the number of their term.
         self.texts: dict[int, texts.TextVariable] = {}
         self.numbers: dict[int, texts.NumberVariable] = {}
-        # The number whose text a term is, by the number of that term.
         self.numbers_of: dict[int, logic.Term] = {}
-        # Why something is guessed, by the name of the guess.
         self.reasons: dict[str, str] = {}
-        # Names of guesses about items that are not looked at, by their list.
         self.loops: dict[str, set[str]] = {}
-        # Guesses that mostly hold, which the search tries first.
         self.likely: dict[int, logic.Formula] = {}
-        # A real number and the same as a float, by the number of the first.
         self.rounded: dict[int, tuple[logic.Term, logic.Term]] = {}
         # Texts that have no marks in them, by the number of their term.
         self._without_marks: dict[int, logic.Term] = {}

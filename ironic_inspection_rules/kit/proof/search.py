@@ -182,6 +182,8 @@ class MachineSearch:
     def find(self, formula: logic.Formula) -> witnesses.Witness | None:
         """Return a machine for which a formula holds; None if there is none.
 
+        For ``inventory.cpu.count > 8`` it is the sample of this package, which
+        has 32 processors; for ``< 8`` it has fewer, and else is as the sample.
         Formulas may have guesses: the engine has to confirm the machine.
 
         :raises: :class:`Unclear` where the solver does not know; of these
