@@ -147,29 +147,30 @@ def parse_all(
         rule that is at fault, and all its problems.
     """
     by_uuid: dict[str, model.Rule] = {}
-    noted_files: set[str] = set()
-    for entry in written:
-        foreign = entry.foreign
-        path = entry.source.path
+    warned_files: set[str] = set()
+    for written_rule in written:
+        path = written_rule.source.path
+        # What says that the rule is in another language; None in this one.
+        foreign = written_rule.foreign
         try:
-            rule = parse(entry.entry, ops)
+            rule = parse(written_rule.entry, ops)
         except exceptions.InvalidRule as exc:
-            raise _as_document_error(entry, foreign, exc) from exc
+            raise _as_document_error(written_rule, foreign, exc) from exc
         if rule.uuid in by_uuid:
             raise exceptions.InvalidDocument(
                 path,
                 _('rule %s is there twice, or another one has its UUID')
-                % entry.label,
-                entry.place(),
+                % written_rule.label,
+                written_rule.place(),
             )
         by_uuid[rule.uuid] = rule
-        if foreign is None or path in noted_files:
+        if foreign is None or path in warned_files:
             continue
-        if entry.is_of_inspector:
+        if written_rule.is_of_inspector:
             # Mostly all rules of the file are of ironic-inspector: one warning
             # is enough.
-            noted_files.add(path)
-        warn(_format_foreign(entry, foreign))
+            warned_files.add(path)
+        warn(_format_foreign(written_rule, foreign))
     return list(by_uuid.values())
 
 
