@@ -250,9 +250,10 @@ def actual(test: machine_test.MachineTest) -> Actual:
     if error_text:
         outcome['error'] = error_text
     outcome['matched'] = test.matched
-    node = test.outcome.facts.node or {}
-    is_closed = test.outcome.facts.is_closed(engine_change.TRAITS)
-    if node.get('traits') is not None and not is_closed:
+    facts = test.outcome.facts
+    node = facts.node or {}
+    are_traits_withheld = facts.is_closed(engine_change.TRAITS)
+    if node.get('traits') is not None and not are_traits_withheld:
         outcome['traits'] = sorted(node['traits'])
     outcome['changes'] = [
         _ChangeOnOneLine(change.as_dict()) for change in test.outcome.changes

@@ -133,7 +133,9 @@ def treat(
     # From the data after the old rules to those after the new rules.
     between = difference.between(old.facts, new.facts, facts.ports)
     lines += change_lines(change.with_before() for change in between.changes)
-    if between.closed:
+    # There are more differences, in values that sensitive rules set.
+    are_changes_withheld = between.closed
+    if are_changes_withheld:
         lines.append(_('what sensitive rules set is withheld'))
     return Treatment(
         path=path,
