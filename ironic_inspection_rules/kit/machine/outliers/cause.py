@@ -77,9 +77,10 @@ def single_out(
         is_said_by_field = any(
             field.kind == part_source.PROCESSOR for field in fields
         )
-        by_kind[part_source.PROCESSOR] = processors[:1]
         if is_said_by_field:
             by_kind[part_source.PROCESSOR] = []
+        else:
+            by_kind[part_source.PROCESSOR] = processors[:1]
     if part_source.PCI_DEVICE in by_kind:
         # Disks, interfaces and accelerators are PCI devices or behind such a
         # device.
@@ -94,23 +95,12 @@ def single_out(
     for field in fields:
         if not _is_explained(field, fields, by_kind):
             independent_fields.append(field)
+    causes: Differences = []
+    for differences in by_kind.values():
+        causes += differences
     total = _find_memory_total(fields)
-    causes = []
-    for kind, differences in by_kind.items():
-        for part in differences:
-            is_missing_dimm = (
-                kind == part_source.DIMM and part.what == finding.MISSING
-            )
-            if is_missing_dimm and total is not None:
-                # It is reported with the memory that is left.
-                part = dataclasses.replace(
-                    part,
-                    has=total.has,
-                    value=total.value,
-                    count=total.count,
-                    of=total.of,
-                )
-            causes.append(part)
+    if total is not None:
+        causes = [_with_memory_left(part, total) for part in causes]
     return causes + _merge_by_cause(independent_fields)
 
 
@@ -303,6 +293,27 @@ def _find_memory_total(
         if field.field.endswith(_TOTAL):
             return field
     return None
+
+
+def _with_memory_left(
+    part: peer_difference.PeerDifference,
+    total: peer_difference.PeerDifference,
+) -> peer_difference.PeerDifference:
+    """Report a missing DIMM with the memory that is left; keep other parts.
+
+    For example, "memory 224 GiB, 9 of 10 have 256 GiB: DIMM A1 is missing".
+
+    :param total: the difference in the whole memory of the machine.
+    """
+    if part.kind != part_source.DIMM or part.what != finding.MISSING:
+        return part
+    return dataclasses.replace(
+        part,
+        has=total.has,
+        value=total.value,
+        count=total.count,
+        of=total.of,
+    )
 
 
 def _merge_by_cause(fields: Differences) -> Differences:
