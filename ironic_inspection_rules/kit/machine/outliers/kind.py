@@ -105,6 +105,9 @@ def _divide(
 ) -> list[tuple[sketch.Sketch, ...]]:
     """Divide machines by the best feature, and then the populations again.
 
+    A feature is a field whose values divide the machines, such as a size of
+    the memory that half of them have, while the others have another.
+
     :param enough: how many machines a population has at least.
     :returns: populations of machines; one if no feature divides the machines.
     """
@@ -128,24 +131,29 @@ def _divide(
 def _choose_best(features: Sequence[_Feature]) -> _Feature | None:
     """Choose the feature with which most kinds of fields agree.
 
-    Two features agree if they divide machines into the same populations.
+    A feature is a field that divides machines into populations. Two features
+    agree if their populations are the same, as where the machines with more
+    memory, and no others, have larger disks. Of equally good features the one
+    that divides most machines is chosen.
 
     :returns: None where only settings of one kind divide the machines.
     """
-    # The kinds of fields that agree, by labels.
-    kinds: dict[Hashable, set[str]] = {}
+    # The kinds of fields that divide the machines in one way. The labels, one
+    # for each machine, say in which way.
+    kinds_by_labels: dict[Hashable, set[str]] = {}
     for feature in features:
-        kinds.setdefault(feature.labels, set()).add(feature.kind)
+        kinds_by_labels.setdefault(feature.labels, set()).add(feature.kind)
     usable = []
     for feature in features:
-        is_alone = len(kinds[feature.labels]) == 1
+        is_alone = len(kinds_by_labels[feature.labels]) == 1
+        # A setting alone is no reason to take machines for different ones.
         if feature.kind in _HARDWARE or not is_alone:
             usable.append(feature)
     if not usable:
         return None
 
     def weight(feature: _Feature) -> tuple[int, int, bool]:
-        agreeing = len(kinds[feature.labels])
+        agreeing = len(kinds_by_labels[feature.labels])
         labelled = sum(label is not None for label in feature.labels)
         return agreeing, labelled, feature.kind in _HARDWARE
 
