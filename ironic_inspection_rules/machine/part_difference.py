@@ -166,13 +166,18 @@ class PartComparison:
         """Return how many changes others announced while a source was silent.
 
         That is, how many of its parts were announced as gone, and as new.
+
+        :param source: who reports parts and where, such as ``agent disk
+            inventory.disks``. It is silent while Redfish reports the machine.
         """
         return self._before.announced.get(source, part.Announced())
 
     def _find_missing_parts(self) -> Iterator[part.Part]:
         """Yield the parts that a source of the report no longer reports.
 
-        A part that another source still reports is not missing.
+        A source is a list of parts by one reporter, such as ``agent disk
+        inventory.disks``. A part that another source still reports, such as
+        Redfish, is not missing.
         """
         for source, pairing in self._pairings.items():
             unidentified = []
@@ -191,7 +196,9 @@ class PartComparison:
     def _find_additional_parts(self, is_first: bool) -> Iterator[part.Part]:
         """Yield the reported parts that are new.
 
-        Parts that another source has announced before are left out.
+        A source is a list of parts by one reporter, such as ``agent disk
+        inventory.disks``. Parts that another source has announced before are
+        left out.
 
         :param is_first: True for the parts of sources that report for the
             first time, False for those of all other sources.
@@ -231,7 +238,7 @@ class PartComparison:
             self._parts_outside(reported, self._list_parts_fallen_silent())
         )
         # A part without an identity may be one that was reported both times.
-        for old in self._groups.uncovered(
+        for old in self._groups.without_counterpart(
             fallen_silent, self._old, self._after.parts
         ):
             yield PartChange(what=UNREPORTED, before=old, after=None)
@@ -240,7 +247,7 @@ class PartComparison:
                 mentioned, self._find_additional_parts(is_first=True)
             )
         )
-        for new in self._groups.uncovered(
+        for new in self._groups.without_counterpart(
             first_reported, self._after.parts, self._old
         ):
             yield PartChange(what=UNREPORTED, before=None, after=new)

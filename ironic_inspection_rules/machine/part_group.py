@@ -199,7 +199,7 @@ class PartGroups:
             slots.claim(pair)
         return distinct
 
-    def uncovered(
+    def without_counterpart(
         self,
         candidates: Iterable[part.Part],
         parts: Sequence[part.Part],
