@@ -194,7 +194,9 @@ class Known:
         elif len(text) >= _MIN_ANYWHERE_LENGTH and _is_mixed(text):
             edge = Edge.ANYWHERE
         replace = functools.partial(self._replace_name, text)
-        self._add_pattern(re.escape(lowered), lowered, replace, edge)
+        self._add_pattern(
+            pattern=re.escape(lowered), key=lowered, replace=replace, edge=edge
+        )
         may_be_split = (
             _MIN_ANYWHERE_LENGTH <= len(unsplit) <= _MAX_SPLIT_LENGTH
         )
@@ -205,7 +207,9 @@ class Known:
             if self._is_like_words(text):
                 between = _DASH
             pattern = unsplit[0] + between.join(unsplit[1:])
-            self._add_pattern(pattern, unsplit, replace, edge)
+            self._add_pattern(
+                pattern=pattern, key=unsplit, replace=replace, edge=edge
+            )
         if len(text) < _MIN_NAME_LENGTH:
             return
         # LLDP and NVMe write texts in hexadecimal digits.
@@ -308,7 +312,9 @@ class Known:
             replace_short = functools.partial(
                 _in_same_case, replacement=replacement
             )
-            self._add_pattern(short, short, replace_short, Edge.WORD)
+            self._add_pattern(
+                pattern=short, key=short, replace=replace_short, edge=Edge.WORD
+            )
 
     def _add_guids(self, mac: str) -> None:
         """Add the GUIDs that are made of a MAC address.
@@ -394,14 +400,25 @@ class Known:
             for separator in '.-_':
                 quad = host.replace('.', separator)
                 self._add_pattern(
-                    re.escape(quad), quad, self._forms.quad, Edge.QUAD
+                    pattern=re.escape(quad),
+                    key=quad,
+                    replace=self._forms.quad,
+                    edge=Edge.QUAD,
                 )
-        self._add_pattern(packed, packed, self._replace_packed, Edge.WORD)
+        self._add_pattern(
+            pattern=packed,
+            key=packed,
+            replace=self._replace_packed,
+            edge=Edge.WORD,
+        )
         # Of a network it could be a size: 10.0.0.0 is 160 MiB as well.
         if parsed.packed[-1]:
             number = str(int(parsed))
             self._add_pattern(
-                number, number, self._replace_decimal, Edge.NUMBER
+                pattern=number,
+                key=number,
+                replace=self._replace_decimal,
+                edge=Edge.NUMBER,
             )
 
     def add_dashed(self, text: str) -> None:

@@ -203,7 +203,7 @@ def draw(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
     data = _as_data(facts)
     values: dict[str, list[typing.Any]] = {}
     for root, value in data.items():
-        _collect(root, value, root, values, depth=0)
+        _collect(name=root, value=value, path=root, values=values, depth=0)
     fields = _Fields()
     for path, values_of_path in values.items():
         fields.add(path, values_of_path)
@@ -337,7 +337,13 @@ def _collect_members(
             is_kernel_name = step == field_name.MEMBER
             if not is_kernel_name and not field_name.is_compared(name):
                 continue
-        _collect(name, value, f'{path}.{step}', values, depth + 1)
+        _collect(
+            name=name,
+            value=value,
+            path=f'{path}.{step}',
+            values=values,
+            depth=depth + 1,
+        )
 
 
 def _collect_items(
@@ -362,7 +368,13 @@ def _collect_items(
         values.setdefault(f'{path_of_items} number', []).append(len(items))
     for item in items[:_MAX_FIELDS]:
         # An item has no name. The name of the list has been checked already.
-        _collect('', item, path_of_items, values, depth + 1)
+        _collect(
+            name='',
+            value=item,
+            path=path_of_items,
+            values=values,
+            depth=depth + 1,
+        )
 
 
 def _is_setting(item: typing.Any) -> bool:
