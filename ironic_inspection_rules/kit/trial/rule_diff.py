@@ -42,14 +42,15 @@ def _ignore(_line: str) -> None:
 class ComparedRules:
     """The rules of some files.
 
-    ``named`` are the UUIDs that their author gave them; the UUID of any other
-    rule is made of its content, so that an edit changes it. ``meanings`` are
-    what the rules mean, by UUID. ``tables`` are those of the files, by name.
+    ``given_uuids`` are the UUIDs that their author gave them; the UUID of any
+    other rule is made of its content, so that an edit changes it. ``meanings``
+    are what the rules mean, by UUID. ``tables`` are those of the files, by
+    name.
     """
 
     paths: typing.Sequence[str]
     rules: typing.Sequence[model.Rule]
-    named: frozenset[str]
+    given_uuids: frozenset[str]
     meanings: typing.Mapping[str, typing.Mapping[str, typing.Any]]
     tables: table.Tables = dataclasses.field(default_factory=dict)
 
@@ -74,13 +75,19 @@ class ComparedRules:
         tables = table_file.build(table_file.load(documents))
         rules = file_rule.parse_all(written_rules, registry.installed(), warn)
         table_file.check_rules(written_rules, rules, tables)
-        named = set()
+        given_uuids = set()
         for rule, written_rule in zip(rules, written_rules, strict=True):
             if written_rule.entry.get('uuid'):
-                named.add(rule.uuid)
+                given_uuids.add(rule.uuid)
         meanings = {rule.uuid: rule_meaning.of(rule) for rule in rules}
         files = [rules_file.path for rules_file in documents]
-        return cls(files, rules, frozenset(named), meanings, tables)
+        return cls(
+            paths=files,
+            rules=rules,
+            given_uuids=frozenset(given_uuids),
+            meanings=meanings,
+            tables=tables,
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +132,11 @@ def compare_tables(
             moved = list(before.keys) != list(after.keys)
         rows = table_change.compare(_rows_of(before), _rows_of(after))
         step = table_change.Step(
-            name, _definition_of(before), _definition_of(after), rows, moved
+            name=name,
+            before=_definition_of(before),
+            after=_definition_of(after),
+            difference=rows,
+            moved=moved,
         )
         if step.outcome != table_change.UNCHANGED:
             steps.append(step.as_dict())
@@ -177,7 +188,7 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
             rule = dataclasses.replace(new_rule, uuid=match.rule['uuid'])
         rules.append(rule)
         new_meanings[rule.uuid] = new.meanings[new_rule.uuid]
-    named = old.named | new.named
+    given_uuids = old.given_uuids | new.given_uuids
     wanted = [rule.to_mapping() for rule in rules]
     changes = []
     for step in replacement.decide(wanted, matches, present):
@@ -187,12 +198,12 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
         is_same = _is_same_meaning(
             old.meanings.get(fields['uuid']), new_meanings.get(fields['uuid'])
         )
-        changes.append(_describe_change(step, is_same, named))
+        changes.append(_describe_change(step, is_same, given_uuids))
     return RuleSetDifference(changes, rules)
 
 
 def _describe_change(
-    step: replacement.RuleStep, is_same: bool, named: frozenset[str]
+    step: replacement.RuleStep, is_same: bool, given_uuids: frozenset[str]
 ) -> RuleChange:
     """Return the kind of a change, such as ``renamed``, and its lines.
 
@@ -200,7 +211,7 @@ def _describe_change(
     description changes, or :data:`MOVED`, which matters more than the others.
 
     :param is_same: whether the rule keeps its meaning.
-    :param named: the UUIDs that authors gave rules.
+    :param given_uuids: the UUIDs that authors gave rules.
     """
     change = _CHANGES[step.outcome]
     title = _title(step.after or step.before or {})
@@ -215,8 +226,8 @@ def _describe_change(
     if step.outcome != replacement.MOVED:
         lines = replacement.lines(
             {
-                'before': _hide_generated_uuid(named, step.before),
-                'after': _hide_generated_uuid(named, step.after),
+                'before': _hide_generated_uuid(given_uuids, step.before),
+                'after': _hide_generated_uuid(given_uuids, step.after),
                 'fields': step.fields,
             }
         )
@@ -224,10 +235,10 @@ def _describe_change(
 
 
 def _hide_generated_uuid(
-    named: frozenset[str], fields: replacement.Fields | None
+    given_uuids: frozenset[str], fields: replacement.Fields | None
 ) -> replacement.Fields | None:
     """Return a rule with the UUID None if it was made of its content."""
-    if not fields or fields['uuid'] in named:
+    if not fields or fields['uuid'] in given_uuids:
         return fields
     return {**fields, 'uuid': None}
 
@@ -250,11 +261,13 @@ def _match_rules(
     old_uuids = {rule.uuid for rule in old.rules}
     # Descriptions of the old rules to which their authors gave no UUID.
     descriptions_without_uuid = {
-        rule.description for rule in old.rules if rule.uuid not in old.named
+        rule.description
+        for rule in old.rules
+        if rule.uuid not in old.given_uuids
     }
     identities = []
     for rule in new.rules:
-        is_known_by_uuid = rule.uuid in new.named
+        is_known_by_uuid = rule.uuid in new.given_uuids
         has_new_uuid = rule.uuid not in old_uuids
         if has_new_uuid and rule.description in descriptions_without_uuid:
             # The author has given the old rule its first UUID.
@@ -271,7 +284,7 @@ def _match_rules(
             continue
         for old_rule in unmatched:
             old_uuid = old_rule['uuid']
-            if old_uuid in old.named and rule.uuid in new.named:
+            if old_uuid in old.given_uuids and rule.uuid in new.given_uuids:
                 # Their authors have given the two rules different UUIDs.
                 continue
             if _is_same_meaning(
