@@ -217,21 +217,40 @@ def keep_parts(identifiers: known.Known, value: Any, name: str = '') -> None:
     """
     if isinstance(value, dict):
         for key, item in value.items():
-            if name in _PARTS and not _is_named_by_serial(key, item):
-                identifiers.keep(key)
-            if isinstance(item, str) and field.is_model(key):
-                for word in re.findall('[A-Za-z]+', item):
-                    identifiers.keep(word)
-            if isinstance(item, str) and field.kind_of(key) is Kind.VERSION:
-                identifiers.keep_in_groups(item)
+            if name in _PARTS:
+                _keep_name_of_part(identifiers, key, item)
+            if isinstance(item, str):
+                _keep_words(identifiers, key, item)
             keep_parts(identifiers, item, key)
     elif isinstance(value, list):
         for item in value:
             if name in _PARTS and isinstance(item, dict):
                 for part_name in _names_of_part(item):
-                    if not _is_named_by_serial(part_name, item):
-                        identifiers.keep(part_name)
+                    _keep_name_of_part(identifiers, part_name, item)
             keep_parts(identifiers, item)
+
+
+def _keep_words(identifiers: known.Known, name: str, text: str) -> None:
+    """Keep the words of a text that says a model or a version.
+
+    :param name: of the field that has the text, such as ``product_name``.
+    """
+    if field.is_model(name):
+        for word in re.findall('[A-Za-z]+', text):
+            identifiers.keep(word)
+    if field.kind_of(name) is Kind.VERSION:
+        identifiers.keep_in_groups(text)
+
+
+def _keep_name_of_part(
+    identifiers: known.Known, part_name: str, part: Any
+) -> None:
+    """Keep the name of a part, such as ``eth0``, unless it is its serial.
+
+    :param part: the fields of the part; any other value has no serial number.
+    """
+    if not _is_named_by_serial(part_name, part):
+        identifiers.keep(part_name)
 
 
 def _names_of_part(part: dict[str, Any]) -> Iterator[str]:
