@@ -175,22 +175,13 @@ def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
     for key, value in node.value:
         if _is_named_rule(value):
             rules.append(value)
-        elif isinstance(value, yaml.MappingNode):
+        elif _is_list_with_rule(value):
+            # "{{ other }}" stands for a rule that is read under its name.
+            rules += [
+                item for item in value.value if not _is_reference(item, names)
+            ]
+        elif not _is_scalar_or_list_of_scalars(value):
             doubtful.append(key)
-        elif isinstance(value, yaml.SequenceNode):
-            if any(map(_is_named_rule, value.value)):
-                # "{{ other }}" stands for a rule that is read under its name.
-                rules += [
-                    item
-                    for item in value.value
-                    if not _is_reference(item, names)
-                ]
-                continue
-            is_list_of_scalars = all(
-                isinstance(item, yaml.ScalarNode) for item in value.value
-            )
-            if not is_list_of_scalars:
-                doubtful.append(key)
     if rules and doubtful:
         raise yaml.MarkedYAMLError(
             problem=_(
@@ -214,6 +205,21 @@ def _is_named_rule(node: yaml.Node) -> bool:
         return False
     is_list = isinstance(actions, yaml.SequenceNode)
     return is_list or actions.tag == yaml_text.NULL
+
+
+def _is_list_with_rule(node: yaml.Node) -> bool:
+    """Return whether a variable is a list that has a rule among its items."""
+    if not isinstance(node, yaml.SequenceNode):
+        return False
+    return any(map(_is_named_rule, node.value))
+
+
+def _is_scalar_or_list_of_scalars(node: yaml.Node) -> bool:
+    """Return whether a variable is a text, a number or a list of them."""
+    items = [node]
+    if isinstance(node, yaml.SequenceNode):
+        items = node.value
+    return all(isinstance(item, yaml.ScalarNode) for item in items)
 
 
 def _find_actions(node: yaml.Node) -> yaml.Node | None:
