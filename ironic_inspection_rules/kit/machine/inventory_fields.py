@@ -184,6 +184,8 @@ def describe_needs(steps: typing.Iterable[str]) -> list[str]:
     if not providers or any(source.is_usual for source in providers):
         return []
     phrases = _describe_providers(providers)
+    # A release is a need only if each provider has one: another provider
+    # reports the field in all releases.
     since = [source.since for source in providers if source.since]
     if len(since) == len(providers):
         phrases.append(_('from %s on') % min(map(releases.major, since)))
