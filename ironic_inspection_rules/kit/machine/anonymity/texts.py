@@ -225,31 +225,33 @@ def _goes_before(
     The two overlap in a text, and only one is replaced: the known identifier
     if it holds all of the other and is longer: its rest would stay otherwise.
     It is also replaced if both are the same characters, which are a host in a
-    URL or look like a version.
+    URL or look like a version; or if it is a part of a date with a time.
 
     :param candidate: the known identifier.
     :param identified: the other identifier, which was found by its form.
     """
+    length = candidate.end - candidate.start
     # A long known identifier at the end of an address of hardware is that
     # address without a type or a prefix. Only so it gets the replacement that
     # the same MAC address has elsewhere.
-    is_long = candidate.end - candidate.start >= _SHORTEST_OCTETS
     ends_alike = candidate.end == identified.end
-    if identified.form in _OF_HARDWARE and ends_alike and is_long:
+    is_address_without_prefix = ends_alike and length >= _SHORTEST_OCTETS
+    if identified.form in _OF_HARDWARE and is_address_without_prefix:
         return True
     # A serial number may be a date, and stand with a time behind it. Shorter
     # ones would be found in the year of any date.
-    length = candidate.end - candidate.start
     if identified.form is Form.KEPT and length >= _SHORTEST_IN_DATE:
         return True
     begins_before = candidate.start <= identified.start
     holds_all = begins_before and candidate.end >= identified.end
     if not holds_all:
         return False
-    is_longer = candidate[:2] != identified[:2]
+    other_length = identified.end - identified.start
+    if length > other_length:
+        return True
     # Of the same characters, a known name says more than the host of a URL,
     # and a known address more than four numbers like those of a version.
-    return is_longer or identified.form in _LESS_EXACT
+    return identified.form in _LESS_EXACT
 
 
 def _overlaps(
