@@ -7,7 +7,6 @@ ones. Nothing else changes until the caller saves the result, which a dry run
 does not.
 """
 
-import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -28,22 +27,6 @@ TRAITS = engine_change.TRAITS
 
 Facts = views.Facts
 GetRequest = plugin.GetRequest
-
-
-@dataclasses.dataclass(slots=True)
-class _Touched:
-    """What the actions of a phase have changed of a value below a root.
-
-    Of a port that is ``{'address': …, 'extra': …}``, ``names`` are
-    ``{'extra'}`` after an action has set ``/extra/rack``.
-
-    :ivar as_whole: whether the value itself was set or removed; then
-        ``names`` count no more.
-    :ivar names: the first tokens of the changed places in the value.
-    """
-
-    as_whole: bool = False
-    names: set[str] = dataclasses.field(default_factory=set)
 
 
 class Effects:
@@ -75,8 +58,10 @@ class WorkingCopy:
         self.journal = journal.Journal(facts.ports)
         # What the rules see, with secrets and without.
         self._views = masked_views.Views(self.roots, facts.mask_once)
-        # By root and first token of the changed places.
-        self._touched: dict[str, dict[str, _Touched]] = {}
+        # The changed places by their root and first token: a change at
+        # /extra/disks/0 of the node is ('extra', 'disks') of ('node', 'extra').
+        # No caller needs to know it more closely than by two tokens.
+        self._touched: dict[tuple[str, str], set[data_path.Path]] = {}
         self._effects = effects or Effects()
         # The same values: an action copies what it changes.
         self.before = facts.roots()
@@ -233,7 +218,7 @@ class WorkingCopy:
 
         :returns: the new values; :data:`.path.ABSENT` for what was removed.
         """
-        names = self._touched.get(root, {})
+        names = [name for touched, name in self._touched if touched == root]
         return {
             name: data_path.get(self.roots[root], (name,))
             for name in sorted(names)
@@ -245,12 +230,11 @@ class WorkingCopy:
         :returns: the new values; :data:`.path.ABSENT` for what was removed.
         """
         token = str(index)
-        touched = self._touched.get(PORTS, {}).get(token)
-        if touched is None:
-            return {}
-        names = touched.names
-        if touched.as_whole:
-            # All attributes that the port had before, or has now.
+        paths = self._touched.get((PORTS, token), set())
+        names = {path[-1] for path in paths}
+        if (token,) in paths:
+            # The port itself was set or removed: these are all attributes that
+            # it had before, or has now.
             names = set()
             for ports in (self.before[PORTS], self.roots[PORTS]):
                 port = data_path.get(ports, (token,))
@@ -262,26 +246,28 @@ class WorkingCopy:
         }
 
     def final_values(self) -> list[tuple[str, data_path.Path, typing.Any]]:
-        """Return all changed places with their values.
+        """Return all changed places with the values that they have now.
+
+        After actions have set the ``driver`` of the node to ``ipmi``, and the
+        rack in its attribute ``extra`` to ``r1``::
+
+            [('node', ('driver',), 'ipmi'), ('node', ('extra', 'rack'), 'r1')]
+
+        Another copy of the same facts has the same data once these values are
+        written to it.
 
         :returns: root, path of one or two tokens, and the value;
-            :data:`.path.ABSENT` where it was removed. Set or removed in
-            another copy of the same facts, they lead to the same data.
+            :data:`.path.ABSENT` where it was removed.
         """
-        values = []
-        for root, names in sorted(self._touched.items()):
-            paths: list[data_path.Path] = []
-            for name in sorted(names):
-                touched = names[name]
-                if touched.as_whole:
-                    paths.append((name,))
-                else:
-                    for name_below in sorted(touched.names):
-                        paths.append((name, name_below))
-            for path in paths:
+        final_values = []
+        for (root, name), paths in sorted(self._touched.items()):
+            if (name,) in paths:
+                # The value as a whole was changed: its parts are in it.
+                paths = {(name,)}
+            for path in sorted(paths):
                 value = data_path.get(self.roots[root], path)
-                values.append((root, path, value))
-        return values
+                final_values.append((root, path, value))
+        return final_values
 
     def confirm(
         self, root: str, path: data_path.Path, value: typing.Any
@@ -326,15 +312,9 @@ class WorkingCopy:
 
     def _touch(self, root: str, path: data_path.Path) -> None:
         """Remember that a place was changed, or one in it."""
-        names = self._touched.setdefault(root, {})
-        touched = names.get(path[0])
-        if touched is None:
-            touched = _Touched()
-            names[path[0]] = touched
-        if len(path) == 1:
-            touched.as_whole = True
-        else:
-            touched.names.add(path[1])
+        paths = self._touched.setdefault((root, path[0]), set())
+        # A plugin may have given the path as a list.
+        paths.add(tuple(path[:2]))
 
     def fork(self) -> 'WorkingCopy':
         """Return a copy that has no effects and does not change this one."""
