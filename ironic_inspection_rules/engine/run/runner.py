@@ -126,8 +126,10 @@ def _run_in_order(
 ) -> None:
     """Run all rules of a phase.
 
-    First the rules that decide first are decided, and those that do not match
-    undo what they did in earlier inspections.
+    Some rules are decided before any rule acts, among them all that can be
+    undone. One that no longer matches removes, for example, the trait that it
+    added in an earlier inspection. This comes first, as another rule may add
+    the same trait now.
 
     :raises: :class:`.exceptions.RuleError` of the first rule that fails.
     """
@@ -135,7 +137,7 @@ def _run_in_order(
     for plan in decided_first:
         phase.decide_first(plan)
     for plan in decided_first:
-        phase.revert(plan)
+        phase.revert_if_no_match(plan)
     for start in range(0, len(plans), _PAID_AT_ONCE):
         step.pay(plans[start], _PAID_AT_ONCE, allowance)
         for plan in plans[start : start + _PAID_AT_ONCE]:
@@ -169,7 +171,7 @@ class _Phase:
         # The data as rules see them, with secrets and without.
         self._open_view = target.view(masked=False)
         self._masked_view = target.view(masked=True)
-        # Whether rules match that decide before their turn.
+        # The results of the rules that are decided before any rule acts.
         self._decided: dict[compiler.CompiledRule, bool] = {}
         # The results of its conditions, for a rule that is to be explained.
         self._why: dict[compiler.CompiledRule, Why] = {}
@@ -191,8 +193,8 @@ class _Phase:
     def matches(self, plan: compiler.CompiledRule) -> bool:
         """Return whether a rule matches.
 
-        For one that decides first, that is what it was before all actions;
-        any other is decided by every call.
+        After :meth:`decide_first` the answer stays what it was then, before
+        all actions. Any other rule is decided with the data as they are now.
 
         :raises: :class:`.exceptions.RuleError` unless the rule is audited,
             which does not match then.
@@ -241,13 +243,13 @@ class _Phase:
                 with self._target.paid_by(self._for_reasons):
                     self._why[plan] = explanation.explain(plan, view, traces)
 
-    def revert(self, plan: compiler.CompiledRule) -> None:
+    def revert_if_no_match(self, plan: compiler.CompiledRule) -> None:
         """Undo what a rule did in earlier inspections, if it does not match.
 
-        It was decided before.
+        :param plan: was decided by :meth:`decide_first`.
         """
         if not self._decided[plan]:
-            self._carry_out(plan, step.revert, None)
+            self._act_or_revert(plan, step.revert, for_reasons=None)
 
     def act(self, plan: compiler.CompiledRule) -> None:
         """Carry out a rule that matches."""
@@ -258,7 +260,7 @@ class _Phase:
         if self._explain or (self._keep and plan.masked):
             # Of a rule that sees secrets, a kept run must have no reasons.
             for_reasons = self._for_reasons
-        self._carry_out(plan, step.act, for_reasons)
+        self._act_or_revert(plan, step.act, for_reasons)
 
     def _keep_why(self, plan: compiler.CompiledRule) -> None:
         """Keep why a rule matches, once, before its actions change the data.
@@ -334,28 +336,28 @@ class _Phase:
         self._timings[uuid] = earlier + now - self._started
         self._started = now
 
-    def _carry_out(
+    def _act_or_revert(
         self,
         plan: compiler.CompiledRule,
-        carry_out: step.Step,
+        take_step: step.Step,
         for_reasons: budget.Budget | None,
     ) -> None:
-        """Act or undo, and keep the trace.
+        """Carry out a rule, or undo it, and keep the trace.
 
-        :param carry_out: :func:`.step.act` or :func:`.step.revert`.
+        :param take_step: :func:`.step.act` or :func:`.step.revert`.
         :param for_reasons: the budget of the reasons of conditions; None for
             no reasons.
         :raises: :class:`.exceptions.RuleError` unless the rule is audited.
         """
         if plan.audited:
-            self._carry_out_apart(plan, carry_out, for_reasons)
+            self._try_on_copy(plan, take_step, for_reasons)
         else:
             # Most rules have no vars: they are spared a context.
             if plan.vars:
                 with self._vars.in_data(plan, self._target):
-                    traced, error = carry_out(plan, self._target, for_reasons)
+                    traced, error = take_step(plan, self._target, for_reasons)
             else:
-                traced, error = carry_out(plan, self._target, for_reasons)
+                traced, error = take_step(plan, self._target, for_reasons)
             if traced is not None:
                 self._traces[plan] = traced
             if error is not None:
@@ -363,25 +365,25 @@ class _Phase:
         if self._keep:
             self._take_time(plan.rule.uuid)
 
-    def _carry_out_apart(
+    def _try_on_copy(
         self,
         plan: compiler.CompiledRule,
-        carry_out: step.Step,
+        take_step: step.Step,
         for_reasons: budget.Budget | None,
     ) -> None:
-        """Carry out an audited rule on a copy of the data, and keep its trace.
+        """Try a rule in mode ``audit`` on a copy of the data.
 
         The copy is dropped: only the trace says what the rule would have done.
         An error of the rule is in its trace, and ends nothing.
 
-        :param carry_out: :func:`.step.act` or :func:`.step.revert`; it has no
+        :param take_step: :func:`.step.act` or :func:`.step.revert`; it has no
             trace only where there was nothing to undo.
         :param for_reasons: the budget of the reasons of conditions; None for
             no reasons.
         """
         fork = self._target.fork()
         with fork.paid_by(self._for_audit), self._vars.in_data(plan, fork):
-            traced, error = carry_out(plan, fork, for_reasons)
+            traced, error = take_step(plan, fork, for_reasons)
         if error is not None:
             if traced is None:
                 traced = trace.RuleTrace(plan.rule, False)
