@@ -152,42 +152,56 @@ def mask(value: typing.Any) -> typing.Any:
     :func:`mask_text`.
     """
     if isinstance(value, dict):
-        # Most mappings have no secrets, and nothing nested.
-        if _HARMLESS_NAMES.issuperset(value) and _PLAIN_TYPES.issuperset(
-            map(type, value.values())
-        ):
-            return value
-        changed: dict[typing.Any, typing.Any] = {}
-        for key, item in value.items():
-            # Most values cost no call.
-            if (
-                key not in _HARMLESS_NAMES
-                and isinstance(key, str)
-                and is_secret(key)
-            ):
-                masked = mask_at(key, item)
-            elif item.__class__ in _PLAIN_TYPES or not item:
-                continue
-            else:
-                masked = mask(item)
-            if masked is not item:
-                changed[key] = masked
-        if changed:
-            return {**value, **changed}
-        return value
+        return _mask_mapping(value)
     if isinstance(value, list):
-        # A long list of plain mappings, such as disks or ports, is not
-        # searched item by item.
-        if _are_plain_mappings(value):
-            return value
-        items = [
-            item if item.__class__ in _PLAIN_TYPES else mask(item)
-            for item in value
-        ]
-        if any(map(operator.is_not, items, value)):
-            return items
-        return value
+        return _mask_list(value)
     return value
+
+
+def _mask_mapping(
+    mapping: dict[typing.Any, typing.Any],
+) -> dict[typing.Any, typing.Any]:
+    """Return a mapping without secrets: itself if it has none."""
+    # Most mappings have no secrets, and nothing nested.
+    if _HARMLESS_NAMES.issuperset(mapping) and _PLAIN_TYPES.issuperset(
+        map(type, mapping.values())
+    ):
+        return mapping
+    changed: dict[typing.Any, typing.Any] = {}
+    for key, item in mapping.items():
+        # Most values cost no call.
+        if (
+            key not in _HARMLESS_NAMES
+            and isinstance(key, str)
+            and is_secret(key)
+        ):
+            masked = mask_at(key, item)
+        elif item.__class__ in _PLAIN_TYPES or not item:
+            continue
+        else:
+            masked = mask(item)
+        if masked is not item:
+            changed[key] = masked
+    if changed:
+        return {**mapping, **changed}
+    return mapping
+
+
+def _mask_list(items: list[typing.Any]) -> list[typing.Any]:
+    """Return a list without secrets in its items: itself if it has none."""
+    # A long list of plain mappings, such as disks or ports, is not searched
+    # item by item.
+    if _are_plain_mappings(items):
+        return items
+    masked_items = []
+    for item in items:
+        masked = item
+        if item.__class__ not in _PLAIN_TYPES:
+            masked = mask(item)
+        masked_items.append(masked)
+    if any(map(operator.is_not, masked_items, items)):
+        return masked_items
+    return items
 
 
 def _are_plain_mappings(items: list[typing.Any]) -> bool:
