@@ -58,9 +58,9 @@ class WorkingCopy:
         self.journal = journal.Journal(facts.ports)
         # What the rules see, with secrets and without.
         self._views = masked_views.Views(self.roots, facts.mask_once)
-        # The changed places by their root and first token: a change at
-        # /extra/disks/0 of the node is ('extra', 'disks') of ('node', 'extra').
-        # No caller needs to know it more closely than by two tokens.
+        # The changed places by their root and first token: that of a change at
+        # /extra/disks/0 of the node is ('extra', 'disks'), of ('node',
+        # 'extra'). No caller needs to know more of its path than two tokens.
         self._touched: dict[tuple[str, str], set[data_path.Path]] = {}
         self._effects = effects or Effects()
         # The same values: an action copies what it changes.
