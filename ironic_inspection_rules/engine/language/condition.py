@@ -123,8 +123,9 @@ class CompoundCondition(CompiledCondition):
         last_alone = {last_number: results[last_number]}
         if len(results) < len(self.parts):
             return last_alone
-        # All parts were checked. Either the last one decided, or the group
-        # only ran out of parts: then it would take one result more.
+        # All parts were checked. If the group leaves a further result, the
+        # last part has decided it. If it takes that too, it only ran out of
+        # parts, and all of them decide: as in all-of, where all are true.
         further_result = False
         results_and_one_more = iter([*results, further_result])
         self._decide(results_and_one_more)

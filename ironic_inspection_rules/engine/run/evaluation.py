@@ -109,6 +109,8 @@ def evaluate(
                 facts = after(facts, target, outcome, phase)
             else:
                 error = error_of_saving
+        # Also after an error: the facts say which of their values sensitive
+        # rules have set, so that nobody shows these.
         facts = closing(facts, target)
         if error is not None:
             break

@@ -256,6 +256,7 @@ class Facts:
             'plugin_data': self.plugin_data,
         }
         if self.node is None:
+            # In the early phase neither the node nor its ports are known.
             return roots
         roots['node'] = self.node
         roots['ports'] = list(self.ports)

@@ -212,7 +212,8 @@ class Journal:
         """
         change = self._change(op, root, path, value, before, part)
         if data_path.APPEND in path:
-            # The place of a value of a port begins below the port.
+            # The path of a port begins with its number, which its place lacks:
+            # ('0', 'extra', 'disks', '-') has the place ('extra', 'disks', …).
             above = len(path) - len(change.place)
             change.place = data_path.resolve_append(data, path)[above:]
         if op == 'remove':
@@ -227,20 +228,19 @@ class Journal:
         """Record the traits that were removed and those that were added."""
         names_before = set(before)
         names_after = set(after)
+        root = engine_change.TRAITS
         for name in before:
             if name not in names_after:
-                self._add(
-                    self._change(
-                        'remove', engine_change.TRAITS, (name,), None, name
-                    )
+                removal = self._change(
+                    'remove', root, (name,), value=None, before=name
                 )
+                self._add(removal)
         for name in after:
             if name not in names_before:
-                self._add(
-                    self._change(
-                        'add', engine_change.TRAITS, (name,), name, None
-                    )
+                addition = self._change(
+                    'add', root, (name,), value=name, before=None
                 )
+                self._add(addition)
 
     def _add(self, change: engine_change.Change) -> None:
         """Add a change; that of a sensitive rule is withheld."""
@@ -261,7 +261,8 @@ class Journal:
     ) -> engine_change.Change:
         """Build a change; secrets that the rule does not see are masked."""
         if root != engine_change.TRAITS:
-            # Below a secret, None would be shown as one, too.
+            # A value that is not there stays None: below a secret it would be
+            # masked as well, and look like one.
             if op == 'remove':
                 value = None
             else:

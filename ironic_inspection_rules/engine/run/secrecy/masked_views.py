@@ -104,6 +104,7 @@ class Views:
                 self.masked[root], path, masking.mask(value)
             )
         else:
+            # The list is a secret, or in one, which is masked as a whole.
             self.masked[root] = self._masked_tree.assign(
                 self.masked[root], secret, masking.MASK
             )
