@@ -142,24 +142,23 @@ class Origins:
         With the vars ``a: '{node.name}'`` and ``b: '{vars.a}'``, the value of
         ``b`` has the origins ``vars.a`` and ``node.name``.
         """
-        ahead = self._find_values(root, steps)
+        values_to_follow = self._find_values(root, steps)
         origins: dict[typing.Hashable, Origin] = {}
-        # Vars may use vars that many others use: to follow every use again
-        # would take exponential time.
+        # If "c" uses "b" twice and "b" uses "a" twice, four ways lead to "a":
+        # to follow them all would take exponential time.
         followed: set[typing.Hashable] = set()
-        while ahead:
-            value = ahead.pop()
+        while values_to_follow:
+            value = values_to_follow.pop()
             for text, rest in _find_texts(value):
                 for origin in _origins_in_text(value, text, rest):
                     origins[origin.key] = origin
-                    if origin.root != model.VARS:
-                        continue
                     use = (origin.key, value.usable)
-                    if use not in followed:
-                        followed.add(use)
-                        ahead += self._find_values_of_vars(
-                            origin.steps, origin.is_kept, value.usable
-                        )
+                    if origin.root != model.VARS or use in followed:
+                        continue
+                    followed.add(use)
+                    values_to_follow += self._find_values_of_vars(
+                        origin.steps, origin.is_kept, value.usable
+                    )
         return origins.values()
 
     def _find_values(self, root: str, steps: data_path.Path) -> list[_Value]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A dry run of phases on plain data."""
+"""A dry run of the phases of an inspection, on plain data."""
 
 import dataclasses
 import typing

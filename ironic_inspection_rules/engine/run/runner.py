@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs the rules of a phase in order."""
+"""Runs the rules of one phase of an inspection, in order."""
 
 import contextlib
 import dataclasses

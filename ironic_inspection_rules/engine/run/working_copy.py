@@ -214,7 +214,7 @@ class WorkingCopy:
     def changed(self, root: str) -> dict[str, typing.Any]:
         """Return what was changed directly below a root, by name.
 
-        It may have the value of before the phase again.
+        A place that was changed twice may have its value of before again.
 
         :returns: the new values; :data:`.path.ABSENT` for what was removed.
         """
