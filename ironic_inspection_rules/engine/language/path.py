@@ -186,13 +186,13 @@ def replace_texts(
     return value
 
 
-def same(one: typing.Any, other: typing.Any) -> bool:
+def same(first: typing.Any, second: typing.Any) -> bool:
     """Return whether two values of JSON are equal, types included.
 
     ``[1]`` differs from ``[1.0]`` and ``[true]``, unlike in Python.
     """
     # No recursion, as Ironic's threads have little stack.
-    pairs = [(one, other)]
+    pairs = [(first, second)]
     while pairs:
         left, right = pairs.pop()
         if left.__class__ is not right.__class__:

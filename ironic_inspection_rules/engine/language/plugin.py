@@ -327,7 +327,7 @@ class Relation(Condition):
     """
 
     @abc.abstractmethod
-    def holds(self, one: typing.Any, other: typing.Any) -> bool:
+    def holds(self, left: typing.Any, right: typing.Any) -> bool:
         """Return whether the relation holds between two values.
 
         It takes no longer for two texts than to compare them.

@@ -105,11 +105,11 @@ def _is_number(value: typing.Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def equal(one: typing.Any, other: typing.Any) -> bool:
+def equal(left: typing.Any, right: typing.Any) -> bool:
     """Return whether two values are equal, as ``eq`` does."""
-    if one.__class__ is not other.__class__:
-        one, other = _make_comparable(one, other)
-    are_equal: bool = one == other
+    if left.__class__ is not right.__class__:
+        left, right = _make_comparable(left, right)
+    are_equal: bool = left == right
     return are_equal
 
 
@@ -173,12 +173,12 @@ class ValueComparison(plugin.Relation):
                 return False
         return True
 
-    def holds(self, one: typing.Any, other: typing.Any) -> bool:
+    def holds(self, left: typing.Any, right: typing.Any) -> bool:
         """Return whether the relation holds between two values."""
-        if one.__class__ is not other.__class__:
-            one, other = _make_comparable(one, other)
+        if left.__class__ is not right.__class__:
+            left, right = _make_comparable(left, right)
         try:
-            holds: bool = self.compare(one, other)
+            holds: bool = self.compare(left, right)
         except TypeError:
             # Types without a common order.
             return False
@@ -254,14 +254,14 @@ class VersionComparison(plugin.Relation):
         for left, right in self.pairs(arguments.get('values') or ()):
             yield plugin.Fact(left, relation, right)
 
-    def holds(self, one: typing.Any, other: typing.Any) -> bool:
+    def holds(self, left: typing.Any, right: typing.Any) -> bool:
         """Return whether the relation holds between two versions.
 
         It never holds for a value that is no text.
         """
-        if one.__class__ is not str or other.__class__ is not str:
+        if left.__class__ is not str or right.__class__ is not str:
             return False
-        return bool(self.compare(version_key(one), version_key(other)))
+        return bool(self.compare(version_key(left), version_key(right)))
 
 
 class VersionEqual(VersionComparison):
