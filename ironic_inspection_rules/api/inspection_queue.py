@@ -103,9 +103,9 @@ def put_instead(
     requests().put(
         node_id,
         queue_request.CONTINUE,
-        inventory,
-        posted,
-        checkpoints,
+        inventory=inventory,
+        plugin_data=posted,
+        checkpoints=checkpoints,
         sender=api.request.client_addr,
         trusted=is_machine,
     )

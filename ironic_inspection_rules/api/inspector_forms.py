@@ -50,7 +50,7 @@ def layer(request: webob.Request, app: Callable) -> Any:
         {MIN_VERSION: _format(OLDEST), MAX_VERSION: _format(NEWEST)}
     )
     if is_resource and response.status_int >= 400:
-        response.json = {'error': {'message': _message(response)}}
+        response.json = {'error': {'message': _find_message(response)}}
         # webob has only set the body. It may have been one of HTML.
         response.content_type = 'application/json'
     return response
@@ -94,7 +94,7 @@ def _format(version: tuple[int, int]) -> str:
     return '.'.join(map(str, version))
 
 
-def _message(response: webob.Response) -> str:
+def _find_message(response: webob.Response) -> str:
     """Return the sentence that an error answer has for its reader.
 
     Ironic, pecan and Keystone put it into JSON in different ways, or answer

@@ -91,38 +91,39 @@ class Parser:
         """Parse an object member by member, from its open brace on."""
         members: list[tuple[str, Any]] = []
         self._enter()
-        is_empty = self._peek() == '}'
-        while not is_empty:
+        mark = ','
+        if self._peek() == '}':
+            # The object is empty.
+            mark = self._pass_mark('}')
+        while mark == ',':
             if self._peek() != '"':
                 raise ValueError('expected a name')
             name = self._parse_at_once()
             self._pass_mark(':')
             members.append((name, self._parse_value()))
-            if self._pass_mark(',', '}') == '}':
-                return self._leave(self._read_object(members))
-        self._pass_mark('}')
-        return self._leave(self._read_object(members))
+            mark = self._pass_mark(',', '}')
+        self._level -= 1
+        return self._read_object(members)
 
     def _parse_list(self) -> list[Any]:
         """Parse a list item by item, from its open bracket on."""
         items: list[Any] = []
         self._enter()
-        is_empty = self._peek() == ']'
-        while not is_empty:
+        mark = ','
+        if self._peek() == ']':
+            # The list is empty.
+            mark = self._pass_mark(']')
+        while mark == ',':
             items.append(self._parse_value())
-            if self._pass_mark(',', ']') == ']':
-                return self._leave(items)
-        self._pass_mark(']')
-        return self._leave(items)
+            mark = self._pass_mark(',', ']')
+        self._level -= 1
+        return items
 
     def _enter(self) -> None:
+        """Pass the open bracket of an object or a list, and count both."""
         self._values_parsed += 1
         self._position += 1
         self._level += 1
-
-    def _leave(self, value: Any) -> Any:
-        self._level -= 1
-        return value
 
     def _pass_mark(self, *marks: str) -> str:
         """Pass the next character, and return it.
@@ -181,9 +182,8 @@ class Parser:
         """
         # [0, 0, 0, ...] would take ten times as long as in one block. In a
         # table these values are rows, which are longer.
-        if self._values_parsed > max(
-            self._characters_read // _SHORT_VALUE, _FEW_VALUES
-        ):
+        most_values = max(self._characters_read // _SHORT_VALUE, _FEW_VALUES)
+        if self._values_parsed > most_values:
             raise TooManyValues
         not_parsed = self._text[self._position :]
         texts = [not_parsed]

@@ -95,7 +95,8 @@ def apply(
     if not isinstance(result, dict):
         raise exceptions.Invalid(_('A rule must be a mapping'))
     # An operation on the whole document may have left the UUID out.
-    if result.setdefault('uuid', fields['uuid']) != fields['uuid']:
+    uuid_afterwards = result.setdefault('uuid', fields['uuid'])
+    if uuid_afterwards != fields['uuid']:
         raise exceptions.Invalid(_('/uuid is read only'))
     return result
 

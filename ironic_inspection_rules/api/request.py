@@ -115,9 +115,9 @@ def _check_content_type(content_type: str) -> None:
     :param content_type: the header of the request, empty if there is none.
     :raises: HTTPUnsupportedMediaType
     """
+    # JSON is UTF-8 (RFC 8259), also where the header says nothing.
     charset = webob_request.detect_charset(content_type) or 'utf-8'
     try:
-        # RFC 8259 wants UTF-8.
         is_utf_8 = codecs.lookup(charset).name in ('utf-8', 'ascii')
     except LookupError:
         is_utf_8 = False

@@ -128,6 +128,7 @@ class Route:
         if self.is_queue:
             _check_queue()
         if self.is_inspector:
+            # Raises an error unless inspector's API has the version.
             inspector_forms.requested_version()
             # The client asks only for a version of inspector's API. The first
             # versions of Ironic's API know neither names of nodes nor states

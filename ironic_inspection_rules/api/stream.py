@@ -84,7 +84,8 @@ def _parts_of_page(
 ) -> Iterator[bytes]:
     """Yield the JSON of a page in parts of at least :data:`_PART` characters.
 
-    The last part may be shorter.
+    The last part may be shorter. Joined, they are such as
+    ``{"nodes": [{...}, {...}], "next": "200"}``.
     """
     texts = [f'{{"{name}": [']
     # Of the entries in texts, roughly: separators do not count.

@@ -160,7 +160,8 @@ def destroy(node_uuids: Collection[str]) -> None:
 def expire(before: datetime.datetime) -> int:
     """Remove inspections and stays of parts that are too old.
 
-    A stay is too old if it ended before that time, or if it began before and
+    A stay is the time in which a part, such as a disk, was in one node. It is
+    too old if it ended before that time, or if it began before and
     no inspection of its node is left. Locked rows stay.
 
     :returns: how many rows were removed; the next call may remove more.

@@ -52,10 +52,11 @@ def find_or_create_request(
         none.
     :param accept: accepts the request for its node, or raises, which undoes
         all; also called where the open request goes on. It returns when the
-        inspection began if the request is the first of it, else None.
+        inspection began if the request is the first of it, else None; see
+        :func:`.node_reservation.stop_clock`.
     :param reason_to_end: called with the open request that there is, and what
-        ``accept`` returned; returns why that request ends, None if it goes
-        on.
+        ``accept`` returned; returns why that request ends, such as that it is
+        of an earlier inspection; None if it goes on.
     :param state_of_ended: state of a request that ends for the new one.
     :param yields_for: seconds by which the request is due later: requests
         that come in this time and yield to nobody are delivered before it.

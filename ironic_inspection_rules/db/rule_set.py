@@ -49,7 +49,7 @@ UNKNOWN = ChangeOrigin()
 
 
 class RuleSetChange:
-    """A change of the rule set in an open transaction.
+    """A change of the stored rules and tables, in an open transaction.
 
     :param revision: the revision that the change makes.
     :ivar outcomes: what happens to which rule and table, as the revision shows

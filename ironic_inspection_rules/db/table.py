@@ -371,6 +371,7 @@ def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
         filled += [low + width * number for number in range(1, pending + 1)]
         filled.append(position)
         pending = 0
+    # Without a known position, the first new one is 0.0.
     last = -1.0
     if filled:
         last = filled[-1]

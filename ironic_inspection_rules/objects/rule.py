@@ -82,7 +82,7 @@ def origin(context, message=None):
 
 @base.IronicObjectRegistry.register
 class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
-    """A stored rule.
+    """A stored rule: conditions on what an inspection finds, and actions.
 
     Not named ``InspectionRule``: Ironic has an object of that name, and its
     engine must not find these.

@@ -109,7 +109,7 @@ def of_size(path: str) -> SizeLimit:
     option_of_ironic = None
     if IS_OF_IRONIC:
         option_of_ironic = f'[api]{option}'
-    return SizeLimit(kibibytes * 1024, option_of_ironic)
+    return SizeLimit(most_bytes=kibibytes * 1024, option=option_of_ironic)
 
 
 def _check_depth(raw: bytes, max_depth: int) -> bool:

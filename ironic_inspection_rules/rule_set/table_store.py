@@ -138,6 +138,9 @@ def read_chunks(
 ) -> dict[str, Pairs]:
     """Read the rows of a table, by chunk and in order.
 
+    Some neighbouring rows are stored as one chunk, by the digest of their
+    content. So a table of another revision has most of the same chunks.
+
     :param kept: the table at another revision; chunks that it has are not
         read.
     :raises: :class:`.exceptions.Conflict` if another change replaced some.

@@ -52,14 +52,15 @@ def post() -> Any:
 
     These run here, before the node is known. Then Ironic looks the node up and
     hands the data to a conductor; with durable inspection they are put into
-    the queue instead. Whom Ironic's controller would refuse is refused before
-    anything is read.
+    the queue instead. A caller that Ironic's controller would refuse is
+    refused before any data are read.
 
     :raises: RuleError if an early rule fails; nothing is looked up,
         enrolled or changed then.
     """
     _check_caller()
     node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
+    # An empty body lacks the inventory, as an empty object does.
     document: Any = {}
     if api.request.body:
         document = request.parse(api.request.body, lenient=True)

@@ -115,6 +115,7 @@ def get_all(query: Answer) -> Answer:
         filters,
         sort_key=query['sort_key'],
         descending=query['sort_dir'] == 'desc',
+        # One more than the page has says whether another page follows.
         most=limit + 1,
         marker=query['marker'],
     )
@@ -124,6 +125,7 @@ def get_all(query: Answer) -> Answer:
         limit,
         functools.partial(view.represent, fields=fields),
     )
+    # Such as that no conductor has the hook that runs rules.
     warnings = list(switches.off(start.is_all_in_one()))
     if warnings:
         answer['warnings'] = warnings

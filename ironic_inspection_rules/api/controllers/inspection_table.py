@@ -88,6 +88,7 @@ def get_one(name: str, query: Query) -> Answer:
     limit = api_utils.validate_limit(query['limit'])
     # One more row than the page has says whether there is another page.
     keys = _page(inspection_table, query['marker'], limit + 1)
+    # Rows are read only for the page: the last entry may not be on it.
     entries = [{'key': key} for key in keys]
 
     def show(entry: Answer) -> Answer:
@@ -290,6 +291,7 @@ def _page(
                 )
                 % suggestion.shown(marker)
             )
+        # The page begins behind the marker: all keys up to it are passed over.
         for key in keys:
             if key == marker:
                 break

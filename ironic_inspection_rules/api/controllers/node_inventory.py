@@ -147,9 +147,9 @@ def put_request(
     return requests.put(
         node.uuid,
         queue_request.REAPPLY,
-        new_inventory,
-        posted,
-        checkpoint.of_early_phase(posted, plugin_data, kept),
+        inventory=new_inventory,
+        plugin_data=posted,
+        checkpoints=checkpoint.of_early_phase(posted, plugin_data, kept),
         sender=api.request.client_addr,
     )
 

@@ -103,6 +103,7 @@ def _problems_of_filters(
         if value is None:
             continue
         try:
+            # Only to see if it can be formatted: by_filters() does so later.
             _format_for_url(name, value)
         except exceptions.Invalid as exc:
             problem = exceptions.Problem(f'/nodes/{name}', str(exc))
