@@ -27,11 +27,15 @@ has a typing error, the rules stay off."""
 
 _RULES = 'inspection_rules'
 _SIMILAR = 0.75
-"""How similar a name is that was perhaps meant, 0 to 1."""
+"""How similar a name must be to one that was perhaps meant, 0 to 1."""
 
 
 class Setting(NamedTuple):
-    """An option as it is written; ``place`` is a file or a variable."""
+    """An option as it is written.
+
+    ``place`` is the path of a file, such as ``/etc/ironic/ironic.conf``, or
+    the name of a variable of the environment.
+    """
 
     place: str
     group: str
@@ -53,22 +57,24 @@ def unknown() -> Iterator[str]:
     - unknown sections with a name like that of any group of this project, or
       of a group of Ironic with options that switch rules on.
     """
+    # The names of this project's options, by group.
     names = conf.option_names(CONF)
-    sections = set()
+    # A section has a warning of its own, not one for each of its options.
+    checked_sections = set()
     for setting in settings():
         place, group, name, _value = setting
         if group in names:
             if name not in names[group]:
-                yield _unknown_option(setting, names)
+                yield _describe_unknown_option(setting, names)
         elif group != 'DEFAULT' and group not in CONF:
-            if (place, group) not in sections:
-                sections.add((place, group))
-                yield from _section(place, group, names)
+            if (place, group) not in checked_sections:
+                checked_sections.add((place, group))
+                yield from _check_unknown_section(place, group, names)
         else:
-            yield from _misplaced(setting, names)
+            yield from _check_option_of_ironic(setting, names)
 
 
-def _section(
+def _check_unknown_section(
     place: str, group: str, names: dict[str, list[str]]
 ) -> Iterator[str]:
     """Yield a warning about an unknown section, if a known name is similar.
@@ -89,21 +95,30 @@ def _section(
         ) % {'place': place, 'group': group, 'near': near}
 
 
-def _unknown_option(setting: Setting, names: dict[str, list[str]]) -> str:
-    """Return a warning about an unknown option in a group of this project."""
-    owner = _owner(setting.name, names)
+def _describe_unknown_option(
+    setting: Setting, names: dict[str, list[str]]
+) -> str:
+    """Return a warning about an unknown option in a group of this project.
+
+    :param names: the names of this project's options, by group.
+    """
+    owner = _find_owner(setting.name, names)
     if owner is not None:
-        return _in_wrong_group(setting, owner)
+        return _describe_wrong_group(setting, owner)
     return f'{setting.place}: ' + suggestion.unknown(
         _('option in [%s]') % setting.group, setting.name, names[setting.group]
     )
 
 
-def _misplaced(setting: Setting, names: dict[str, list[str]]) -> Iterator[str]:
+def _check_option_of_ironic(
+    setting: Setting, names: dict[str, list[str]]
+) -> Iterator[str]:
     """Yield a warning about an unknown option in a group of Ironic.
 
     Only one that has the name of an option of this project, or whose value
     names the plugin, or nearly, is warned of.
+
+    :param names: the names of this project's options, by group.
     """
     options = CONF
     if setting.group != 'DEFAULT':
@@ -114,16 +129,16 @@ def _misplaced(setting: Setting, names: dict[str, list[str]]) -> Iterator[str]:
     known = list(options)
     if setting.name in known:
         return
-    owner = _owner(setting.name, names)
+    owner = _find_owner(setting.name, names)
     if owner is not None:
-        yield _in_wrong_group(setting, owner)
+        yield _describe_wrong_group(setting, owner)
     elif is_near_plugin(setting.value):
         yield f'{setting.place}: ' + suggestion.unknown(
             _('option in [%s]') % setting.group, setting.name, known
         )
 
 
-def _owner(name: str, names: dict[str, list[str]]) -> str | None:
+def _find_owner(name: str, names: dict[str, list[str]]) -> str | None:
     """Return the group that has an option of a name, None if none has."""
     for group, options in names.items():
         if name in options:
@@ -131,7 +146,7 @@ def _owner(name: str, names: dict[str, list[str]]) -> str | None:
     return None
 
 
-def _in_wrong_group(setting: Setting, owner: str) -> str:
+def _describe_wrong_group(setting: Setting, owner: str) -> str:
     """Return a warning about an option that is read in another group.
 
     :param owner: that group.
@@ -156,7 +171,10 @@ def is_near_plugin(value: str) -> bool:
 
 
 def value_of(group: str, name: str) -> str | None:
-    """Return the last value of an option as it is written, if it is."""
+    """Return the last value of an option as it is written, None without one.
+
+    oslo.config would replace what begins with "$" in it.
+    """
     value = None
     for setting in settings():
         if setting.group == group and setting.name == name:
@@ -171,7 +189,7 @@ def settings() -> Iterator[Setting]:
     option several times, the last value counts. A file that cannot be read any
     more is left out.
     """
-    for path in _files():
+    for path in _list_files():
         sections: dict[str, dict[str, list[str]]] = {}
         try:
             cfg.ConfigParser(str(path), sections).parse()
@@ -194,7 +212,7 @@ def settings() -> Iterator[Setting]:
             yield Setting(variable, group, name.lower(), value)
 
 
-def _files() -> Iterator[pathlib.Path]:
+def _list_files() -> Iterator[pathlib.Path]:
     yield from map(pathlib.Path, CONF.config_file or ())
     for directory in CONF.config_dir or ():
         yield from sorted(pathlib.Path(directory).glob('*.conf'))

@@ -24,6 +24,7 @@ from ironic_inspection_rules.patches import tls
 LOG = log.getLogger(__name__)
 
 _RETRIED = (429, 500, 502, 503, 504)
+"""Statuses after which a request is sent again: a later one may succeed."""
 
 _SHORTEST = 0.001
 """Seconds of the shortest timeout: HTTP libraries refuse one of zero."""
@@ -67,12 +68,13 @@ class ServiceEffects(working_copy.Effects):
             of the answer is an error, or there is no answer before the phase
             ends. In the last case the request may still reach the server.
         """
-        done: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        # It gets what _send() returns: None for success, else what went wrong.
+        outcomes: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         watch = timeutils.StopWatch(seconds)
         watch.start()
 
         def send() -> None:
-            done.put(_get(request, watch))
+            outcomes.put(_send(request, watch))
 
         # Timeouts of requests bound the connection and the pauses between two
         # bytes, not the whole, nor the look-up of the host. By the name of the
@@ -83,7 +85,7 @@ class ServiceEffects(working_copy.Effects):
             timeout = seconds
         late = _('no answer before the end of the phase')
         try:
-            problem = done.get(timeout=timeout)
+            problem = outcomes.get(timeout=timeout)
         except queue.Empty:
             problem = late
         if problem:
@@ -127,7 +129,7 @@ class _Retry(urllib3_retry.Retry):
         return _shorten(seconds, self.watch)
 
 
-def _get(
+def _send(
     request: working_copy.GetRequest, watch: timeutils.StopWatch
 ) -> str | None:
     """Send a GET request; the body of the answer is not read.

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Warnings of options that keep rules from running."""
+"""Warnings of options that keep rules from running.
+
+Rules run where Ironic's options name this plugin, ``inspection-rules``: as an
+inspection hook of conductors, in ``[inspector]hooks`` or
+``[redfish]inspection_hooks``, and as a middleware of the API, in
+``[api]middleware``.
+"""
 
 from collections.abc import Iterable, Iterator
 import functools
@@ -41,7 +47,11 @@ _HOOKS = {
     'inspector': ('hooks', 'default_hooks'),
     'redfish': ('inspection_hooks', 'default_inspection_hooks'),
 }
-"""By group the options with the hooks, and with Ironic's default ones."""
+"""By group: the option that lists the hooks, and the option with Ironic's own.
+
+``[inspector]hooks`` is by default ``$default_hooks``, the value of
+``[inspector]default_hooks``.
+"""
 
 _NO_RULES = 'no-inspect'
 """The inspect interface of nodes that are not inspected."""
@@ -75,16 +85,19 @@ def hook_names(group: str) -> list[str]:
 
     :param group: ``inspector`` or ``redfish``.
     """
-    return _names(group, _HOOKS[group][0])
+    return _read_names(group, _HOOKS[group][0])
 
 
-def _names(group: str, option: str) -> list[str]:
-    """Return the names in an option that lists some, also a broken one."""
+def _read_names(group: str, option: str) -> list[str]:
+    """Return the names in an option such as ``hooks``, in their order.
+
+    :param group: the group of the option, such as ``inspector``.
+    """
     try:
         value = getattr(CONF[group], option)
     except (cfg.NoSuchOptError, cfg.TemplateSubstitutionError):
-        # It refers to an unknown option with "$", which is a slip that
-        # unknown_hooks() warns of: read it as it is written.
+        # Such as "$defualt_hooks": oslo.config finds no option of that name.
+        # unknown_hooks() warns of it, so it is read as it is written.
         value = config_file.value_of(group, option) or ''
     return [name for name in value.replace(' ', '').split(',') if name]
 
@@ -102,14 +115,15 @@ def missing(conducts: bool = True) -> Iterator[str]:
     """Yield a warning for every option that does not name this plugin.
 
     These are the hooks of conductors, and the middleware of the API. If the
-    interface ``agent`` is not enabled, the hooks of Redfish are checked. A
-    name like the plugin's counts, too: another function warns of it.
+    inspect interface ``agent`` is not enabled, the hooks of Redfish are
+    checked. A misspelt name of the plugin counts as its name here: another
+    function warns of it.
 
     :param conducts: whether a conductor has this configuration, and not only
         an API.
     """
-    in_band = hook_names('inspector')
-    out_of_band = hook_names('redfish')
+    hooks_of_agent = hook_names('inspector')
+    hooks_of_redfish = hook_names('redfish')
     is_agent_enabled = (
         start.is_all_in_one() or 'agent' in CONF.enabled_inspect_interfaces
     )
@@ -117,7 +131,7 @@ def missing(conducts: bool = True) -> Iterator[str]:
         # The conductors are on other hosts, with other configurations.
         is_agent_enabled = 'agent' in enabled_by_conductors()
     if not is_agent_enabled:
-        if not _has_plugin(out_of_band):
+        if not _names_plugin(hooks_of_redfish):
             yield (
                 _(
                     '[DEFAULT]enabled_inspect_interfaces does not name agent: '
@@ -126,7 +140,7 @@ def missing(conducts: bool = True) -> Iterator[str]:
                 )
                 % PLUGIN
             )
-    elif not _has_plugin(in_band):
+    elif not _names_plugin(hooks_of_agent):
         yield (
             _(
                 '[inspector]hooks does not name %s: a conductor with this '
@@ -134,7 +148,7 @@ def missing(conducts: bool = True) -> Iterator[str]:
             )
             % PLUGIN
         )
-    if not _has_plugin(CONF.api.middleware):
+    if not _names_plugin(CONF.api.middleware):
         yield (
             _(
                 '[api]middleware does not name %s: an API with this '
@@ -145,11 +159,10 @@ def missing(conducts: bool = True) -> Iterator[str]:
         )
 
 
-def _has_plugin(names: Iterable[str]) -> bool:
-    """Return whether names have the plugin's, or one like it.
+def _names_plugin(names: Iterable[str]) -> bool:
+    """Return whether the plugin is among some names, perhaps misspelt.
 
-    Of a name that is only like it, :func:`unknown_hooks` or
-    :func:`near_middleware` warns.
+    Of a misspelt name, :func:`unknown_hooks` or :func:`near_middleware` warns.
     """
     return any(map(config_file.is_near_plugin, names))
 
@@ -167,7 +180,7 @@ def unknown_hooks(conducts: bool = True) -> Iterator[str]:
     for group, (option, defaults) in _HOOKS.items():
         # A name may also be "$default_hooks".
         known = {*installed, f'${defaults}'}
-        for name in _names(group, option):
+        for name in _read_names(group, option):
             if name in installed:
                 continue
             if conducts or suggestion.find_nearest(name, known):
@@ -205,8 +218,8 @@ def without_defaults() -> Iterator[str]:
     """
     installed = _installed('ironic.inspection.hooks')
     for group, (option, default_option) in _HOOKS.items():
-        names = _names(group, option)
-        defaults = _names(group, default_option)
+        names = _read_names(group, option)
+        defaults = _read_names(group, default_option)
         if not set(names) <= installed:
             # An unknown name may be a slip of "$default_hooks", of which
             # unknown_hooks() warns.
@@ -246,16 +259,15 @@ def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
     ) % {
         'value': CONF.inspection_rules.supported_interfaces,
         'enabled': ', '.join(CONF.enabled_inspect_interfaces),
-        'hint': _hint_of_pattern(enabled),
+        'hint': _suggest_pattern(enabled),
     }
 
 
 def enabled_by_conductors() -> set[str]:
     """Return the inspect interfaces of all conductors that are up.
 
-    ``no-inspect`` is left out, as no rules run there.
-
-    There are none for an API that does not reach the database itself.
+    ``no-inspect`` is left out, as no rules run there. An API that does not
+    reach the database itself gets an empty set.
     """
     if not storage.is_here():
         return set()
@@ -269,12 +281,16 @@ def enabled_by_conductors() -> set[str]:
     return enabled
 
 
-def _hint_of_pattern(interfaces: list[str]) -> str:
-    """Return which regular expression was perhaps meant, or nothing.
+def _suggest_pattern(interfaces: list[str]) -> str:
+    """Return which regular expression was perhaps meant, or an empty text.
 
-    :param interfaces: names that it should match.
+    For ``^agnet$`` it is ``; it is a regular expression, did you mean
+    "^(agent)$"?``
+
+    :param interfaces: names of inspect interfaces that it should match.
     """
     meant = []
+    # What is left of the expression without the signs of its syntax.
     words = re.findall(
         '[A-Za-z0-9_-]+', CONF.inspection_rules.supported_interfaces
     )
@@ -309,8 +325,10 @@ def of_node(interface: str | None) -> Iterator[str]:
 def unused_scope() -> Iterator[str]:
     """Yield a warning if no node has the default scope of stored rules.
 
-    There is none while there are no nodes, or if auto-discovery gives nodes
-    that scope.
+    A rule with a scope runs only on nodes that have it as their
+    ``properties.inspection_scope``. Stored rules without a scope of their own
+    have that of the option ``default_scope``. No warning is due while there
+    are no nodes, or if auto-discovery gives nodes that scope.
     """
     scope = CONF.inspection_rules.default_scope
     if not scope or scope == CONF.auto_discovery.inspection_scope:

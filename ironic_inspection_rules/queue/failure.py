@@ -31,9 +31,11 @@ _OF_STORING = (
 def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
     """Record on a node that its request has failed, and why.
 
-    A node in inspection goes to "inspect failed". One that data were
-    reapplied to, that was just enrolled or that failed without a reason gets
-    the reason only. Others stay as they are: their inspection ended before.
+    A node in inspection goes to "inspect failed", and its last error says
+    why. A node keeps its state and only gets the reason if data were
+    reapplied to it, if auto-discovery has just enrolled it, or if it has
+    failed without a reason. Any other node stays as it is: its inspection has
+    ended before.
 
     :raises: errors of the surroundings, after which a node in inspection is
         not failed yet.
@@ -71,16 +73,16 @@ def put_first(node: Any, reason: str) -> None:
     Where cleaning up fails as well, Ironic leaves only the reason of that in
     ``last_error``.
     """
-    present = node.last_error
-    if present is None:
+    later_error = node.last_error
+    if later_error is not None and reason in later_error:
+        return
+    if later_error is None:
         node.last_error = reason
-    elif reason not in present:
+    else:
         node.last_error = _('%(reason)s. Also: %(other)s') % {
             'reason': reason.rstrip('.'),
-            'other': present,
+            'other': later_error,
         }
-    else:
-        return
     node.save()
 
 

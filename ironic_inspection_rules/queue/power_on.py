@@ -144,6 +144,7 @@ class Throttle:
         try:
             with contextlib.ExitStack() as stack:
                 lock = stack.enter_context(self._make_lock())
+                # Another host holds it until its machine may be powered on.
                 while not lock.hold():
                     self._sleep(HEARTBEAT)
                 end = time.monotonic() + self._interval
@@ -171,6 +172,10 @@ class Throttle:
             ) from exc
 
     def _sleep(self, seconds: float) -> None:
+        """Wait for so many seconds.
+
+        :raises: Stopping when the process stops.
+        """
         if self._wait(seconds):
             raise exceptions.Stopping(
                 _('The service stops before the machine could be powered on.')
@@ -188,7 +193,8 @@ def claim(
         machine may be powered on, see :meth:`.Throttle.turn`.
     :raises: Stopping, TemporaryFailure
     """
-    # Without one, the wait for a turn would keep the lock from other hosts.
+    # Without a request, this host would hold the lock for an interval for
+    # nothing, and other hosts would wait for it.
     if not requests.is_any_starting():
         return None
     with make_turn():

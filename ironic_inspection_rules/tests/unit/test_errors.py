@@ -48,7 +48,7 @@ ALLOWED = {
     ('runs/statistics.py', 'flush'): LOGGED,
     # Threads and loops that go on, or hand the error to another thread.
     ('coordination/watchdog.py', '_work_in_rounds'): LOGGED,
-    ('inspection/side_effects.py', '_get'): LOGGED,
+    ('inspection/side_effects.py', '_send'): LOGGED,
     ('pxe_filter/service.py', '_run_until_failure'): RAISED,
     ('pxe_filter/watcher.py', 'run'): RAISED,
     ('queue/maintenance.py', '_work'): LOGGED,
