@@ -376,10 +376,14 @@ def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
     """Yield the change, the rule that made it, and why it ran."""
     rule = answer['rule']
     yield change_line(answer)
-    yield _(
+    sentence = _(
         'by rule %(rule)s, as of revision %(revision)s, phase '
         '%(phase)s, action %(action)s'
-    ) % {
+    )
+    if answer['revision'] is None:
+        # A built-in rule belongs to no revision of the stored rules.
+        sentence = _('by rule %(rule)s, phase %(phase)s, action %(action)s')
+    yield sentence % {
         'rule': _rule_name(rule),
         'revision': answer['revision'],
         'phase': answer['phase'],

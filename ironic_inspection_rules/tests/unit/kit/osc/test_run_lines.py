@@ -257,6 +257,12 @@ class AnswerTestCase(base.TestCase):
             self.lines(),
         )
 
+    def test_a_built_in_rule_is_of_no_revision(self):
+        self.assertEqual(
+            'by rule a (big), phase main, action set-attribute',
+            self.lines(revision=None)[1],
+        )
+
     def test_a_rule_without_conditions_has_no_reason(self):
         self.assertEqual(
             'because the rule has no conditions', self.lines(conditions=[])[-1]
