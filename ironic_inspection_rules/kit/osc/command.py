@@ -113,30 +113,37 @@ class Guarded:
         except Exception as exc:
             # Keep the order of output and error if both go to one file.
             self.app.stdout.flush()
-            # Ironic's message alone; str() of the exception would put its
-            # class, the status and the URL before it.
-            details = getattr(exc, 'details', None)
-            text = escapes.escaped(details or str(exc))
+            reason = escapes.escaped(str(exc))
             if isinstance(exc, requests.JSONDecodeError):
                 # From a call of the SDK, which does not name the URL.
                 text = _(
                     'An answer is no JSON (%s): check the endpoint of the '
                     'bare metal service'
-                ) % escapes.escaped(str(exc))
-            if isinstance(exc, KeyError) and _is_raised_here(exc):
+                )
+                text = text % reason
+            elif isinstance(exc, KeyError) and _is_raised_here(exc):
                 # Commands read members of answers that every Ironic with this
                 # plugin has.
                 text = _(
                     'There is no member %s: an answer may be of another '
                     'service or release; --debug shows where it is read'
-                ) % escapes.escaped(str(exc))
-            if isinstance(exc, TypeError | AttributeError):
+                )
+                text = text % reason
+            elif isinstance(exc, TypeError | AttributeError):
                 # A member of an answer is null, or of another type.
                 text = _(
                     'A value is not of the expected type (%s): an answer may '
                     'be of another service or release; --debug shows where '
                     'it is read'
-                ) % escapes.escaped(str(exc))
+                )
+                text = text % reason
+            else:
+                # Errors of the SDK have Ironic's message in "details"; str()
+                # would put the class, the status and the URL before it.
+                details = getattr(exc, 'details', None)
+                text = escapes.escaped(details or str(exc))
+            # An Ironic without the plugin, or another service, refuses a call
+            # for reasons that would mislead the user.
             missing = self._why_call_is_missing(exc)
             if missing:
                 raise osc_exceptions.CommandError(missing) from exc

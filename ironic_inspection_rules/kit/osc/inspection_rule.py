@@ -191,13 +191,17 @@ class ImportInspectionRules(command.BaremetalCommand):
                 baremetal, files.rules, prune=False, tables=tables
             )
             if plan.changes:
+                # With the revision of the plan, Ironic refuses the change if
+                # somebody else has changed the rules since.
                 rule_set.replace_inspection_rules(
                     baremetal,
-                    files.rules,
-                    plan.revision,
+                    rules=files.rules,
+                    revision=plan.revision,
                     prune=False,
                     tables=tables,
                 )
+        # The steps are also about stored rules that are in none of the files:
+        # these are unchanged, and are not counted.
         count = collections.Counter(step['outcome'] for step in plan.steps)
         self.app.stdout.write(
             _(

@@ -256,7 +256,15 @@ def _read_run(
 def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
     """Yield lines about the rules of a phase: what they undid and did.
 
-    Rules in mode ``audit`` come last. A sensitive rule is only its UUID.
+    Rules in mode ``audit`` come last. For example::
+
+        undone: 5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a10 (Note the rack)
+          /extra/rack: "r1" removed
+        9f6c1d0e-7b3a-4d52-8c11-0e5f4a3b2c1d (Tag large machines)
+          because ge: true (values=(128, 64))
+          trait CUSTOM_BIG: added
+
+    :param phase: a member of ``phases`` of a run, e.g. that of ``main``.
     """
     for title, rules in (
         (_('undone: %s'), phase['reverted']),
@@ -265,6 +273,8 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
     ):
         lines_of_rule = functools.partial(_lines_of_rule, title)
         for rule in rules:
+            # The API shows only the UUID of a sensitive rule, and marks the
+            # entry as withheld.
             sensitive_rule = _('a sensitive rule, %s') % rule['uuid']
             lines_if_withheld: Iterable[str] = [title % sensitive_rule]
             yield from disclosure.read(

@@ -96,8 +96,8 @@ class ReplayInspectionRules(command.BaremetalCommand):
             )
         files = file_set.load_all(paths)
         baremetal = self.baremetal
-        # The rules in force, to give those of files their UUIDs, and the page
-        # the names of rules.
+        # From the rules in force, rules of files get the UUIDs of the rules
+        # that they replace, and the page gets the names of rules.
         in_force = []
         with (
             parallel.interruptible(
@@ -116,8 +116,8 @@ class ReplayInspectionRules(command.BaremetalCommand):
             rules = None
             if paths:
                 rules = rules_of_files
-            # Calls the API for the nodes of one page.
-            ask = functools.partial(
+            # It takes the UUIDs of the nodes of one page.
+            replay_page = functools.partial(
                 client.replay_page,
                 baremetal,
                 rules=rules,
@@ -126,7 +126,7 @@ class ReplayInspectionRules(command.BaremetalCommand):
                 since=inventory_history.parse_since(parsed_args.since),
             )
             nodes = selection.read_matching_nodes(baremetal)
-            result = _replay_nodes(ask, nodes, parsed_args.jobs)
+            result = _replay_nodes(replay_page, nodes, parsed_args.jobs)
         if parsed_args.report:
             names = _read_rule_names(
                 baremetal, [*in_force, *rules_of_files], result.to_show
@@ -161,11 +161,17 @@ def _page_title(paths: list[str]) -> str:
 
 
 def _replay_nodes(
-    ask: Callable[[list[str]], Entry], nodes: list[dict[str, Any]], jobs: int
+    replay_page: Callable[[list[str]], Entry],
+    nodes: list[dict[str, Any]],
+    jobs: int,
 ) -> '_Result':
     """Let Ironic replay the kept inspections of nodes, and count the outcomes.
 
-    :param ask: calls the API for a page of nodes, named by their UUIDs.
+    To replay an inspection is to evaluate rules again on what it found.
+
+    :param replay_page: calls the API for some nodes, and returns its answer,
+        with an entry in ``runs`` for each kept inspection. It takes the UUIDs
+        of the nodes.
     :param nodes: with ``uuid`` and ``name``.
     :param jobs: how many requests are under way at a time.
     """
@@ -173,9 +179,12 @@ def _replay_nodes(
     result = _Result()
     with parallel.RequestThreads(jobs) as threads:
         pages = _divide_into_pages(list(names))
-        answers = threads.map(ask, pages, _('Deciding again'), weigh=len)
+        answers = threads.map(
+            replay_page, pages, _('Deciding again'), weigh=len
+        )
         for answer in answers:
             for entry in answer['runs']:
+                # An entry has only the UUID of its node.
                 name = names.get(entry['node'])
                 result.add({**entry, 'name': name})
     return result

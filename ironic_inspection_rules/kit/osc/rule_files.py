@@ -134,6 +134,8 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
     canonical = [_with_canonical_uuid(rule) for rule in rules]
     stored = [rule for rule in in_force if not rule['built_in']]
     identified: list[Rule] = []
+    # By UUID; without a UUID by the description, if no other rule has it, or
+    # else by the whole content.
     matches = replacement.match(canonical, stored)
     for rule, match in zip(canonical, matches, strict=True):
         if match:

@@ -115,25 +115,34 @@ class _Planned:
 
 
 def _make_plan(caller: Any, baremetal: Any, parsed_args: Any) -> _Planned:
-    """Ask Ironic what applying the files would change.
+    """Ask Ironic what applying the files would change; nothing is changed.
 
     With ``--flavors``, the nodes that can take the flavors are counted as
     well, before and after the change.
+
+    :param caller: the command, with its connection and its standard error,
+        to which the warnings of lint about the files go.
     """
     flavors: list[flavor.Flavor] = []
     if parsed_args.flavors:
         flavors = capacity_options.load_flavors(caller, parsed_args.flavors)
     files = rule_files.load(parsed_args.files, caller.app.stderr)
+    tables = files.tables.entries
     with rule_files.explain_refusal(baremetal, files):
         plan = rule_set.plan(
-            baremetal, files.rules, parsed_args.prune, files.tables.entries
+            baremetal,
+            rules=files.rules,
+            prune=parsed_args.prune,
+            tables=tables,
         )
     counted = None
     if flavors:
         counted = _count_capacity(
             baremetal, flavors, files, plan, parsed_args.prune
         )
-    return _Planned(files.rules, files.tables.entries, plan, counted)
+    return _Planned(
+        rules=files.rules, tables=tables, plan=plan, capacity=counted
+    )
 
 
 def _count_capacity(
@@ -296,11 +305,13 @@ class ApplyInspectionRules(command.BaremetalCommand):
             capacity_options.refuse_loss(planned.capacity or (), most_loss)
         if not confirm(_('Apply these changes?'), parsed_args.yes):
             return 1
+        # With the revision of the plan, Ironic refuses the change if somebody
+        # else has changed the rules since: the user has confirmed this plan.
         answer = rule_set.replace_inspection_rules(
             baremetal,
-            planned.rules,
-            planned.plan.revision,
-            parsed_args.message,
+            rules=planned.rules,
+            revision=planned.plan.revision,
+            message=parsed_args.message,
             prune=parsed_args.prune,
             tables=planned.tables,
         )
