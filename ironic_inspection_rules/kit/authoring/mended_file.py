@@ -228,9 +228,12 @@ def changes(
                 pointer, f'{{{field.text}}}', f'{{{meant}}}'
             )
     for use in reach.uses(checked):
-        wrong = _find_wrong_step(use)
-        if wrong:
-            yield from _rewrite_name(use.pointer, use.text, *wrong)
+        wrong_step = _find_wrong_step(use)
+        if wrong_step is not None:
+            name, name_meant = wrong_step
+            yield from _rewrite_name(
+                use.pointer, use.text, old=name, new=name_meant
+            )
     yield from _mend_paths(checked)
 
 
@@ -389,10 +392,14 @@ def _mend_filters(pointer: str, value: typing.Any) -> Iterator[Change]:
         for call in field.filters:
             if call.name not in known:
                 meant = suggestion.find_intended(call.name, known)
-                yield from _rewrite_name(pointer, field.text, call.name, meant)
+                yield from _rewrite_name(
+                    pointer, field.text, old=call.name, new=meant
+                )
         if field.root is not None and field.root not in roots:
             meant = suggestion.find_intended(field.root, interpolation.ROOTS)
-            yield from _rewrite_name(pointer, field.text, field.root, meant)
+            yield from _rewrite_name(
+                pointer, field.text, old=field.root, new=meant
+            )
 
 
 def _mend_paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
@@ -441,7 +448,7 @@ def _find_wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
 
 
 def _rewrite_name(
-    pointer: str, text: str, old: str, new: str | None
+    pointer: str, text: str, *, old: str, new: str | None
 ) -> Iterator[Change]:
     """Yield the change of a name in a field, if it is clear what is meant.
 
