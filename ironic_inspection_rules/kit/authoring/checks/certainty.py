@@ -199,7 +199,11 @@ def _always_one_holds(rule: Rule, condition: Operation) -> bool:
 
 
 def _facts_if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
-    """Yield the facts about fields that exist where a condition is false."""
+    """Yield what is true of fields where a condition on them is false.
+
+    Where ``lt 8`` is false, ``ge 8`` is true. The fields exist: without its
+    field, a condition may be false as well.
+    """
     opposite = dataclasses.replace(condition, inverted=not condition.inverted)
     for fact in facts.of(opposite):
         if values.subject(rule, fact.field).value.type == field_value.NUMBER:

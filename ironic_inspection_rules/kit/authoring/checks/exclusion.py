@@ -132,7 +132,10 @@ def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
 
 
 def apart(first: Claim, second: Claim) -> bool:
-    """Return whether clearly no machine meets both conditions."""
+    """Return whether clearly no machine meets both conditions.
+
+    Such as ``lt: ["{inventory.cpu.count}", 4]`` and ``gt`` of the same.
+    """
     for claim, counterpart in ((first, second), (second, first)):
         op = claim.condition.op.plugin
         if isinstance(op, plugin.ConditionGroup):

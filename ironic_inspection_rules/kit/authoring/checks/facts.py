@@ -52,7 +52,7 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     if condition.loops and not looped:
         return []
     about_one_field = []
-    # The check of what plugins declare reports what cannot be known.
+    # A plugin that fails to say its facts has none: another check reports it.
     for fact in effects.facts(condition):
         turned = from_the_right(fact.relation)
         if is_field(fact.value) and turned is not None:
@@ -304,10 +304,11 @@ def _is_plain_text(value: typing.Any) -> bool:
 
 
 def may_be(value: typing.Any, fact: Fact) -> bool:
-    """Return whether a value may satisfy a fact.
+    """Return whether a field that is equal to a value may satisfy a fact.
 
-    To ``eq``, 5, "5" and "5.0" are equal. A value may satisfy the fact if the
-    answer depends on the type of the value in the data.
+    To ``eq``, 5, "5" and "5.0" are equal, and the data of a machine may have
+    any of them. The answer is yes if one of them satisfies the fact: a field
+    that equals 5 may be "5", and so differ from the text "5.0".
 
     :param fact: a fact about neither a subnet nor a version.
     """

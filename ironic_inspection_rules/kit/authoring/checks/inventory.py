@@ -90,11 +90,12 @@ def check(
         if steps[0] == 'plugin_data' and len(steps) > 1:
             name_in_plugin_data = steps[1]
         if name_in_plugin_data in written_names:
+            # A rule makes it, so that no inspection need report it.
             continue
-        problem = _why_never_reported(text, steps) or _why_reported_elsewhere(
-            text, steps, target
-        )
-        if problem:
+        problem = _why_never_reported(text, steps)
+        if problem is None:
+            problem = _why_reported_elsewhere(text, steps, target)
+        if problem is not None:
             yield FieldRemark(pointer, problem, is_note=False)
         if rule.written.is_of_inspector:
             # Its conversion has all the notes.
@@ -109,7 +110,7 @@ def check(
             yield FieldRemark(pointer, message, is_note=True)
         # Such as a hook, or a collector of the ramdisk.
         needs = ', '.join(inventory_fields.describe_needs(steps))
-        if needs and needs not in noted and not problem:
+        if needs and needs not in noted and problem is None:
             noted.add(needs)
             message = f'{{{text}}}: {needs}'
             yield FieldRemark(pointer, message, is_note=True)
@@ -316,6 +317,7 @@ def _find_absent_fields_by(
         if result == result_by_all:
             return set().union(*absent_by_inner)
         return set.intersection(*absent_by_inner)
+    # Such as "is-none" that holds, and "exists" that does not.
     if _ABSENT_WHERE.get(name) == result:
         value = condition.arguments['value']
         if facts.is_field(value):

@@ -398,7 +398,9 @@ def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:
     The value is that of a variable, or the item of a loop.
 
     :param source: a field of the data that the value is made of, such as
-        ``{node.driver_info | get('/redfish_password')}``.
+        ``{node.driver_info | get('/redfish_password')}``; ``source.rest`` is
+        the path from there to the value, such as ``('password',)`` for
+        ``{item.password}`` in a loop over the field.
     :param secrets: the paths of secrets in nodes and from earlier actions.
     """
     steps = (source.root, *source.steps)

@@ -89,11 +89,9 @@ class WantedValues:
         if values is not None:
             self.listed.setdefault(field, values)
             if values and all(map(_is_number, values)):
-                self._add_range(
-                    field,
-                    NUMBERS,
-                    WantedRange((min(values), 0), (max(values), 0)),
-                )
+                low = min(values), 0
+                high = max(values), 0
+                self._add_range(field, NUMBERS, WantedRange(low, high))
         elif fact.relation == plugin.IN_NET:
             subnet = _range_of_subnet(fact.value)
             if subnet is not None:
