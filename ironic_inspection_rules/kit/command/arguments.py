@@ -108,7 +108,11 @@ def _split_words(
         if not _is_option(word):
             files.append(word)
             continue
-        option = _Option([word], _find_option(declared, word), len(files))
+        option = _Option(
+            words=[word],
+            action=_find_option(declared, word),
+            place=len(files),
+        )
         while words_left and option.takes(words_left[0]):
             option.words.append(words_left.popleft())
         options.append(option)

@@ -85,7 +85,7 @@ def _load_command(
         values = tuple(str(choice) for choice in action.choices or ())
         for option in action.option_strings:
             options[option] = values
-        # The option of a flag takes 0 values.
+        # An option without values, such as --yes, has 0.
         needs_value = action.nargs not in (0, '?', '*')
         if needs_value:
             valued += action.option_strings
@@ -94,7 +94,12 @@ def _load_command(
             choices += values
     first_line = command.get_description().partition('\n')[0]
     return CommandWords(
-        program, words, first_line, options, tuple(choices), frozenset(valued)
+        program=program,
+        words=words,
+        help=first_line,
+        options=options,
+        choices=tuple(choices),
+        valued=frozenset(valued),
     )
 
 

@@ -158,18 +158,22 @@ def _build_row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
     The cells are the title, what machines did not reach, and a meter of the
     parts that they reached. The tiles choose the row by its marks.
     """
-    # One truth value for every result of a condition and every action.
+    # For every result of a condition, true and false, and for every action:
+    # whether some machine reached it.
     parts = covered.reached(rule)
     missed = list(covered.missed(rule))
-    look: page.Look = 'good'
-    marks = ['show=whole']
-    if not all(parts):
+    look: page.Look
+    if all(parts):
+        # Also a rule without conditions and actions, which has no parts.
+        look = 'good'
+        marks = ['show=whole']
+    elif any(parts):
         look = 'warn'
         marks = ['show=partial']
-    # A rule without conditions and actions is reached completely.
-    if parts and not any(parts):
+    else:
         look = 'bad'
-        marks.append('show=never')
+        # The tile of rules that are not reached completely counts it too.
+        marks = ['show=partial', 'show=never']
     lines = [Line(text) for text in rule_text.head_lines(rule)]
     lines += _operations(covered, rule)
     opened: list[page.Part] = [RuleSource(tuple(lines))]
@@ -242,13 +246,13 @@ def _operation_lines(
     :param whole: whether all conditions of a group were reached, too.
     :param why: why an action did not run where its rule matched.
     """
-    has_every_result = all(counts)
-    state = 'missed'
-    if has_every_result and whole:
+    if all(counts) and whole:
         state = 'covered'
     elif any(counts):
         state = 'half'
+    else:
+        state = 'missed'
     first, *others = rule_text.operation_lines(operation)
-    yield Line(first, state, counts, why)
+    yield Line(first, state=state, counts=counts, why=why)
     for text in others:
-        yield Line(text, state)
+        yield Line(text, state=state)

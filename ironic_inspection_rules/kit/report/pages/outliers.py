@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of outliers: odd machines, findings, groups, kinds."""
+"""The page of outliers: odd machines, unlike their peers, and what is odd."""
 
 from collections.abc import Sequence
 import dataclasses
