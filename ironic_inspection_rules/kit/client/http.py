@@ -61,7 +61,7 @@ def call(
     response = _send(
         baremetal, method, path, microversion=microversion, **kwargs
     )
-    return content(response, needed, is_list, needed_of_items)
+    return read_members(response, needed, is_list, needed_of_items)
 
 
 def delete(baremetal, path: str) -> None:
@@ -130,7 +130,7 @@ def _send(
     return response
 
 
-def content(
+def read_members(
     response: Any,
     needed: str,
     is_list: bool = False,
@@ -367,7 +367,7 @@ def _read_description(response: Any) -> str | None:
         return None
 
 
-def items(
+def list_items(
     baremetal,
     path: str,
     name: str,

@@ -16,7 +16,7 @@ def inspection_requests(baremetal, **query: Any) -> Iterator[dict[str, Any]]:
     :param query: ``node``, ``state``, ``limit``, ``marker``; None counts as
         not given.
     """
-    return http.items(
+    return http.list_items(
         baremetal,
         _REQUESTS,
         'inspection_requests',

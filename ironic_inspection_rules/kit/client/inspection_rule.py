@@ -35,7 +35,7 @@ def inspection_rules(
     if query.get('fields') is not None:
         # Rules have only the fields that are asked for.
         needed = []
-    return http.items(
+    return http.list_items(
         baremetal,
         _RULES,
         name='inspection_rules',

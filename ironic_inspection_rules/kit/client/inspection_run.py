@@ -19,7 +19,9 @@ def inspection_runs(
     """
     if details:
         query['detail'] = 'true'
-    return http.items(baremetal, _path_of_runs(node), 'inspection_runs', query)
+    return http.list_items(
+        baremetal, _path_of_runs(node), 'inspection_runs', query
+    )
 
 
 def get_inspection_run(baremetal, node: str, uuid: str) -> dict[str, Any]:
@@ -29,7 +31,7 @@ def get_inspection_run(baremetal, node: str, uuid: str) -> dict[str, Any]:
     )
 
 
-def failed_data(baremetal, node: str) -> dict[str, Any] | None:
+def get_failed_data(baremetal, node: str) -> dict[str, Any] | None:
     """Return the data of a machine from the newest run, if that failed.
 
     :returns: ``inventory`` and ``plugin_data``; None if no data are kept.

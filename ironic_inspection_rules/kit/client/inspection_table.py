@@ -39,7 +39,7 @@ def get_inspection_table(baremetal, name: str, **query: Any) -> dict[str, Any]:
 
 def inspection_table_rows(baremetal, name: str) -> Iterator[dict[str, Any]]:
     """List the rows of a table with their ``key``, page by page."""
-    return http.items(baremetal, _path_of_table(name), 'rows', {})
+    return http.list_items(baremetal, _path_of_table(name), 'rows', {})
 
 
 def inspection_table_machines(
@@ -60,7 +60,7 @@ def inspection_table_machines(
     return answer['machines']
 
 
-def exported(baremetal) -> dict[str, Any]:
+def export_tables(baremetal) -> dict[str, Any]:
     """Read the stored tables, in the form of a rule file.
 
     Secret columns are left out: applying the file keeps their stored values.
@@ -75,11 +75,11 @@ def exported(baremetal) -> dict[str, Any]:
             keyed_row['row']
             for keyed_row in inspection_table_rows(baremetal, name)
         ]
-        tables[name] = as_written(described, rows)
+        tables[name] = convert_to_file_form(described, rows)
     return tables
 
 
-def as_written(
+def convert_to_file_form(
     described: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Convert a table of the API to the form of a rule file.

@@ -16,7 +16,9 @@ def inventories(
     :param node: name or UUID of the node.
     :param query: ``limit``, ``marker``, ``since``; None counts as not given.
     """
-    return http.items(baremetal, _path_of_history(node), 'inventories', query)
+    return http.list_items(
+        baremetal, _path_of_history(node), 'inventories', query
+    )
 
 
 def inventory(baremetal, node: str, uuid: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ def nodes(
     :param fields: names of the fields to show; the first must be in every
         answer.
     """
-    return http.items(
+    return http.list_items(
         baremetal,
         '/nodes',
         'nodes',

@@ -99,7 +99,7 @@ def inspection_rule_revisions(
 
     :param query: ``limit`` and ``marker``; None counts as not given.
     """
-    return http.items(baremetal, _REVISIONS, 'revisions', query)
+    return http.list_items(baremetal, _REVISIONS, 'revisions', query)
 
 
 def get_inspection_rule_revision(baremetal, revision: int) -> dict[str, Any]:
@@ -134,6 +134,10 @@ def plan(
     tables: Mapping[str, Any] | None = None,
 ) -> Plan:
     """Make the plan of applying rules, without changing anything.
+
+    Ironic answers a step for every rule, e.g. ``{"uuid": ..., "outcome":
+    "updated", "fields": ["scope"]}``. In the plan a step also has the rule
+    ``before`` and ``after``, which Ironic does not answer.
 
     :param rules: as their author wrote them.
     :param prune: whether to remove stored rules that are not among ``rules``,

@@ -196,7 +196,7 @@ def _read_machine(
     # The data of a failed inspection are newer than the stored inventory.
     # Without the plugin, Ironic has no runs.
     with contextlib.suppress(sdk_exceptions.NotFoundException):
-        newest = inspection_run.failed_data(baremetal, node_fields['uuid'])
+        newest = inspection_run.get_failed_data(baremetal, node_fields['uuid'])
     if newest is None:
         try:
             newest = node.inventory(baremetal, node_fields['uuid'])

@@ -283,12 +283,12 @@ def _read_rules_and_tables(
     if revision is None:
         in_force = inspection_rule.inspection_rules(baremetal, details=True)
         stored = [rule for rule in in_force if not rule['built_in']]
-        return stored, inspection_table.exported(baremetal)
+        return stored, inspection_table.export_tables(baremetal)
     content = rule_set.get_inspection_rule_revision(baremetal, revision)
     tables = {}
     # An API of a release without tables has no such member.
     for described in content.get('tables') or ():
-        tables[described['name']] = inspection_table.as_written(
+        tables[described['name']] = inspection_table.convert_to_file_form(
             described, described['rows']
         )
     return content['rules'], tables

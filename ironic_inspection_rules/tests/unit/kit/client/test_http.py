@@ -80,7 +80,7 @@ class ItemsTestCase(base.TestCase):
         ironic = Pages()
         filters = {'conductor_group': '', 'driver': 'ipmi', 'owner': None}
 
-        nodes = list(http.items(ironic, '/nodes', 'nodes', filters))
+        nodes = list(http.list_items(ironic, '/nodes', 'nodes', filters))
 
         self.assertEqual(['page 1', 'page 2'], [n['uuid'] for n in nodes])
         first, second = ironic.queries
@@ -100,7 +100,7 @@ class ItemsTestCase(base.TestCase):
         ironic = fakes.Baremetal()
         ironic.answers = [(200, {'nodes': [{'uuid': 'a'}], 'next': None})]
 
-        nodes = list(http.items(ironic, '/nodes', 'nodes', {}))
+        nodes = list(http.list_items(ironic, '/nodes', 'nodes', {}))
 
         self.assertEqual([{'uuid': 'a'}], nodes)
 
@@ -117,7 +117,7 @@ class ItemsTestCase(base.TestCase):
             error = self.assertRaises(
                 exceptions.Invalid,
                 list,
-                http.items(ironic, '/nodes', 'nodes', query),
+                http.list_items(ironic, '/nodes', 'nodes', query),
             )
             self.assertIn('/nodes', str(error))
             self.assertIn('this page itself as the next page', str(error))
@@ -140,7 +140,7 @@ class ContentTestCase(base.TestCase):
             error = self.assertRaises(
                 exceptions.Invalid,
                 list,
-                http.items(ironic, '/nodes', 'nodes', {}),
+                http.list_items(ironic, '/nodes', 'nodes', {}),
             )
             self.assertEqual(
                 f'The answer from /nodes {came}, where "nodes" is expected: '

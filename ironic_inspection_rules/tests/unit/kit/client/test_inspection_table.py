@@ -16,7 +16,7 @@ class WrittenTableTestCase(base.TestCase):
             expect={'cpus': '{inventory.cpu.count}'},
         ).as_dict()
         rows = [{'serial': 'A1', 'cpus': 4}]
-        written = inspection_table.as_written(
+        written = inspection_table.convert_to_file_form(
             {**definition, 'name': 'machines', 'revision': 7}, rows
         )
         self.assertEqual({**definition, 'rows': rows}, written)
