@@ -65,7 +65,8 @@ class AddressInRun(typing.NamedTuple):
 def find(text: str, start: int, end: int) -> list[AddressInRun]:
     """Find the MAC, IPv4 and IPv6 addresses in a run.
 
-    Letters of words beside the run may look like hexadecimal digits. They are
+    A run is a piece of a text that has only hexadecimal digits, colons and
+    dots, such as ``10.0.0.5::10.0.0.1:255.255.255.0:``. Letters of words beside the run may look like hexadecimal digits. They are
     no part of an address, except of the first octet of a MAC address.
 
     :param start: where the run begins in the text.
@@ -73,14 +74,14 @@ def find(text: str, start: int, end: int) -> list[AddressInRun]:
     """
     parts = list(_PARTS.finditer(text, start, end))
     first = 0
-    last = len(parts)
+    after_last = len(parts)
     # The run of "iface:10.0.0.1" begins with the last letters of a word.
     is_behind_letter = start > 0 and _LETTER.match(text, start - 1)
     if is_behind_letter:
         first = _after_word(parts)
     if _LETTER.match(text, end):
-        last = _before_word(parts)
-    whole_groups = parts[first:last]
+        after_last = _before_word(parts)
+    whole_groups = parts[first:after_last]
     addresses = list(_find_addresses(whole_groups))
     if not addresses and len(whole_groups) < len(parts):
         # "MAC52:54:00:12:34:56": the first octet is joined to a word.
@@ -123,22 +124,25 @@ def _find_addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
         part = parts[place]
         start = part.start()
         kind = Kind.OCTETS
+        # The place after the address that begins here, None without one.
         after = _end_of_octets(parts, place)
-        if not after:
+        if after is None:
             kind = Kind.IPV6
             after = _end_of_ipv6(parts, place)
-        if not after and part['quad'] and address.parse(part[0]):
+        if after is None and part['quad'] and address.parse(part[0]):
             kind = Kind.IPV4
             after = place + 1
-        if not after and _count_digits(part) > _PAIR:
+        if after is None and _count_digits(part) > _PAIR:
             # A word may be joined to the first octet, as in "MAC52:54:…". Of
             # its hexadecimal digits, the last two are the octet.
             start = part.end() - _PAIR
             kind = Kind.OCTETS
-            after = _end_of_octets(parts, place, _LONGEST_WORD)
-        if after:
-            yield AddressInRun(start, parts[after - 1].end(), kind)
-        place = max(after, place + 1)
+            after = _end_of_octets(parts, place, longest=_LONGEST_WORD)
+        if after is None:
+            place += 1
+            continue
+        yield AddressInRun(start, parts[after - 1].end(), kind)
+        place = after
 
 
 def _count_digits(part: re.Match[str]) -> int:
@@ -148,17 +152,17 @@ def _count_digits(part: re.Match[str]) -> int:
 
 def _end_of_octets(
     parts: list[re.Match[str]], place: int, longest: int = _PAIR
-) -> int:
+) -> int | None:
     """Return the place after an address of octets, such as a MAC address.
 
     It is at least six pairs of hexadecimal digits with colons between them.
 
     :param place: where the address begins.
     :param longest: how many digits may be before the first colon.
-    :returns: 0 if there is no such address.
+    :returns: None if there is no such address.
     """
     if not _PAIR <= _count_digits(parts[place]) <= longest:
-        return 0
+        return None
     after = place + 1
     while after + 1 < len(parts):
         if parts[after][0] != ':' or _count_digits(parts[after + 1]) != _PAIR:
@@ -167,23 +171,23 @@ def _end_of_octets(
     # Parts: octets and the colons between them.
     least_parts = 2 * _OCTETS - 1
     if after - place < least_parts:
-        return 0
+        return None
     return after
 
 
-def _end_of_ipv6(parts: list[re.Match[str]], place: int) -> int:
+def _end_of_ipv6(parts: list[re.Match[str]], place: int) -> int | None:
     """Return the place after the longest IPv6 address that begins at a place.
 
-    :returns: 0 if there is no such address.
+    :returns: None if there is no such address.
     """
     if not _may_begin_ipv6(parts, place):
-        return 0
+        return None
     text = parts[place].string
     for after in reversed(_ends_of_ipv6(parts, place)):
         host = text[parts[place].start() : parts[after - 1].end()]
         if _is_host_ipv6(host):
             return after
-    return 0
+    return None
 
 
 def _ends_of_ipv6(parts: list[re.Match[str]], place: int) -> list[int]:
