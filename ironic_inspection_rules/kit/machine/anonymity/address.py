@@ -137,10 +137,13 @@ class Addresses:
         width = address.max_prefixlen
         fixed_length = _fixed_length(address)
         value = self._shift_bits(address, fixed_length)
+        # A public address must not become that of somebody else.
         is_public = fixed_length == 0
         if is_public and width == _IPV4:
+            # 240.0.0.0/4, which nobody uses.
             value = _last_bits(value, 28) | _RESERVED_IPV4
         elif is_public:
+            # fd00::/8, of addresses that are local to a site.
             value = _last_bits(value, 120) | _LOCAL_IPV6
         # The address of a network keeps its zeros in place of a host.
         host_length = width - length
@@ -160,6 +163,8 @@ class Addresses:
         fixed_bits = bits[:fixed_length]
         free_bits = tuple(map(int, bits[fixed_length:]))
         bases = (2,) * len(free_bits)
+        # As prefixes: addresses that begin alike are in one network, and must
+        # begin alike afterwards.
         shifted = self._numbers.shift(
             free_bits, bases, f'net {fixed_bits}', prefix=True
         )
@@ -216,6 +221,7 @@ def _write_like(address: Address, replacement: Address, host: str) -> str:
     if len(host) == _WRITTEN_OUT:
         text = replacement.exploded
     elif '::' not in host:
+        # All groups are written, but without leading zeros.
         groups = replacement.exploded.split(':')
         text = ':'.join(f'{int(group, 16):x}' for group in groups)
     return digits.in_same_case(host, text)
