@@ -584,6 +584,15 @@ class OneAfterTheOtherTestCase(base.CheckTestCase):
             0, self.conflicts(('', removes), (one, self.writes(2)))
         )
 
+    def test_rules_that_replace_values_of_one_field_stay_apart(self):
+        condition = (
+            '{{op: eq, args: {{values: ["{{plugin_data.x | '
+            'default(plugin_data.y)}}", {}]}}}}'
+        )
+        first = condition.format(1), self.writes(1, SET.format('/x', 5))
+        second = condition.format(2), self.writes(2, SET.format('/x', 6))
+        self.assertEqual(0, self.conflicts(first, second))
+
     def test_of_two_that_exclude_each_other_the_order_chooses_one(self):
         first = self.writes(1, SET.format('/x', 1))
         second = self.writes(2, SET.format('/x', 2))
