@@ -271,6 +271,19 @@ def _may_have_fraction(steps: Steps) -> bool:
     return field.type not in inventory_fields.PLAIN
 
 
+def _find_address_of_none(field: str) -> str | None:
+    """Return what the ramdisk sends in a field for a BMC without an address.
+
+    :param field: a JSON path, perhaps with ``data://`` or ``node://``.
+    :returns: such as ``0.0.0.0``; None for a field that is no such address.
+    """
+    scheme, _path = inspector_field.split(field)
+    if scheme != 'data':
+        return None
+    name = str(inspector_field.steps(field)[0])
+    return document.NO_ADDRESS.get(name)
+
+
 def _wrap_in_loops(
     condition: Operation, loops: typing.Sequence[str], multiple: str
 ) -> Operation:
@@ -346,23 +359,7 @@ class _InspectorConverter(rule.Conversion):
         path = convert_path(args['field'])
         op = condition['op'].removeprefix(translate.PREFIX)
         multiple = args.get('multiple', 'any')
-        # What the ramdisk sends in this field for a BMC without an address.
-        no_address = None
-        scheme, _path = inspector_field.split(args['field'])
-        may_have_fraction = True
-        if scheme == 'data':
-            steps = inspector_field.steps(args['field'])
-            name = str(steps[0])
-            no_address = document.NO_ADDRESS.get(name)
-            self._hint_at(name)
-            may_have_fraction = _may_have_fraction(steps)
-        if may_have_fraction and _asks_for_fraction(op, args.get('value')):
-            self.hint(
-                _(
-                    'a number with a fraction is compared as it is here; '
-                    'before, its fraction was cut off, as the filter int does'
-                )
-            )
+        self._note_differences_of_field(op, args['field'], args.get('value'))
         self._note_differences_of_loops(op, path, multiple)
         if op == 'matches' and not args['value']:
             raise Inconvertible(
@@ -377,6 +374,7 @@ class _InspectorConverter(rule.Conversion):
                 % ', '.join(map(str, args[translate.IGNORED]))
             )
         new_op, arguments = convert_operator(op, path.field, args.get('value'))
+        no_address = _find_address_of_none(args['field'])
         if op == 'is-empty' and no_address:
             # ironic-inspector replaced such an address by null.
             new_op = 'one-of'
@@ -389,6 +387,28 @@ class _InspectorConverter(rule.Conversion):
         return _wrap_in_loops(
             {'op': new_op, 'args': arguments}, path.loops, multiple
         )
+
+    def _note_differences_of_field(
+        self, op: str, field: str, value: typing.Any
+    ) -> None:
+        """Note where a field is another one here, or compares otherwise.
+
+        :param field: a JSON path, perhaps with ``data://`` or ``node://``.
+        :param value: the value that the field is compared with.
+        """
+        scheme, _path = inspector_field.split(field)
+        may_have_fraction = True
+        if scheme == 'data':
+            steps = inspector_field.steps(field)
+            self._hint_at(str(steps[0]))
+            may_have_fraction = _may_have_fraction(steps)
+        if may_have_fraction and _asks_for_fraction(op, value):
+            self.hint(
+                _(
+                    'a number with a fraction is compared as it is here; '
+                    'before, its fraction was cut off, as the filter int does'
+                )
+            )
 
     def _note_differences_of_loops(
         self, op: str, path: ConvertedPath, multiple: str
