@@ -243,34 +243,45 @@ def _convert_is_empty(
     missing, the whole text is null.
     """
     value = text.filled
-    misses_empty = False
     if text.uncertain:
-        # With the default "None", a missing field is empty.
         with_default = text.or_else('None')
         is_one_field = text.source == text.literal
-        if with_default is None or not is_one_field:
+        if with_default is not None and is_one_field:
+            # With the default "None", a missing field is empty.
+            value = with_default
+            _note_parents(text.fields[0], notes)
+        else:
             # The text takes no default, or has text around its field, with
             # which "None" is not empty.
-            misses_empty = True
-        else:
-            value = with_default
-    name = text.fields[0]
-    # The number of values that the field steps into, which may be no mappings:
-    # 1 in "inventory.disk.size".
+            notes.lose(
+                _(
+                    'stock Ironic takes "%s" for empty where a field is '
+                    'missing; here it is not'
+                )
+                % text.literal
+            )
+    converted = {
+        'op': 'one-of',
+        'args': {'value': value, 'values': rule.escape(_EMPTY)},
+    }
+    return _invert(converted, inverted)
+
+
+def _note_parents(name: str, notes: rule.Conversion) -> None:
+    """Note what differs where a field steps into a value that is no mapping.
+
+    In stock Ironic only a missing key is null, and so empty. Any other error
+    leaves the text of the field.
+
+    :param name: the field, such as ``inventory.disk.size``, which steps into
+        the value of ``inventory.disk``.
+    """
+    # Neither the root nor the value itself counts.
     parents = len(re.findall(r'[.\[]', name)) - 1
     if name.startswith('node.'):
         # The first step is an attribute of the node, which is never null.
         parents -= 1
-    if misses_empty:
-        notes.lose(
-            _(
-                'stock Ironic takes "%s" for empty where a field is '
-                'missing; here it is not'
-            )
-            % text.literal
-        )
-    elif parents > 0:
-        # Only a missing key is null there; any other error leaves the text.
+    if parents > 0:
         notes.differ(
             _(
                 'where what {%s} is in is not a mapping, such as null, '
@@ -279,11 +290,6 @@ def _convert_is_empty(
             )
             % name
         )
-    converted = {
-        'op': 'one-of',
-        'args': {'value': value, 'values': rule.escape(_EMPTY)},
-    }
-    return _invert(converted, inverted)
 
 
 def _check_kinds(op: str, args: Args) -> None:
