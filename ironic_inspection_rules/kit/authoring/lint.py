@@ -331,7 +331,7 @@ def of_documents(
         for rule in rules:
             subject = checked_rule.of(rule, ops)
             for problem in subject.problems:
-                yield _finding(rule, problem, INVALID, ERROR)
+                yield _finding(rule, problem, INVALID, level=ERROR)
             if not subject.problems:
                 valid.append(subject)
             elif isinstance(rule.entry, dict):
@@ -457,12 +457,16 @@ def _check_table_names(
     for subject in subjects:
         for problem in table_check.find_problems(subject.rule, tables_by_name):
             if file_tables.is_given:
-                yield _finding(subject.written, problem, UNKNOWN_TABLE, ERROR)
+                yield _finding(
+                    subject.written, problem, UNKNOWN_TABLE, level=ERROR
+                )
                 continue
             # The rules mean the tables that the server has stored.
             hint = _('no file has tables, so it has to be in Ironic')
             with_hint = dataclasses.replace(problem, hint=hint)
-            yield _finding(subject.written, with_hint, UNKNOWN_TABLE, NOTE)
+            yield _finding(
+                subject.written, with_hint, UNKNOWN_TABLE, level=NOTE
+            )
 
 
 def _check_cells(
@@ -530,7 +534,7 @@ def _duplicates(
             'rule %(label)s at %(path)s:%(line)d has this UUID too, or '
             'neither has one and they are the same'
         ) % {'label': first.label, 'path': first.source.path, 'line': line}
-        yield _finding_at(rule, '/uuid', message, DUPLICATE, ERROR)
+        yield _finding_at(rule, '/uuid', message, DUPLICATE, level=ERROR)
 
 
 def _check_rule(
@@ -586,21 +590,26 @@ def _finding_at(
     pointer: str,
     message: str,
     check: str,
+    *,
     level: str | None = None,
 ) -> Finding:
     """Return a finding at a pointer of a rule; see :func:`_finding`."""
-    return _finding(rule, exceptions.Problem(pointer, message), check, level)
+    return _finding(
+        rule, exceptions.Problem(pointer, message), check, level=level
+    )
 
 
 def _finding(
     rule: file_rule.WrittenRule,
     problem: exceptions.Problem,
     check: str,
+    *,
     level: str | None = None,
 ) -> Finding:
     """Return the finding of a check, at the place of a problem.
 
-    :param level: that of the check if not given.
+    :param check: the name of the check that has found the problem.
+    :param level: how bad it is; None for the level of the check.
     """
     if level is None and check in _NOTES:
         level = NOTE
