@@ -245,6 +245,7 @@ def _list_trait_names(traits: dict[str, bool]) -> list[str]:
     names = []
     for name, is_there in traits.items():
         if is_there and name.endswith('*'):
+            # Empty where no such trait is found.
             name = _choose_unnamed_trait(name[:-1], traits)
         if is_there and name:
             names.append(name)
@@ -523,17 +524,22 @@ class Engine:
             value or its port is not known, the engine has to show that the
             rule changes something there.
         """
-        # The value at the place before the first rule, after that rule, and
-        # after the second rule.
-        values_there = []
-        for number in (first - 1, first, second):
-            done = self.evaluate(rules[: number + 1], witness)
-            if number >= first:
-                if _is_broken(done) or not has_matched(done, rules[number]):
-                    return False
-            values_there.append(value_at(comparable_state(done.facts), place))
-        before, after_first, after_second = values_there
+        run_before = self.evaluate(rules[:first], witness)
+        run_to_first = self.evaluate(rules[: first + 1], witness)
+        if _is_broken(run_to_first):
+            return False
+        if not has_matched(run_to_first, rules[first]):
+            return False
+        run_to_second = self.evaluate(rules[: second + 1], witness)
+        if _is_broken(run_to_second):
+            return False
+        if not has_matched(run_to_second, rules[second]):
+            return False
+        before = value_at(comparable_state(run_before.facts), place)
+        after_first = value_at(comparable_state(run_to_first.facts), place)
+        after_second = value_at(comparable_state(run_to_second.facts), place)
         if place[:2] == ('ports', states.ANY_PORT):
+            # Which port it is, is not known: these are the values of all.
             for port, value in after_first.items():
                 is_changed = value != before.get(port)
                 is_changed_again = value != after_second.get(port)
