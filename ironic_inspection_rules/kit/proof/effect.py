@@ -67,7 +67,7 @@ class SymbolicEffects:
 
         An inspection that this rule has ended before keeps its result.
 
-        :param when: the machines whose inspection ends here.
+        :param when: holds on the machines whose inspection ends here.
         :param result: the number of the message, or ``ERROR``.
         """
         rule_pass = self._rule_pass
@@ -83,8 +83,13 @@ class SymbolicEffects:
     def end_where(self, when: Formula, broken: Formula) -> Formula:
         """End inspections with an error where something is broken.
 
-        :param broken: holds where it is.
-        :returns: the formula that the action goes on.
+        An action that reads a missing field, for example, goes on only on
+        machines that have the field: on all others the inspection has ended.
+
+        :param when: holds on the machines on which the action is carried out.
+        :param broken: holds where the action is an error.
+        :returns: the formula that the action goes on: ``when``, and not
+            ``broken``.
         """
         self.end(logic.conj(when, broken))
         return logic.conj(when, logic.negated(broken))
@@ -112,6 +117,7 @@ class SymbolicEffects:
             reason, 'fails', *depends_on, *self.state.roots.values()
         )
         self.end(logic.conj(when, fails))
+        # Each place once: two writes of an action may be to the same place.
         for place in dict.fromkeys(places):
             root, *steps = place
             if root == 'ports':
@@ -136,7 +142,11 @@ class SymbolicEffects:
             self._replace_root(root, writes, changed.value)
 
     def _replace_root(self, root: str, when: Formula, value: Value) -> None:
-        """Replace all data under a root where an action is carried out."""
+        """Replace all data under a root where an action is carried out.
+
+        :param when: holds on the machines on which it is.
+        :param value: all data under the root, such as the whole node.
+        """
         before = self.state.roots[root]
         after = values.choose(when, value, before)
         self.state = self.state.having(**{root: after})
@@ -151,10 +161,10 @@ class SymbolicEffects:
     ) -> None:
         """Write a value at a place, and note that the rule writes there.
 
-        Where a part of the path is a text or a number, nothing can be written
-        below it: there the inspection ends with an error.
+        Where a value on the way to the place is a text or a number, nothing
+        can be set below it: there the inspection ends with an error.
 
-        :param when: the action is carried out.
+        :param when: holds on the machines on which the action is carried out.
         :param path: from the name of a root on, as ``('node', 'name')``.
         :param creates: False where a part is deleted, for which no parents
             are made.
@@ -163,7 +173,11 @@ class SymbolicEffects:
         """
         root = path[0]
         changed = states.put(
-            self._machine, self.state.roots[root], path[1:], value, creates
+            self._machine,
+            value=self.state.roots[root],
+            path=path[1:],
+            new=value,
+            creates=creates,
         )
         is_written = self.end_where(when, changed.broken)
         write = states.SymbolicWrite(
@@ -185,7 +199,7 @@ class SymbolicEffects:
         ends the inspection with an error, and an unknown path makes unknown
         whatever the action may write.
 
-        :param when: the action is carried out.
+        :param when: holds on the machines on which the action is carried out.
         :param table: the attributes that a path may begin with, None for any
             name.
         :returns: pairs of the formula that the action has a path, and the
@@ -221,9 +235,14 @@ class SymbolicEffects:
         """Set or delete an attribute of the node or a port, or a part of it.
 
         A whole attribute that is deleted gets its default. Values that the
-        attribute cannot hold end the inspection with an error.
+        attribute cannot hold end the inspection with an error. If a rule
+        writes a text ``serial`` to the name of the node::
 
-        :param when: the action is carried out.
+            the rule matches, and serial is a valid name → serial
+            the rule matches, and serial is none         → an error
+            the rule does not match                      → as it was before
+
+        :param when: holds on the machines on which the action is carried out.
         """
         table = schema.NODE
         if 'port_id' in args:
@@ -273,7 +292,7 @@ class SymbolicEffects:
         write of the text, or of all ``properties``, those by name are gone
         where the text is gone, and unknown elsewhere: no proof reads the text.
 
-        :param when: the value was written.
+        :param when: holds on the machines on which the value was written.
         :param path: the place of the value, from the node on. Nothing is to
             be done elsewhere than at the text or around it.
         :param has_value: whether a value was set, and not removed.
@@ -302,7 +321,7 @@ class SymbolicEffects:
 
         The inspection of a machine without such a port ends with an error.
 
-        :param when: the action is carried out.
+        :param when: holds on the machines on which the action is carried out.
         :param port_id: what the rule names the port by.
         :param path: the place in the port.
         """
@@ -344,7 +363,7 @@ class SymbolicEffects:
         The ports are a list, or unknown after a change that a proof could not
         follow.
 
-        :param when: the action is carried out.
+        :param when: holds on the machines on which the action is carried out.
         :param path: the place in the port.
         :returns: the ports, and the formula that one has the address.
         """
@@ -391,8 +410,8 @@ class SymbolicEffects:
 
         A path below a text or a number is an error.
 
-        :param when: the action is carried out.
-        :param guard: the ports of the machine are this list.
+        :param when: holds on the machines on which the action is carried out.
+        :param guard: holds where the ports of a machine are this list.
         :returns: the list with the value, and the formula that it has such a
             port.
         """
@@ -420,7 +439,7 @@ class SymbolicEffects:
         A place that is no list ends the inspection with an error. A list with
         too many alternatives becomes unknown.
 
-        :param when: the action is carried out.
+        :param when: holds on the machines on which the action is carried out.
         """
         root = 'plugin_data'
         table = None
@@ -476,7 +495,7 @@ class SymbolicEffects:
         A proof keeps capabilities by name, and as the text that the node has.
         How the text changes is not followed: it becomes unknown.
 
-        :param when: the action is carried out.
+        :param when: holds on the machines on which the action is carried out.
         """
         has_value = 'value' in args
         self._forget_capability_text(when, args)
@@ -513,7 +532,7 @@ class SymbolicEffects:
 
         If no rule has, the proof has the capabilities only by name.
 
-        :param when: a capability is set or removed by its name.
+        :param when: holds where a capability is set or removed by its name.
         """
         node = self.state.roots['node']
         properties = values.step(node, 'properties')
@@ -545,7 +564,7 @@ class SymbolicEffects:
         A bad name, such as "fast cpu", cannot be added: it ends the inspection
         with an error.
 
-        :param when: the action is carried out.
+        :param when: holds on the machines on which the action is carried out.
         :param adds: False to remove the trait.
         """
         for guard, alternative in name:
@@ -594,8 +613,12 @@ class SymbolicEffects:
                 self._machine, self.state.roots['node'], place[1:], new
             )
             self._replace_root('node', acts, node.value)
+        # Which trait it is, is not known: the write is one to all of them.
         write = states.SymbolicWrite(
-            cells.TRAITS, acts, values.unknown(reason, name), extends=adds
+            cells.TRAITS,
+            when=acts,
+            value=values.unknown(reason, name),
+            extends=adds,
         )
         self._rule_pass.writes.append(write)
 
@@ -621,7 +644,7 @@ class SymbolicEffects:
         A value that is no list, and a trait without the prefix, end the
         inspection with an error.
 
-        :param when: the action is carried out.
+        :param when: holds on the machines on which the action is carried out.
         """
         prefixes = args.get('prefix', values.const(''))
         for guard, (names, prefix) in values.product(
