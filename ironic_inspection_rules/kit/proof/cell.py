@@ -139,6 +139,7 @@ class Cell:
         if self._field is None:
             return None
         if self._field.type is None and self._field.names:
+            # Fields are known in it, such as the count in ``inventory.cpu``.
             return 'mapping'
         return self._field.type
 

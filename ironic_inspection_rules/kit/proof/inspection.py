@@ -299,7 +299,7 @@ class SymbolicInspection:
         :param begin: the machines before the phase.
         :param state: the machines after the last of its rules.
         """
-        # Only errors of this phase: "going" before it.
+        # Only errors of this phase: before it the inspection went on.
         ended_with_error = logic.settled(
             logic.conj(begin.going, state.result == states.ERROR)
         )

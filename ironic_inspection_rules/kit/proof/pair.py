@@ -94,7 +94,8 @@ def _by_name_forms(
 ) -> Iterator[data_path.Path]:
     """Yield the places of traits and capabilities by name.
 
-    For ``node.traits``, which rules read as a list, it is ``node.#traits``.
+    A proof keeps each of them in two forms. For ``node.traits``, which rules
+    read as a list, it is ``node.#traits``, where rules add a trait by name.
 
     :param places: the places that rules read.
     """
