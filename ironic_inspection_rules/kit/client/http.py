@@ -61,7 +61,12 @@ def call(
     response = _send(
         baremetal, method, path, microversion=microversion, **kwargs
     )
-    return read_members(response, needed, is_list, needed_of_items)
+    return read_members(
+        response,
+        needed=needed,
+        is_list=is_list,
+        needed_of_items=needed_of_items,
+    )
 
 
 def delete(baremetal, path: str) -> None:

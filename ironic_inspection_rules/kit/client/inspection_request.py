@@ -19,8 +19,8 @@ def inspection_requests(baremetal, **query: Any) -> Iterator[dict[str, Any]]:
     return http.list_items(
         baremetal,
         _REQUESTS,
-        'inspection_requests',
-        query,
+        name='inspection_requests',
+        query=query,
         needed_of_items=('uuid', 'state'),
     )
 

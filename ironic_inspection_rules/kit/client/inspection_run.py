@@ -20,7 +20,7 @@ def inspection_runs(
     if details:
         query['detail'] = 'true'
     return http.list_items(
-        baremetal, _path_of_runs(node), 'inspection_runs', query
+        baremetal, _path_of_runs(node), name='inspection_runs', query=query
     )
 
 

@@ -39,7 +39,9 @@ def get_inspection_table(baremetal, name: str, **query: Any) -> dict[str, Any]:
 
 def inspection_table_rows(baremetal, name: str) -> Iterator[dict[str, Any]]:
     """List the rows of a table with their ``key``, page by page."""
-    return http.list_items(baremetal, _path_of_table(name), 'rows', {})
+    return http.list_items(
+        baremetal, _path_of_table(name), name='rows', query={}
+    )
 
 
 def inspection_table_machines(

@@ -17,7 +17,7 @@ def inventories(
     :param query: ``limit``, ``marker``, ``since``; None counts as not given.
     """
     return http.list_items(
-        baremetal, _path_of_history(node), 'inventories', query
+        baremetal, _path_of_history(node), name='inventories', query=query
     )
 
 

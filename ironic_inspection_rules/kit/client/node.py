@@ -20,8 +20,8 @@ def nodes(
     return http.list_items(
         baremetal,
         '/nodes',
-        'nodes',
-        {**filters, 'fields': ','.join(fields)},
+        name='nodes',
+        query={**filters, 'fields': ','.join(fields)},
         needed_of_items=fields[:1],
     )
 

@@ -99,7 +99,9 @@ def inspection_rule_revisions(
 
     :param query: ``limit`` and ``marker``; None counts as not given.
     """
-    return http.list_items(baremetal, _REVISIONS, 'revisions', query)
+    return http.list_items(
+        baremetal, _REVISIONS, name='revisions', query=query
+    )
 
 
 def get_inspection_rule_revision(baremetal, revision: int) -> dict[str, Any]:
@@ -153,24 +155,13 @@ def plan(
     answer = replace_inspection_rules(
         baremetal, rules, dry_run=True, prune=prune, tables=tables
     )
-    if not isinstance(answer['revision'], int):
-        # Applied for the revision null, the plan would also overwrite what
-        # somebody else has changed since.
-        raise exceptions.Invalid(
-            _("Ironic's answer has no number of a revision, but %s")
-            % json.dumps(answer['revision'])
-        )
+    _refuse_incomplete(answer, rules)
     in_force = list(inspection_rule.inspection_rules(baremetal, details=True))
     stored = {
         rule['uuid']: stored_rule.with_defaults(rule)
         for rule in in_force
         if not rule['built_in']
     }
-    if len(answer['rules']) < len(rules):
-        raise exceptions.Invalid(
-            _("Ironic's answer has a step for %(steps)d of %(rules)d rules")
-            % {'steps': len(answer['rules']), 'rules': len(rules)}
-        )
     given_uuids = {str(rule.get('uuid')).lower() for rule in rules}
     steps = []
     # The answer has the rules of the request in order, and then stored rules
@@ -199,6 +190,29 @@ def plan(
         # An API of a release without tables has no such member.
         tables=answer.get('tables') or (),
     )
+
+
+def _refuse_incomplete(
+    answer: Mapping[str, Any], rules: Sequence[Any]
+) -> None:
+    """Refuse an answer to a dry run from which no plan can be made.
+
+    :param rules: of the request.
+    :raises: Invalid if the number of the revision is missing, or there are
+        fewer steps than rules.
+    """
+    if not isinstance(answer['revision'], int):
+        # Applied for the revision null, the plan would also overwrite what
+        # somebody else has changed since.
+        raise exceptions.Invalid(
+            _("Ironic's answer has no number of a revision, but %s")
+            % json.dumps(answer['revision'])
+        )
+    if len(answer['rules']) < len(rules):
+        raise exceptions.Invalid(
+            _("Ironic's answer has a step for %(steps)d of %(rules)d rules")
+            % {'steps': len(answer['rules']), 'rules': len(rules)}
+        )
 
 
 def _sort_as_stored(

@@ -179,12 +179,18 @@ class _Differences:
         elif form == 'markdown':
             output.write(
                 diff_text.as_markdown(
-                    self.changes, self.machines, self.count, self.tables
+                    self.changes,
+                    groups=self.machines,
+                    count=self.count,
+                    tables=self.tables,
                 )
             )
         else:
             lines = diff_text.terminal_lines(
-                self.changes, self.machines, self.count, self.tables
+                self.changes,
+                groups=self.machines,
+                count=self.count,
+                tables=self.tables,
             )
             table.print_diff(lines, output)
 

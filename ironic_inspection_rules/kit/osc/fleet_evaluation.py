@@ -329,7 +329,9 @@ def _choose_rules(
     is_compared = parsed_args.compare is not False
     if is_compared:
         title = _('%s compared with the rules in force') % title
-    return _TriedRules(title, sent, all_rules, is_compared)
+    return _TriedRules(
+        title, sent=sent, all=all_rules, is_compared=is_compared
+    )
 
 
 def _evaluate_fleet(

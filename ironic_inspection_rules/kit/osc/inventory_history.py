@@ -141,7 +141,10 @@ class DiffInventories(command.Lister):
             if len(selection.names) == 1 and not parsed_args.since:
                 node = selection.names[0]
                 difference = inventory_history.diff(
-                    baremetal, node, parsed_args.from_, parsed_args.to
+                    baremetal,
+                    node,
+                    from_=parsed_args.from_,
+                    to=parsed_args.to,
                 )
                 return _CHANGE_COLUMNS, list(_change_rows(node, difference))
             return _CHANGE_COLUMNS, self._rows_since(
@@ -286,9 +289,11 @@ def _compare_since(
             None,
         )
         if last_before is None:
-            return inventory_history.diff(baremetal, uuid, first_since, newest)
+            return inventory_history.diff(
+                baremetal, uuid, from_=first_since, to=newest
+            )
         return inventory_history.diff(
-            baremetal, uuid, last_before['uuid'], newest
+            baremetal, uuid, from_=last_before['uuid'], to=newest
         )
     except sdk_exceptions.NotFoundException as exc:
         # One node must not end the comparison of all.

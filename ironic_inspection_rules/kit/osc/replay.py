@@ -376,11 +376,11 @@ class _Outcome:
         :param outcome: None if it is unknown.
         """
         if outcome is None:
-            return cls('', '', ())
+            return cls(result='', error='', changes=())
         return cls(
-            outcome.get('result') or '',
-            outcome.get('error') or '',
-            tuple(outcome.get('changes') or ()),
+            result=outcome.get('result') or '',
+            error=outcome.get('error') or '',
+            changes=tuple(outcome.get('changes') or ()),
         )
 
 
@@ -398,11 +398,11 @@ class _Replayed:
     def from_entry(cls, entry: Entry) -> '_Replayed':
         """Build it from an entry that has the ``name`` of the node."""
         return cls(
-            entry['name'] or entry['node'],
-            entry.get('created_at') or '',
-            entry['reason'] or '',
-            _Outcome.from_entry(entry.get('then')),
-            _Outcome.from_entry(entry.get('now')),
+            node_name=entry['name'] or entry['node'],
+            created_at=entry.get('created_at') or '',
+            reason=entry['reason'] or '',
+            then=_Outcome.from_entry(entry.get('then')),
+            now=_Outcome.from_entry(entry.get('now')),
         )
 
 

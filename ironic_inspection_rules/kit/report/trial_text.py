@@ -144,12 +144,12 @@ class TableListing(Listing):
     @staticmethod
     def extract(test: machine_test.MachineTest) -> MachineRow:
         return MachineRow(
-            test.path,
-            test.result,
-            len(test.matched),
-            len(test.outcome.changes),
-            len(test.outcome.audited),
-            test.error or '',
+            path=test.path,
+            result=test.result,
+            matched=len(test.matched),
+            changes=len(test.outcome.changes),
+            audited=len(test.outcome.audited),
+            error=test.error or '',
         )
 
     def __init__(self, output: typing.TextIO) -> None:

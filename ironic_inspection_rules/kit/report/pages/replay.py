@@ -93,8 +93,12 @@ class _Replayed:
         lines = tuple(machine_diff.change_lines(now.get('changes') or ()))
         if lines:
             parts.append(page.Lines(lines))
-        parts += _block_of_rules(names, 'Matched then, not now', then, now)
-        parts += _block_of_rules(names, 'Matches now, not then', now, then)
+        parts += _block_of_rules(
+            names, 'Matched then, not now', run=then, other=now
+        )
+        parts += _block_of_rules(
+            names, 'Matches now, not then', run=now, other=then
+        )
         self.opened = tuple(parts)
 
     @property

@@ -293,11 +293,11 @@ def _build_column(
         cell = _build_cell(traces.get(rule.uuid), ended_as)
         cells.append(cell.as_text())
     return MachineColumn(
-        test.path,
-        test.result,
-        test.error,
-        tuple(trial_text.diff_lines(test.outcome.changes)),
-        tuple(cells),
+        path=test.path,
+        result=test.result,
+        error=test.error,
+        diff=tuple(trial_text.diff_lines(test.outcome.changes)),
+        cells=tuple(cells),
     )
 
 
