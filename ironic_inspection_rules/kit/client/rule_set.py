@@ -167,20 +167,24 @@ def plan(
     # The answer has the rules of the request in order, and then stored rules
     # that are not in the request: deleted with prune, else unchanged.
     for step, rule in itertools.zip_longest(answer['rules'], rules):
-        before = stored.get(step['uuid'])
-        has_given_uuid = step['uuid'] in given_uuids
-        if step['outcome'] == 'created' and not has_given_uuid:
+        uuid = step['uuid']
+        before = stored.get(uuid)
+        if step['outcome'] == 'created' and uuid not in given_uuids:
             # The UUID of a dry run is made up: applying makes another UUID.
-            step['uuid'] = KNOWN_LATER
+            uuid = KNOWN_LATER
         if step['outcome'] == 'deleted':
             after = None
         elif rule is None:
+            # A stored rule that is not in the request, and stays.
             after = before
+        elif before is None:
+            # A new rule.
+            after = {**stored_rule.with_defaults(rule), 'uuid': uuid}
         else:
-            after = _rule_after_step(
-                step, before, stored_rule.with_defaults(rule)
+            after = _rule_after_update(
+                before, stored_rule.with_defaults(rule), step['fields']
             )
-        steps.append({**step, 'before': before, 'after': after})
+        steps.append({**step, 'uuid': uuid, 'before': before, 'after': after})
     if not prune:
         steps = _sort_as_stored(steps, stored)
     return Plan(
@@ -230,21 +234,20 @@ def _sort_as_stored(
     return sorted(steps, key=place_of)
 
 
-def _rule_after_step(
-    step: Mapping[str, Any], before: Rule | None, wanted: Rule
+def _rule_after_update(
+    before: Rule, wanted: Rule, fields: Iterable[str]
 ) -> dict[str, Any]:
-    """Return a rule as it would be after a step.
+    """Return a stored rule as it would be after its update.
 
-    :param before: the stored rule; None for a new rule.
+    :param before: the stored rule.
     :param wanted: the rule as its author wrote it, with defaults.
+    :param fields: the names of the fields that Ironic would change.
     :returns: the fields that an author may set, with the UUID.
     """
-    if before is None:
-        return {**wanted, 'uuid': step['uuid']}
     after = {name: before[name] for name in model.WRITABLE}
     # Ironic may take two different forms of a field for the same: only the
     # fields that the answer names change.
-    for name in step['fields']:
+    for name in fields:
         if name in after:
             after[name] = wanted[name]
     return after
