@@ -84,6 +84,11 @@ class ExportInspectionData(command.BaremetalCommand):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
+        """Write the data of the selected nodes to the directory.
+
+        :raises: CommandError if the directory has files and ``--force`` is not
+            given, or if a file cannot be read or written.
+        """
         selection = node_selection.NodeSelection.parse(parsed_args.filters)
         try:
             anonymizer = _build_anonymizer(parsed_args)

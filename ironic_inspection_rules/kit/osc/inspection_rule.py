@@ -100,6 +100,10 @@ class EditInspectionRule(command.ShowOne):
             parser.add_argument(f'--{name}', help=help_text, **options)
 
     def take_action(self, parsed_args):
+        """Create a rule, or change the named one, and return its fields.
+
+        Warnings of lint about the rule go to standard error.
+        """
         baremetal = self.baremetal
         fields = _given_fields(parsed_args)
         if parsed_args.rule is None:
@@ -183,6 +187,7 @@ class ImportInspectionRules(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
+        """Store the rules and tables of the files, and print the numbers."""
         baremetal = self.baremetal
         files = rule_files.load(parsed_args.files, self.app.stderr)
         with rule_files.explain_refusal(baremetal, files):
@@ -244,6 +249,11 @@ class ExportInspectionRules(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
+        """Write the stored rules and tables to a file.
+
+        Sensitive rules, which Ironic gives without their operations, are named
+        on standard error.
+        """
         rules, tables = _read_rules_and_tables(
             self.baremetal, parsed_args.revision
         )

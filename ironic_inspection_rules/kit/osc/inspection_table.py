@@ -52,6 +52,7 @@ class ShowInspectionTable(command.Lister):
         )
 
     def take_action(self, parsed_args):
+        """Return the columns of the table with its rows, or with one row."""
         baremetal = self.baremetal
         described = inspection_table.get_inspection_table(
             baremetal, parsed_args.table, key=parsed_args.key

@@ -48,6 +48,7 @@ class ListInventories(command.Lister):
         add_since(parser)
 
     def take_action(self, parsed_args):
+        """Return the columns and a row for each kept inventory of the node."""
         inventories = inventory_history.inventories(
             self.baremetal,
             parsed_args.node,

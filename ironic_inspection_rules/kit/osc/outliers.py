@@ -2,7 +2,7 @@
 
 """inspection data outliers: machines read, rules learned, since when odd."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import functools
 from typing import Any, NamedTuple
 
@@ -65,6 +65,10 @@ class ShowOutliers(command.BaremetalCommand):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
+        """Compare the stored inventories of nodes, and print what is odd.
+
+        :returns: the exit status: 2 if a machine differs from its peers.
+        """
         selection = node_selection.NodeSelection.parse(parsed_args.filters)
         start = inventory_history.parse_since(parsed_args.since)
         baremetal = self.baremetal
@@ -73,13 +77,22 @@ class ShowOutliers(command.BaremetalCommand):
             parallel.RequestThreads(parsed_args.jobs) as threads,
         ):
             uuids = _uuids_by_name(selection.read_matching_nodes(baremetal))
-            draw = functools.partial(
+            # An inventory is large: only its sketch is kept, the values that
+            # are compared.
+            read_sketch = functools.partial(
                 _read_sketch, baremetal, parsed_args.by, uuids
             )
             compared = peers.Peers(parsed_args.min_peers)
-            missing = _add_machines(
-                compared, threads.map(draw, list(uuids), _('Comparing'))
-            )
+            missing = 0
+            for machine in threads.map(
+                read_sketch, list(uuids), _('Comparing')
+            ):
+                if machine is None:
+                    missing += 1
+                else:
+                    # One by one: a machine shares equal values with the
+                    # machines before it, which saves much memory.
+                    compared.add([machine])
             result = compared.find().without_kinds(parsed_args.ignore)
             if start:
                 search = _Search(baremetal, threads, parsed_args.by, uuids)
@@ -117,31 +130,13 @@ class ShowOutliers(command.BaremetalCommand):
         return peer_arguments.exit_status(result)
 
 
-def _add_machines(
-    compared: peers.Peers, machines: Iterable[sketch.Sketch | None]
-) -> int:
-    """Add machines to the peers, and count nodes without an inventory.
-
-    Machines are added one by one, as they come: a machine shares equal values
-    with the machines before it, which saves much memory.
-
-    :param machines: None for a node without an inventory.
-    """
-    missing = 0
-    for machine in machines:
-        if machine is None:
-            missing += 1
-        else:
-            compared.add([machine])
-    return missing
-
-
 def _uuids_by_name(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the UUIDs of nodes by name; a node without a name by its UUID."""
     return {node['name'] or node['uuid']: node['uuid'] for node in nodes}
 
 
 def _as_facts(data: Mapping[str, Any]) -> views.Facts:
+    """Convert the answer of an inventory to the facts of a machine."""
     return views.Facts(data['inventory'] or {}, data['plugin_data'] or {})
 
 
@@ -282,11 +277,11 @@ class _Search:
             if machine_then is not None:
                 earlier[machine_then.name] = machine_then
         result_then = compared.find_instead(earlier)
-        odd_then = {outlier.identity for outlier in result_then.findings}
+        findings_then = {outlier.identity for outlier in result_then.findings}
         for identity, span in spans.items():
             machine = _machine_of(identity)
             if machine in earlier:
-                is_odd = identity in odd_then
+                is_odd = identity in findings_then
                 span.narrow(number_by_machine[machine], is_odd=is_odd)
             elif machine in number_by_machine:
                 # Ironic keeps that inventory no more.

@@ -87,6 +87,10 @@ class ReplayInspectionRules(command.BaremetalCommand):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
+        """Replay the kept inspections, and print what ends differently.
+
+        :returns: the exit status, as the class has it.
+        """
         paths = [word for word in parsed_args.words if _is_rule_file(word)]
         filters = [word for word in parsed_args.words if word not in paths]
         selection = node_selection.NodeSelection.parse(filters)

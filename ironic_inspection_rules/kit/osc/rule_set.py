@@ -255,6 +255,7 @@ class PlanInspectionRules(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
+        """Print the plan, and return 2 if it has changes."""
         planned = _make_plan(self, self.baremetal, parsed_args)
         if parsed_args.format == 'json':
             self.app.stdout.write(
@@ -337,6 +338,7 @@ class ListRevisions(command.Lister):
         )
 
     def take_action(self, parsed_args):
+        """Return the columns and a row for each revision, with its changes."""
         revisions = rule_set.inspection_rule_revisions(
             self.baremetal, limit=parsed_args.limit
         )
@@ -381,6 +383,10 @@ class RestoreRevision(command.BaremetalCommand):
         parser.add_argument('--yes', action='store_true', help=_('Do not ask'))
 
     def take_action(self, parsed_args):
+        """Restore the revision after a confirmation, and print what changed.
+
+        :returns: the exit status: 1 if the user declines.
+        """
         if not confirm(
             _('Put the rules of revision %d in force?') % parsed_args.revision,
             parsed_args.yes,

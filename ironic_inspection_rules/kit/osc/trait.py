@@ -48,6 +48,10 @@ class FindNodes(command.Lister):
         )
 
     def take_action(self, parsed_args):
+        """Return the columns and a row for each node that has the traits.
+
+        :raises: CommandError if no trait is given: all nodes would be listed.
+        """
         filters = {
             'traits': parsed_args.trait,
             'traits_any': parsed_args.trait_any,

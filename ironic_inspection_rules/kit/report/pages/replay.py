@@ -75,6 +75,8 @@ class _Replayed:
     """
 
     def __init__(self, run: Plain, names: Mapping[str, str | None]) -> None:
+        """Read an entry, and build the parts that its row opens to."""
+        # The answer leaves out a result that is not known.
         then = run.get('then') or {}
         now = run.get('now') or {}
         self.name: str = run['name'] or run['node']

@@ -75,6 +75,7 @@ class _Entry:
     """
 
     def __init__(self, finding: table_comparison.TableFinding) -> None:
+        """Read a finding of the comparison of machines with a table."""
         self.machine = ''
         if finding.machine is not None:
             # A file has the inventory of a machine, and is named after it.
