@@ -213,11 +213,12 @@ class Known:
         if len(text) < _MIN_NAME_LENGTH:
             return
         # LLDP and NVMe write texts in hexadecimal digits.
-        hex_digits = replacement.encode().hex()
-        replace_hex = functools.partial(_in_same_case, replacement=hex_digits)
+        replace_hex = functools.partial(
+            _in_same_case, replacement=_octets_as_hex(replacement)
+        )
         for name in (text, lowered):
-            digits = name.encode().hex()
-            self._add_pattern(digits, digits, replace_hex)
+            digits = _octets_as_hex(name)
+            self._add_pattern(pattern=digits, key=digits, replace=replace_hex)
 
     def _is_like_words(self, text: str) -> bool:
         """Return whether a name, in groups, may be words that say a model.
@@ -522,6 +523,12 @@ def lower_ascii(text: str) -> str:
     if text.isascii():
         return text.lower()
     return text.translate(_ASCII_LOWER)
+
+
+def _octets_as_hex(text: str) -> str:
+    """Return the octets of a text in UTF-8 as hexadecimal digits."""
+    # JSON may have half of a surrogate pair, which is no text in UTF-8.
+    return text.encode(errors='surrogatepass').hex()
 
 
 def _hex_digits(text: str) -> str:

@@ -201,6 +201,12 @@ class TextsTestCase(base.TestCase):
         )
         self.assertNotIn('7261636b312d3037', made)
 
+    def test_a_name_with_half_a_surrogate_pair_goes(self):
+        name = 'rack\ud8001-07'
+        made = self.made(f'on {name}', hostname=name)
+        self.assertEqual(f'on {self.anonymizer.name(name)}', made)
+        self.assertNotIn('rack', made)
+
     def test_a_name_that_is_a_field_too_leaves_the_field(self):
         made = self.anonymizer.machine(
             {
