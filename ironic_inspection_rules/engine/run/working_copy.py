@@ -7,6 +7,7 @@ ones. Nothing else changes until the caller saves the result, which a dry run
 does not.
 """
 
+import collections
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -61,7 +62,9 @@ class WorkingCopy:
         # The changed places by their root and first token: that of a change at
         # /extra/disks/0 of the node is ('extra', 'disks'), of ('node',
         # 'extra'). No caller needs to know more of its path than two tokens.
-        self._touched: dict[tuple[str, str], set[data_path.Path]] = {}
+        self._touched: dict[tuple[str, str], set[data_path.Path]] = (
+            collections.defaultdict(set)
+        )
         self._effects = effects or Effects()
         # The same values: an action copies what it changes.
         self.before = facts.roots()
@@ -312,9 +315,8 @@ class WorkingCopy:
 
     def _touch(self, root: str, path: data_path.Path) -> None:
         """Remember that a place was changed, or one in it."""
-        paths = self._touched.setdefault((root, path[0]), set())
         # A plugin may have given the path as a list.
-        paths.add(tuple(path[:2]))
+        self._touched[root, path[0]].add(tuple(path[:2]))
 
     def fork(self) -> 'WorkingCopy':
         """Return a copy that has no effects and does not change this one."""

@@ -189,8 +189,10 @@ def _mask_mapping(
 
 def _mask_list(items: list[typing.Any]) -> list[typing.Any]:
     """Return a list without secrets in its items: itself if it has none."""
-    # A long list of plain mappings, such as disks or ports, is not searched
-    # item by item.
+    # Neither a list of texts, such as the flags of a processor, nor a list of
+    # plain mappings, such as disks or ports, is searched item by item.
+    if _PLAIN_TYPES.issuperset(map(type, items)):
+        return items
     if _are_plain_mappings(items):
         return items
     masked_items = []
