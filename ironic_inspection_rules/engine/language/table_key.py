@@ -47,10 +47,10 @@ class KeyTemplate:
         texts = []
         for part in self._parts:
             value = rendering.render_value(part, roots)
-            # A key of several columns may have an empty cell.
-            text: str | None = ''
-            if value != '':
-                text = as_key_text(value)
+            if value == '':
+                # A key of several columns may have an empty cell.
+                continue
+            text = as_key_text(value)
             if text is None:
                 return None
             texts.append(text)
