@@ -80,14 +80,16 @@ def guard(request: webob.Request, app: Callable) -> Any:
     _check_content_type(content_type)
     if not request.is_body_readable:
         return app
-    place = environ.get('PATH_INFO', '')
+    place = environ.get('PATH_INFO', '').strip('/')
+    is_from_ramdisk = place.endswith(_FROM_RAMDISKS)
     is_limited_by_ironic = 'json' in content_type and body_limit.IS_OF_IRONIC
     limit = body_limit.of_size(place)
     # The whole path: a node of Ironic may be named "rack-inspection_rules".
-    is_large = place.strip('/').removeprefix('v1/') in LARGE
+    is_large = place.removeprefix('v1/') in LARGE
+    # None if it has more bytes than the limit.
     sent = _read_within(request, limit.most_bytes, is_large)
     if sent is None:
-        if is_limited_by_ironic and place.strip('/').endswith(_FROM_RAMDISKS):
+        if is_from_ramdisk and is_limited_by_ironic:
             # Ironic refuses it, and logs the reason for operators of ramdisks.
             return app
         raise _make_refusal(

@@ -436,6 +436,7 @@ def check(body: Any, prune: bool) -> None:
     _revision, present = rule_object.StoredRule.read_rule_set(
         api.request.context
     )
+    # Nothing is done with what is decided: only its errors count.
     if tables is None or isinstance(tables, dict):
         decide(rules, tables, present, prune)
         return

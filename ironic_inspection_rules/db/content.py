@@ -95,6 +95,8 @@ def put(connection: sa.Connection, document: Document) -> str:
     :param connection: a transaction that ends within :data:`FRESH` seconds.
     :returns: the digest that names the document.
     """
+    # The cut fills both: the texts of the sections by digest, and the digests
+    # in the order of the places where the sections were.
     sections: dict[str, str] = {}
     order: list[str] = []
     frame = _encode(_cut_into_frame(document, sections, order))

@@ -205,10 +205,13 @@ def with_kept_secrets(
 ) -> list[table.Row] | None:
     """Return the rows of a table, with secrets of the stored rows.
 
-    A row that lacks a column which both tables keep secret, as in an exported
-    file, has the stored value of the same key. To remove a value, the column
-    is null.
+    An exported file lacks the columns that are secret. When it is posted
+    again, its rows get these values back from the stored rows of the same key:
+    ``{'rack': 'A1'}`` becomes ``{'rack': 'A1', 'password': 'x'}`` if both
+    tables keep ``password`` secret. To remove a value, a client posts null.
 
+    :param wanted: the table as it was posted.
+    :param stored: the table that it replaces.
     :returns: None if no row gets a value.
     """
     secret_in_both = [

@@ -315,8 +315,10 @@ def _find_place(
     :raises: Invalid if the parameters name no place, or several.
     """
     if trait is not None:
+        # A trait is one of the node, and at no path.
         is_one_place = bool(trait) and path_text is None and port_ident is None
     else:
+        # With a port, the path is one in the port.
         is_one_place = path_text is not None
     if not is_one_place:
         raise exceptions.Invalid(
