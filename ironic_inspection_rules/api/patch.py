@@ -308,6 +308,8 @@ def _problem_of_failure(
 def _check_operation(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
     """Check an operation, and return it with corrected pointers.
 
+    Ironic's command line writes ``/condition/0`` for ``/conditions/0``.
+
     :param rule: the fields of the stored rule.
     :raises: Invalid if it is no operation, or must not be applied.
     """
@@ -361,7 +363,7 @@ def _why_it_failed(operation: dict[str, Any], fields: dict[str, Any]) -> str:
 def _parse_pointer(operation: dict[str, Any], name: str) -> list[str]:
     """Parse a pointer of an operation: ``/actions/0`` is ``actions``, ``0``.
 
-    python-ironicclient writes ``/condition/0`` for ``/conditions/0``.
+    ``/condition/0`` of python-ironicclient is ``conditions``, ``0`` as well.
 
     :param name: ``path`` or ``from``.
     """

@@ -60,9 +60,9 @@ class Route:
         handler.
     :param schema: JSON Schema of the body; None leaves the body to the
         handler.
-    :param check_refused: called with the arguments of the handler if the
-        schema refuses the body; raises InvalidInput for problems in members
-        that the schema does not describe.
+    :param check_refused: called with the parameters and the body, as the
+        handler gets them, if the schema refuses the body; raises InvalidInput
+        for problems in members that the schema does not describe.
     :param status: HTTP status of a good answer; None if the handler sets it.
     :param is_queue: whether the call needs durable inspection.
     """

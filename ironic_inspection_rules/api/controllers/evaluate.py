@@ -119,11 +119,11 @@ def _reads_previous(plans: posted_rules.Plans) -> bool:
 def _find_problems_of_choice(body: Answer) -> list[exceptions.Problem]:
     """Return why the members of a body choose neither one machine nor a fleet.
 
-    ``node``, ``inventory`` and ``plugin_data`` are of one machine. ``nodes``
-    chooses a fleet, and only with it there may be ``limit``, ``marker`` and
-    ``compare``. A body must have members of one of the two kinds, and rules or
-    tables if it has ``compare``. What is wrong with ``nodes`` and ``marker``
-    themselves is returned, too.
+    ``node`` or ``inventory`` chooses one machine, to which ``plugin_data``
+    belong. ``nodes`` chooses a fleet, to which ``limit``, ``marker`` and
+    ``compare`` belong. A body must choose one of them, and have no members
+    that belong to the other; ``compare`` needs rules or tables. What is wrong
+    with ``nodes`` and ``marker`` themselves is returned, too.
     """
     problems = []
     of_machine = _members_used(body, _OF_MACHINE)
