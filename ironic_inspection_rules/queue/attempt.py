@@ -45,8 +45,11 @@ _EVENTS_OF_RUNS = {
 _WITH_DATA = (queue_request.CONTINUE, queue_request.REAPPLY)
 """Events of requests that run rules on the data of a machine."""
 
-_EVENTS = {states.INSPECTWAIT: 'resume', states.INSPECTFAIL: 'inspect'}
-"""Events that bring a node to "inspecting", by its state."""
+_EVENTS_TO_INSPECTING = {
+    states.INSPECTWAIT: 'resume',
+    states.INSPECTFAIL: 'inspect',
+}
+"""Ironic's events that bring a node to "inspecting", by its state."""
 
 
 class Attempt(inspection.Inspection):
@@ -92,15 +95,15 @@ class Attempt(inspection.Inspection):
         run, :meth:`end` will store it.
         """
         request = self.request
-        check = queue_node.check(self.task.node, request)
-        if check.done and request.event == queue_request.CONTINUE:
+        result = queue_node.check(self.task.node, request)
+        if result.done and request.event == queue_request.CONTINUE:
             # Its worker may have died after the last transition of the node,
             # and before the transaction that ends the request and stores the
             # run.
             self._take_up_run()
             if not recorder.is_stored(self.run, request.node_uuid):
                 self._run_store = self.prepare(None)
-        return check
+        return result
 
     def process(self) -> str | None:
         """Process the request.
@@ -121,6 +124,8 @@ class Attempt(inspection.Inspection):
             self._run_store = self.prepare(error)
             return error
         except surroundings.Abandoned as exc:
+            # Raised within Ironic's code, which would have caught an Exception
+            # and failed the node.
             raise surroundings.error_of(exc) from exc
         except (exceptions.LeaseLost, exceptions.TemporaryFailure):
             raise
@@ -230,7 +235,11 @@ class Attempt(inspection.Inspection):
             raise surroundings.Abandoned() from exc
 
     def _take_request(self) -> None:
-        """Load the driver, and take the data that the request came with."""
+        """Load the driver, and take the data that the request came with.
+
+        The API runs early rules on posted data before it stores the request,
+        which has what they changed as the checkpoint ``early``.
+        """
         request = self.request
         self.task.load_driver()
         early = self.checkpoints.get(model.EARLY, {})
@@ -267,7 +276,7 @@ class Attempt(inspection.Inspection):
         """
         task = self.task
         request = self.request
-        event = _EVENTS.get(task.node.provision_state)
+        event = _EVENTS_TO_INSPECTING.get(task.node.provision_state)
         if event:
             task.node.last_error = None
             # Not saved here: continue_inspection begins with a save of the

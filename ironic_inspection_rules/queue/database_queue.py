@@ -174,7 +174,7 @@ class DatabaseQueue:
             )
         except exceptions.RequestPending:
             return None
-        open_request = _request(row)
+        open_request = _read_request(row)
         if is_new:
             return open_request
         displaces = queue_request.displaces(event, open_request)
@@ -186,7 +186,9 @@ class DatabaseQueue:
                 # The data were replaced between the two reads.
                 return None
             if waiting is not None:
-                _require_same(waiting, data, open_request, values['sender'])
+                _refuse_other_data(
+                    waiting, data, open_request, values['sender']
+                )
                 if event == queue_request.REAPPLY:
                     # The open request will do what this one asks for.
                     return open_request
@@ -204,7 +206,7 @@ class DatabaseQueue:
         )
         if renewed is None:
             return None
-        return _request(renewed)
+        return _read_request(renewed)
 
     def _accept_event(
         self, event: str, node_uuid: str, session: typing.Any
@@ -405,7 +407,7 @@ class DatabaseQueue:
         ):
             raise exceptions.RequestNotWaiting(uuid)
         return dataclasses.replace(
-            _request(row), state=change.target, last_error=reason
+            _read_request(row), state=change.target, last_error=reason
         )
 
     def supersede(self, node_uuid: str) -> None:
@@ -457,7 +459,7 @@ class DatabaseQueue:
     def unsettled(self) -> list[queue_request.Request]:
         """Lease ended requests whose nodes may not be in a final state."""
         return [
-            _request(row)
+            _read_request(row)
             for row in leases.claim_unsettled(
                 self._lease, sorted(state.TERMINAL)
             )
@@ -483,7 +485,7 @@ class DatabaseQueue:
         :param holder: name of a delivery.
         """
         deliveries = [
-            _request(row).delivery
+            _read_request(row).delivery
             for row in leases.list_held_requests(node_uuid)
         ]
         return holder in deliveries
@@ -493,7 +495,7 @@ class DatabaseQueue:
 
         :raises: RequestNotFound
         """
-        return _request(db_request.get_request_by_uuid(uuid))
+        return _read_request(db_request.get_request_by_uuid(uuid))
 
     def forget(self, age: float, limit: int = 10000) -> int:
         """Remove requests that ended long ago.
@@ -514,7 +516,7 @@ class DatabaseQueue:
         row = db_request.get_open_request(node_uuid)
         if row is None:
             return None
-        return _request(row)
+        return _read_request(row)
 
 
 _STORED = tuple(
@@ -529,7 +531,7 @@ the ``repr`` of a request either. What only a delivery knows is not there.
 """
 
 
-def _request(
+def _read_request(
     row: typing.Any, **of_delivery: typing.Any
 ) -> queue_request.Request:
     """Return the request of a row.
@@ -553,10 +555,10 @@ def _read_claim(
     if data is not None:
         of_delivery['inventory'] = data.inventory
         of_delivery['plugin_data'] = data.plugin_data
-    return _request(row, **of_delivery)
+    return _read_request(row, **of_delivery)
 
 
-def _require_same(
+def _refuse_other_data(
     waiting: dict[str, typing.Any],
     data: dict[str, typing.Any] | None,
     present: queue_request.Request,
@@ -564,6 +566,8 @@ def _require_same(
 ) -> None:
     """Refuse data of an unknown sender that differ from those that wait.
 
+    :param waiting: the ``inventory`` and the ``plugin_data`` that wait.
+    :param data: those of the sender; None if it has sent none.
     :param present: the request whose data wait.
     :raises: AnotherSender
     """

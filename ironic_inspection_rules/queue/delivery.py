@@ -70,10 +70,10 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
     001 "At least once").
     """
     if request.attempts >= max_attempts:
-        end = 'none of the workers lived to finish it'
+        cause = 'none of the workers lived to finish it'
         if request.last_error:
-            end = f'the last one failed: {request.last_error}'
-        refusal = f'given up after {request.attempts} attempts; {end}'
+            cause = f'the last one failed: {request.last_error}'
+        refusal = f'given up after {request.attempts} attempts; {cause}'
         return RunDecision(state.ERROR, refusal)
     event = _TRANSITION_EVENTS[request.event]
     change = state.CHANGES[request.state, event]

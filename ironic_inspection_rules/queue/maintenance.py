@@ -183,6 +183,7 @@ class QueueMaintenance:
         """
         for records in self._records:
             known = records.list_nodes(records.looked_at, _CHUNK)
+            # Fewer were the last ones: the next round begins with the first.
             records.looked_at = ''
             if len(known) == _CHUNK:
                 records.looked_at = known[-1]

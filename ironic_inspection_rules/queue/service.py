@@ -101,17 +101,17 @@ class WorkerService:
         )
         queue_maintenance = maintenance.QueueMaintenance(
             requests,
-            options.inspection_timeout,
-            options.report_expiration,
-            self.wake,
-            functools.partial(attempt.settle, requests, lock),
+            inspection_timeout=options.inspection_timeout,
+            report_expiration=options.report_expiration,
+            wake=self.wake,
+            settle=functools.partial(attempt.settle, requests, lock),
         )
         unserved = maintenance.UnservedRequests(served, options.lease)
         self._leader_tasks = maintenance.LeaderTasks(
             functools.partial(election.make, CONF, ELECTION_NAME, name),
             (*queue_maintenance.tasks, unserved.check, report_backlog),
-            options.clean_up_period,
-            options.processing_time_limit,
+            period=options.clean_up_period,
+            limit=options.processing_time_limit,
         )
         # Without a message broker, the workers only poll.
         self._listener: wakeup.Listener | None = None

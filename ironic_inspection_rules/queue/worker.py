@@ -232,9 +232,10 @@ class Worker:
             return
         # Before the queue is asked: a request that comes later rings again.
         self._bell.clear()
+        # Another one afterwards, if the watchdog has replaced this thread.
         generation = self._dispatcher.generation
         self._asks = True
-        request = self._get()
+        request = self._claim_request()
         if generation != self._dispatcher.generation:
             # The watchdog has replaced this thread and released the slot.
             if request is not None:
@@ -337,7 +338,7 @@ class Worker:
             if self._stop.wait(_PAUSE):
                 return
 
-    def _get(self) -> queue_request.Request | None:
+    def _claim_request(self) -> queue_request.Request | None:
         """Claim a request; retry while the queue is out of reach.
 
         :returns: None if no request is due, or the worker stops.

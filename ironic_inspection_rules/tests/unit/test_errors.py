@@ -53,7 +53,7 @@ ALLOWED = {
     ('pxe_filter/watcher.py', 'run'): RAISED,
     ('queue/maintenance.py', '_work'): LOGGED,
     ('queue/maintenance.py', 'settle_nodes'): LOGGED,
-    ('queue/worker.py', '_get'): LOGGED,
+    ('queue/worker.py', '_claim_request'): LOGGED,
     ('queue/worker.py', '_send_heartbeat'): LOGGED,
     ('queue/worker.py', '_deliver'): LOGGED,
     # Every request ends, or is tried again.
