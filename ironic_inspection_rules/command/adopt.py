@@ -66,7 +66,9 @@ class StockRule:
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """A rule to adopt.
+    """A rule of stock Ironic or ironic-inspector that is to be adopted.
+
+    To adopt a rule is to store it, converted, as a rule of this package.
 
     :param rule: None if it cannot be adopted.
     :param remark: why it cannot, or what changes.
@@ -110,7 +112,7 @@ def adopt_from_ironic(
         print(_('There are no rules to adopt.'))
         return _SAME
     conf.register_opts(CONF)
-    status = _compare(candidates, inventories)
+    status = _print_comparison(candidates, inventories)
     if dry_run:
         return status
     if status == _DIFFERENT and not accept_differences:
@@ -122,24 +124,26 @@ def adopt_from_ironic(
         )
         return status
     adoption.store(
-        _values(candidates),
+        _to_columns(candidates),
         moved=rows,
         # If the table has changed since it was read, nothing is stored.
         present=rows,
         origin=_origin(_("Adopted from Ironic's own inspection rules")),
     )
-    _report_adopted(candidates)
+    _print_adopted(candidates)
     return status
 
 
-def _compare(candidates: list[Candidate], inventories: str | None) -> int:
+def _print_comparison(
+    candidates: list[Candidate], inventories: str | None
+) -> int:
     """Print the rules to adopt, and all that they would do otherwise here.
 
     :param inventories: a directory with further inventories to try the rules
         on.
     :returns: the exit status: whether anything differs.
     """
-    _report(candidates)
+    _print_candidates(candidates)
     print(*stock_rule.IN_GENERAL, sep='\n')
     scope = CONF.inspection_rules.default_scope
     if scope:
@@ -150,14 +154,14 @@ def _compare(candidates: list[Candidate], inventories: str | None) -> int:
             )
             % scope
         )
-    differences = _compare_results(candidates, inventories)
+    differences = _try_in_both_engines(candidates, inventories)
     is_lossless = all(candidate.is_lossless for candidate in candidates)
     if differences or scope or not is_lossless:
         return _DIFFERENT
     return _SAME
 
 
-def _report_adopted(candidates: list[Candidate]) -> None:
+def _print_adopted(candidates: list[Candidate]) -> None:
     """Print what has become of the rules of stock Ironic."""
     adopted = sum(candidate.rule is not None for candidate in candidates)
     print(
@@ -210,8 +214,8 @@ def undo(dry_run: bool) -> int:
         is_here = adopted_uuid in descriptions
         if is_here and adopted_uuid not in adopted:
             adopted.append(adopted_uuid)
-    _report_given_back(rows, descriptions)
-    _report_removed(adopted, descriptions, changed_at_by_uuid)
+    _print_given_back(rows, descriptions)
+    _print_removed(adopted, descriptions, changed_at_by_uuid)
     if not rows and not adopted:
         print(_('There is nothing to put back.'))
     elif not dry_run:
@@ -223,7 +227,7 @@ def undo(dry_run: bool) -> int:
     return 0
 
 
-def _report_given_back(
+def _print_given_back(
     rows: list[adoption.Row], descriptions: Mapping[str, str | None]
 ) -> None:
     """Print which rules go back to Ironic's own table.
@@ -242,7 +246,7 @@ def _report_given_back(
         print(text % (row['description'] or row['uuid']))
 
 
-def _report_removed(
+def _print_removed(
     adopted: list[str],
     descriptions: Mapping[str, str | None],
     changed_at_by_uuid: Mapping[str, Any],
@@ -358,7 +362,8 @@ def _new_rules_of_file(
 def _within_range(priorities: list[int]) -> list[int]:
     """Return priorities in the same order, none above the highest allowed.
 
-    The file of stock Ironic's built-in rules may have higher ones. Equal
+    If 9 is the highest, ``[20, 5, 30, 20]`` becomes ``[8, 5, 9, 8]``. The
+    file of stock Ironic's built-in rules may have higher ones. Equal
     priorities stay equal.
     """
     lowered: dict[int, int] = {}
@@ -398,13 +403,13 @@ def _convert(stock: StockRule, priority: int) -> Candidate:
     return Candidate(
         stock.name,
         rule,
-        '\n'.join(remarks),
-        stock,
+        remark='\n'.join(remarks),
+        stock=stock,
         is_lossless=not converted.lost,
     )
 
 
-def _compare_results(
+def _try_in_both_engines(
     candidates: list[Candidate], inventories: str | None
 ) -> list[stock_trial.TrialDifference]:
     """Compare the results of both engines on all known machines.
@@ -480,9 +485,9 @@ def _pair_with_originals(
         pairs.append(
             stock_trial.Pair(
                 candidate.name,
-                fields,
-                candidate.rule,
-                CONF.inspection_rules.mask_secrets,
+                stock=fields,
+                ours=candidate.rule,
+                mask_secrets=CONF.inspection_rules.mask_secrets,
             )
         )
     pairs.sort(key=_stock_priority, reverse=True)
@@ -522,7 +527,7 @@ def adopt_from_inspector(url: str, dry_run: bool) -> None:
     candidates = []
     for row in adoption.read_inspector(url):
         candidates.append(_translate(row, taken))
-    _report(candidates)
+    _print_candidates(candidates)
     bad = sum(candidate.rule is None for candidate in candidates)
     if bad:
         raise exceptions.Invalid(
@@ -537,7 +542,7 @@ def adopt_from_inspector(url: str, dry_run: bool) -> None:
         )
     if not dry_run:
         adoption.store(
-            _values(candidates),
+            _to_columns(candidates),
             origin=_origin(_('Adopted from ironic-inspector')),
         )
 
@@ -570,7 +575,7 @@ def _origin(message: str) -> rule_set.ChangeOrigin:
     )
 
 
-def _report(candidates: list[Candidate]) -> None:
+def _print_candidates(candidates: list[Candidate]) -> None:
     """Print a table of the rules to adopt, with a remark on every one."""
     rows = []
     for candidate in candidates:
@@ -581,7 +586,7 @@ def _report(candidates: list[Candidate]) -> None:
     print(table.render([_('UUID'), _('Rule'), _('Remark')], rows))
 
 
-def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
+def _to_columns(candidates: list[Candidate]) -> list[dict[str, Any]]:
     """Return the rules that can be adopted as columns of the rules' table."""
     values = []
     for candidate in candidates:
@@ -627,12 +632,14 @@ def _read_stored_machines() -> Iterator[stock_trial.TrialMachine]:
         ):
             node = by_id[row['node_id']]
             yield stock_trial.TrialMachine(
-                node.name or node.uuid,
-                node,
-                objects.Port.list_by_node_id(context, node.id),
-                objects.Portgroup.list_by_node_id(context, node.id),
-                json.loads(row['inventory'] or '{}'),
-                json.loads(row['plugin_data'] or '{}'),
+                name=node.name or node.uuid,
+                node=node,
+                ports=objects.Port.list_by_node_id(context, node.id),
+                port_groups=objects.Portgroup.list_by_node_id(
+                    context, node.id
+                ),
+                inventory=json.loads(row['inventory'] or '{}'),
+                plugin_data=json.loads(row['plugin_data'] or '{}'),
             )
         marker = nodes[-1]
 

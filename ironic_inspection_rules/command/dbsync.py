@@ -111,8 +111,8 @@ def drop() -> int:
     :raises: Conflict if services seem to use the tables, or if the originals
         of adopted rules are set aside: nobody would run these any more.
     """
-    # "adopt --undo" cannot read the tables of a preview: it can put the rules
-    # back only when these tables are gone and new ones are made.
+    # "adopt --undo" cannot read the tables of a preview of release 1.0: it can
+    # put the rules back only when these tables are gone and new ones are made.
     can_undo = not migration.is_of_preview(migration.version())
     if can_undo and adoption.read_ironic(set_aside=True):
         raise exceptions.Conflict(
@@ -177,7 +177,7 @@ def check() -> int:
     except exceptions.InspectionRulesError as exc:
         problems = [str(exc), *switches.problems()]
         remarks = []
-    problems += _problems_of_coordination()
+    problems += _find_problems_of_coordination()
     for message in (*problems, *remarks):
         print(message)
     if problems:
@@ -186,7 +186,7 @@ def check() -> int:
     return 0
 
 
-def _problems_of_coordination() -> Iterator[str]:
+def _find_problems_of_coordination() -> Iterator[str]:
     """Yield why services could not use the coordination service.
 
     Without a queue and a PXE filter none needs it.

@@ -62,7 +62,7 @@ def check(conf: cfg.ConfigOpts) -> None:
     :param conf: the configuration with the options of ``[coordination]``.
     :raises: Invalid that names ``[coordination]backend_url``.
     """
-    with _errors_name_option():
+    with _name_option_in_errors():
         url = _check_url(conf.coordination.backend_url)
         if url.scheme == 'file':
             _prepare_directory(url.path)
@@ -78,7 +78,7 @@ def probe(conf: cfg.ConfigOpts, member: str) -> None:
     :raises: Invalid that names ``[coordination]backend_url``.
     """
     backend_url = conf.coordination.backend_url
-    with _errors_name_option():
+    with _name_option_in_errors():
         url = _check_url(backend_url)
         if url.scheme == 'file':
             _check_writable(pathlib.Path(url.path))
@@ -119,7 +119,7 @@ def _why_not_connected(backend_url: str, member: str) -> str | None:
 
 
 @contextlib.contextmanager
-def _errors_name_option() -> Iterator[None]:
+def _name_option_in_errors() -> Iterator[None]:
     """Have errors inside of the block name the option.
 
     :raises: Invalid.

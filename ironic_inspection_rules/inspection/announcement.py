@@ -165,7 +165,8 @@ def _describe_gap(interface: type) -> str | None:
             'no rules of the phase preprocess run, since %(option)s does '
             'not name %(hook)s'
         ) % {'option': option, 'hook': hook}
-    # Of a hook that is named twice, only the first one runs rules.
+    # Ironic calls the hooks in their order. Of a hook that is named twice,
+    # only the first call runs rules.
     later = [name for name in names[names.index(hook) + 1 :] if name != hook]
     if later:
         return _(

@@ -51,10 +51,12 @@ class Refusals:
 
     def taken(self, names: Collection[str]) -> set[str]:
         """Return the names that nodes have; case does not matter."""
-        names_of_nodes = {name.lower() for _uuid, name in self._named(names)}
+        names_of_nodes = {
+            name.lower() for _uuid, name in self._list_named(names)
+        }
         return {name for name in names if name.lower() in names_of_nodes}
 
-    def _named(self, names: Collection[str]) -> list[tuple[str, str]]:
+    def _list_named(self, names: Collection[str]) -> list[tuple[str, str]]:
         """Return UUID and name of the nodes that have one of some names."""
         if not names:
             return []
@@ -112,7 +114,7 @@ class Refusals:
             if name:
                 self._check_name(name, uuid)
             if instance_uuid:
-                holder = self._holder(
+                holder = self._find_holder(
                     objects.Node.get_by_instance_uuid, instance_uuid
                 )
                 if holder not in (None, uuid):
@@ -132,8 +134,8 @@ class Refusals:
         if self._assumed is not None:
             self._assumed.add(name)
             return
-        for other, _name in self._named([name]):
-            if other != uuid:
+        for uuid_of_holder, _name in self._list_named([name]):
+            if uuid_of_holder != uuid:
                 raise ironic_exception.DuplicateName(name=name)
 
     def _check_references(
@@ -264,9 +266,9 @@ class Refusals:
         :param find: the method of Ironic's object that finds it by the value.
         :param own_uuids: those of the ports of this node.
         """
-        return self._holder(find, value) not in {None, *own_uuids}
+        return self._find_holder(find, value) not in {None, *own_uuids}
 
-    def _holder(self, find: Any, value: Any) -> str | None:
+    def _find_holder(self, find: Any, value: Any) -> str | None:
         """Return the UUID of the object with a value, None without one."""
         try:
             return find(self._context, value).uuid

@@ -20,8 +20,8 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts as machine_facts
 from ironic_inspection_rules.patches import stock_engine
 
-# Characters of a value that are printed.
 _LONGEST = 200
+"""Characters of a value that are printed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,16 +80,16 @@ def compare(
     """
     made_alone = set()
     for pair in pairs:
-        for what in _differences(context, machine, [pair]):
+        for what in _find_differences(context, machine, [pair]):
             made_alone.add(what)
             yield TrialDifference(pair.name, machine.name, what)
     if len(pairs) > 1:
-        for what in _differences(context, machine, pairs):
+        for what in _find_differences(context, machine, pairs):
             if what not in made_alone:
                 yield TrialDifference(_('all together'), machine.name, what)
 
 
-def _differences(
+def _find_differences(
     context: Any, machine: TrialMachine, pairs: Sequence[Pair]
 ) -> Iterator[str]:
     """Run stock rules and converted rules, and yield how the results differ.
@@ -99,14 +99,14 @@ def _differences(
 
     :param pairs: stock rules with the rules that they were converted to.
     """
-    before = _facts(machine)
+    before = _read_facts(machine)
     plans = [pair.plan for pair in pairs if pair.plan is not None]
     ours = evaluation.evaluate({model.MAIN: plans}, before, explain=False)
     here = ours.facts
     stock_rules = [pair.stock for pair in pairs]
     there, error_there = _run_there(context, machine, stock_rules, before)
-    end_there = _ending(error_there)
-    end_here = _ending(ours.error)
+    end_there = _describe_ending(error_there)
+    end_here = _describe_ending(ours.error)
     if end_there != end_here:
         yield _('stock Ironic: %(before)s; here: %(after)s') % {
             'before': end_there,
@@ -126,8 +126,8 @@ def _differences(
         ) % {
             'object': change.object,
             'path': change.path,
-            'before': _show(change.before),
-            'after': _show(change.value),
+            'before': _shorten(change.before),
+            'after': _shorten(change.value),
         }
 
 
@@ -150,7 +150,7 @@ def _run_there(
     error = stock_engine.run(
         rules, task, copy.deepcopy(machine.inventory), plugin_data
     )
-    after = _facts(
+    after = _read_facts(
         dataclasses.replace(
             machine,
             node=task.node,
@@ -163,7 +163,7 @@ def _run_there(
     return dataclasses.replace(after, node=node), error
 
 
-def _facts(machine: TrialMachine) -> working_copy.Facts:
+def _read_facts(machine: TrialMachine) -> working_copy.Facts:
     return machine_facts.of_node(
         machine.node,
         machine.ports,
@@ -202,7 +202,7 @@ def _with_one_of_each_capability(
     return dataclasses.replace(facts, node={**node, 'properties': properties})
 
 
-def _ending(error: Exception | None) -> str:
+def _describe_ending(error: Exception | None) -> str:
     """Return in words how an inspection ends, for a comparison of two."""
     if error is None:
         return _('passes')
@@ -218,7 +218,7 @@ def _is_error(error: Exception | None) -> bool:
     return not stock_engine.is_of_fail_action(error)
 
 
-def _show(value: Any) -> str:
+def _shorten(value: Any) -> str:
     """Return a value as JSON, shortened for a cell of a table."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     if len(text) <= _LONGEST:
