@@ -70,7 +70,8 @@ def run_nft(
     if process.returncode != 0:
         lines = process.stderr.strip().splitlines()
         if lines:
-            # nft says first where in the script the error is.
+            # Such as "/dev/stdin:1:1-9: Error: Could not process rule: …": nft
+            # says first where in the script the error is.
             _where, _error, reason = lines[0].rpartition('Error: ')
         else:
             reason = _('exit status %d') % process.returncode

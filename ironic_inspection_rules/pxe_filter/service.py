@@ -213,7 +213,9 @@ class PxeFilter:
         # may raise the error of a later one.
         machines = self._watcher.machines() or admission.Machines()
         admit = admission.decide(
-            machines, member.is_leader, self._settings.auto_discovery
+            machines,
+            leads=member.is_leader,
+            auto_discovery=self._settings.auto_discovery,
         )
         remaining = member.remaining()
         passes = firewalls.seconds_to_pass(remaining) > 0

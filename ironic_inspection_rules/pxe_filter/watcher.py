@@ -93,6 +93,7 @@ class PortSource:
 
 
 def _fetch_rows(query: sa.Select[Any]) -> Iterator[Any]:
+    """Yield the rows of a query, of which few are in memory together."""
     # The transaction lasts until the reader has taken the last row.
     with transaction.reader() as session:
         yield from session.execute(
@@ -102,17 +103,21 @@ def _fetch_rows(query: sa.Select[Any]) -> Iterator[Any]:
 
 def read(source: PortSource) -> admission.Machines:
     """Read all machines once."""
-    machines = _replace_known(admission.Machines(), source.read_ports())
-    return _replace_inspected(machines, source.read_inspected_ports())
+    machines = _replace_known_ports(admission.Machines(), source.read_ports())
+    return _replace_inspected_ports(machines, source.read_inspected_ports())
 
 
-def _replace_known(
+def _replace_known_ports(
     machines: admission.Machines, rows: Iterable[admission.Row]
 ) -> admission.Machines:
+    """Return the machines, with all known ports replaced.
+
+    :param rows: UUID and MAC address of all ports.
+    """
     return dataclasses.replace(machines, known=admission.read_macs(rows))
 
 
-def _replace_inspected(
+def _replace_inspected_ports(
     machines: admission.Machines, rows: Iterable[admission.Row | None]
 ) -> admission.Machines:
     """Return the machines, with the ports of nodes in inspection replaced.
@@ -249,12 +254,12 @@ class Watcher:
         machines = self._machines or admission.Machines()
         if self._known_schedule.is_due():
             rows = self._note_answers(self._source.read_ports())
-            machines = _replace_known(machines, rows)
+            machines = _replace_known_ports(machines, rows)
         if self._inspected_schedule.is_due():
             inspected_rows = self._note_answers(
                 self._source.read_inspected_ports()
             )
-            machines = _replace_inspected(machines, inspected_rows)
+            machines = _replace_inspected_ports(machines, inspected_rows)
         self._publish(machines)
 
     def _note_answers(self, rows: Iterable[_T]) -> Iterator[_T]:
@@ -266,14 +271,14 @@ class Watcher:
     def _apply_messages(self) -> None:
         """Wait a short time for a message, and apply all that have arrived."""
         try:
-            self._apply(self._received.get(timeout=POLL_INTERVAL))
+            self._apply_message(self._received.get(timeout=POLL_INTERVAL))
             # All messages that have arrived share the next read.
             while True:
-                self._apply(self._received.get_nowait())
+                self._apply_message(self._received.get_nowait())
         except queue.Empty:
             return
 
-    def _apply(self, change: notification.ListChange) -> None:
+    def _apply_message(self, change: notification.ListChange) -> None:
         """Apply a message.
 
         A new port is added without a read. After a removed port all ports are

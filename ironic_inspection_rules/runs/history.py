@@ -160,19 +160,17 @@ def prepare(
         'created_at': now,
         'interface': node.inspect_interface,
         'changed': has_changed,
-        **_content_values(last, loaded, document),
+        **_choose_content(last, loaded, document),
         'parts': _store_parts(last, loaded, parts_before, parts_now),
     }
-    return PreparedInspection(
-        values,
-        _stays_that_begin(
-            parts_before, parts_now, reported_parts.texts, node.uuid, now
-        ),
-        _stays_that_end(parts_before, parts_now, last),
+    new_stays = _list_new_stays(
+        parts_before, parts_now, reported_parts.texts, node.uuid, now
     )
+    end_times = _find_ends_of_stays(parts_before, parts_now, last)
+    return PreparedInspection(values, new_stays, end_times)
 
 
-def _content_values(
+def _choose_content(
     last: typing.Any, loaded: Mapping[str, Document], document: Document
 ) -> dict[str, typing.Any]:
     """Return the columns ``content`` and ``patch`` for a document.
@@ -219,7 +217,7 @@ def _store_parts(
     return digest
 
 
-def _stays_that_begin(
+def _list_new_stays(
     before: part.Parts,
     known: part.Parts,
     labels: Mapping[str, str],
@@ -248,7 +246,7 @@ def _stays_that_begin(
     return new_stays
 
 
-def _stays_that_end(
+def _find_ends_of_stays(
     before: part.Parts, known: part.Parts, last: typing.Any
 ) -> dict[tuple[str, str], datetime.datetime]:
     """Return when parts that have left the machine were last reported.
@@ -260,13 +258,13 @@ def _stays_that_end(
     end_times = {}
     for identity, parts in before.identities.items():
         if identity not in known.identities:
-            end_times[identity] = _last_reported(
+            end_times[identity] = _find_last_report(
                 before, parts, last.created_at
             )
     return end_times
 
 
-def _last_reported(
+def _find_last_report(
     before: part.Parts, parts: Sequence[part.Part], last: datetime.datetime
 ) -> datetime.datetime:
     """Return when an inspection last reported a part.

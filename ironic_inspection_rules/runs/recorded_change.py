@@ -45,10 +45,11 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
     """
     if not _has_same_object(change, place):
         return False
-    item = _item_of_list(change, place)
+    item = _find_item_of_list(change, place)
     if item is not None:
-        # The items behind the removed one moved up with their values. Only the
-        # place after the last item that is left lost its value.
+        # The change removed another item of the list that the place is in, and
+        # the items behind it moved up with their values. Only the place after
+        # the last item that is left lost its value.
         return bool(item.place_index == change['left'])
     path = _path(change)
     if place.path == path or _is_below(path, place.path):
@@ -115,7 +116,7 @@ def place_before(
 
     :param place: the place of the value after the change.
     """
-    item = _item_of_list(change, place)
+    item = _find_item_of_list(change, place)
     if item is None:
         return place
     # Items before the removed one have not moved, and there are none behind
@@ -183,12 +184,17 @@ def look_up(
         path_to_text = CAPABILITIES[len(path) :]
         text = data_path.get(value, path_to_text)
         if isinstance(text, str):
-            return _capabilities(text).get(whole_path[-1], data_path.ABSENT)
+            return _parse_capabilities(text).get(
+                whole_path[-1], data_path.ABSENT
+            )
     return data_path.get(value, whole_path[len(path) :])
 
 
-def _capabilities(text: str) -> dict[str, str]:
-    """Return the capabilities of a node by name, from their text."""
+def _parse_capabilities(text: str) -> dict[str, str]:
+    """Return the capabilities of a node by name, from their text.
+
+    ``boot_mode:uefi,raid:1`` has two.
+    """
     capabilities = {}
     for pair in text.split(','):
         name, _colon, value = pair.partition(':')
@@ -213,7 +219,7 @@ class _Item(typing.NamedTuple):
     place_index: int
 
 
-def _item_of_list(
+def _find_item_of_list(
     change: phase_record.Record, place: RecordedPlace
 ) -> _Item | None:
     """Return the item of a list that a place is in, after a removal.
