@@ -159,14 +159,13 @@ def value_of(
         return field_value.FieldValue()
     if field.conversion is not None or field.spec is not None:
         return field_value.FieldValue(made_type=field_value.TEXT)
+    literal_items = None
+    if field.root == interpolation.ITEM and item is not None:
+        literal_items = item.values
     if field.root == model.VARS:
         value = field_value.of_vars(field.steps, own_vars)
-    elif (
-        field.root == interpolation.ITEM
-        and item is not None
-        and item.values is not None
-    ):
-        value = field_value.of_literals(item.values, field.steps)
+    elif literal_items is not None:
+        value = field_value.of_literals(literal_items, field.steps)
     else:
         value = _look_up(field.root, field.steps, item)
     return _apply_filters(value, field)
@@ -209,8 +208,8 @@ def _find_item_inside(
     value = _apply_filters(_look_up(field.root, field.steps, outer), field)
     if value.type == field_value.MAPPING:
         # A loop over a mapping has the mapping as its only item.
-        return KnownLoopItem(value.steps)
-    return KnownLoopItem(value.items)
+        return KnownLoopItem(steps=value.steps)
+    return KnownLoopItem(steps=value.items)
 
 
 def of_field(

@@ -127,13 +127,13 @@ class _FileWriter:
         line, column = table.place()
         self._lost.append(
             lint.Finding(
-                table.path,
-                line,
-                column,
-                lint.WARNING,
-                LOST,
-                _('table %s') % table.name,
-                _(
+                path=table.path,
+                line=line,
+                column=column,
+                level=lint.WARNING,
+                check=LOST,
+                rule=_('table %s') % table.name,
+                message=_(
                     'tables are in no other language; put it beside the '
                     'converted rules'
                 ),
@@ -282,11 +282,11 @@ def _make_finding(
 ) -> lint.Finding:
     line, column = rule.place(problem.pointer)
     return lint.Finding(
-        rule.source.path,
-        line,
-        column,
-        lint.WARNING,
-        LOST,
-        rule.label,
-        problem.sentence,
+        path=rule.source.path,
+        line=line,
+        column=column,
+        level=lint.WARNING,
+        check=LOST,
+        rule=rule.label,
+        message=problem.sentence,
     )

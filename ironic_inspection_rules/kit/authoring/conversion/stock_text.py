@@ -225,7 +225,13 @@ def read(text: str, literal: str | None = None) -> StockText:
     if original == text and not endings:
         source = _find_single_field(text)
     has_format = ':' in endings
-    return StockText(filled, original, tuple(fields), source, has_format)
+    return StockText(
+        filled=filled,
+        literal=original,
+        fields=tuple(fields),
+        source=source,
+        formatted=has_format,
+    )
 
 
 def _keep_text(text: str, reason: _StaysText) -> StockText:
