@@ -296,7 +296,13 @@ def lint(
             line, column = exc.place or (1, 1)
             findings.append(
                 Finding(
-                    read_file.path, line, column, ERROR, FILE, None, exc.reason
+                    path=read_file.path,
+                    line=line,
+                    column=column,
+                    level=ERROR,
+                    check=FILE,
+                    rule=None,
+                    message=exc.reason,
                 )
             )
     return in_order([*findings, *of_documents(documents, ops, site)])
@@ -362,13 +368,13 @@ def _of_file(
     """Yield a finding for a file without rules, or with inspector's rules."""
     if not rules and not rules_file.tables:
         yield Finding(
-            rules_file.path,
-            1,
-            1,
-            WARNING,
-            FILE,
-            None,
-            _('the file holds no rules'),
+            path=rules_file.path,
+            line=1,
+            column=1,
+            level=WARNING,
+            check=FILE,
+            rule=None,
+            message=_('the file holds no rules'),
         )
     for rule in rules:
         if rule.is_of_inspector:
@@ -414,7 +420,15 @@ def _load_tables(
     for error in errors:
         line, column = error.place or (1, 1)
         findings.append(
-            Finding(error.path, line, column, ERROR, TABLE, None, error.reason)
+            Finding(
+                path=error.path,
+                line=line,
+                column=column,
+                level=ERROR,
+                check=TABLE,
+                rule=None,
+                message=error.reason,
+            )
         )
     return file_tables, findings
 
@@ -444,7 +458,13 @@ def _check_tables(
     for name, pointer, message in tables.unused(subjects, tables_by_name):
         path, (line, column) = file_tables.tables[name].locate(pointer)
         yield Finding(
-            path, line, column, WARNING, UNUSED, None, f'{name}: {message}'
+            path=path,
+            line=line,
+            column=column,
+            level=WARNING,
+            check=UNUSED,
+            rule=None,
+            message=f'{name}: {message}',
         )
 
 
@@ -482,13 +502,13 @@ def _check_cells(
     ):
         path, (line, character) = file_table.locate(pointer)
         yield Finding(
-            path,
-            line,
-            character,
-            WARNING,
-            PLAIN_SCALAR,
-            None,
-            f'{file_table.name}.{column}: {message}',
+            path=path,
+            line=line,
+            column=character,
+            level=WARNING,
+            check=PLAIN_SCALAR,
+            rule=None,
+            message=f'{file_table.name}.{column}: {message}',
         )
 
 
@@ -501,7 +521,7 @@ def _check_together(
 
     A file with an inventory that cannot be read is a finding.
     """
-    yield from _duplicates(subjects)
+    yield from _find_duplicates(subjects)
     for name, find in _TOGETHER.items():
         for subject, pointer, message in find(subjects):
             yield _finding_at(subject.written, pointer, message, name)
@@ -513,10 +533,18 @@ def _check_together(
     for subject, message in tried.unmatched:
         yield _finding_at(subject.written, '', message, UNMATCHED)
     for path, (line, column), reason in tried.broken:
-        yield Finding(path, line, column, ERROR, FILE, None, reason)
+        yield Finding(
+            path=path,
+            line=line,
+            column=column,
+            level=ERROR,
+            check=FILE,
+            rule=None,
+            message=reason,
+        )
 
 
-def _duplicates(
+def _find_duplicates(
     subjects: list[checked_rule.CheckedRule],
 ) -> typing.Iterator[Finding]:
     """Find rules whose UUID an earlier rule has.
@@ -617,11 +645,11 @@ def _finding(
         level = WARNING
     line, column = rule.place(problem.pointer)
     return Finding(
-        rule.source.path,
-        line,
-        column,
-        level,
-        check,
-        rule.label,
-        str(file_rule.count_from_one(problem)),
+        path=rule.source.path,
+        line=line,
+        column=column,
+        level=level,
+        check=check,
+        rule=rule.label,
+        message=str(file_rule.count_from_one(problem)),
     )
