@@ -227,6 +227,8 @@ class FileText:
         """Yield the edits of a change; none if the change has no place.
 
         Comments, quotes and the layout of the text stay.
+
+        :param index: the number of the entry that changes, from zero.
         """
         place = self._find_place(self._entries[index], change.pointer)
         if place is None:
@@ -344,8 +346,9 @@ class FileText:
     ) -> typing.Iterator[Edit]:
         """Yield the edits that make a list in block style a mapping.
 
-        The name of an argument replaces every dash. With ``whole`` the list
-        stays, as the value of the only name.
+        The name of an argument replaces every dash: the lines ``- /driver``
+        and ``- ipmi`` become ``path: /driver`` and ``value: ipmi``. With
+        ``whole`` the list stays, as the value of the only name.
         """
         column = node.start_mark.column
         shift = 0

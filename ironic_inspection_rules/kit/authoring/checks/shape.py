@@ -216,7 +216,8 @@ def _mend_field(text: str) -> str | None:
     if with_filters:
         field, filters = with_filters.groups()
         names = re.findall(r'\|\s*(\w+)', filters)
-        if registry.filters().keys() >= set(names):
+        known_filters = registry.filters()
+        if all(name in known_filters for name in names):
             return _in_braces(field.rstrip() + filters)
     # Braces of a shell, anywhere in a text: ${inventory.cpu.count}
     if _SHELL_BRACES.search(text):
