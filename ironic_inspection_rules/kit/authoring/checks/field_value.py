@@ -159,6 +159,9 @@ class FieldValue(typing.NamedTuple):
     ) -> 'FieldValue':
         """Return what is known of the result of a filter on this value.
 
+        ``map('size')`` on ``{inventory.disks}``, for example, makes a list
+        whose items are in the data at ``inventory.disks.*.size``.
+
         :param call: the filter with its arguments.
         :param attribute: the path of the attribute of items that the filter
             looks at, ``('size',)`` for ``max('size')``; see
@@ -168,6 +171,7 @@ class FieldValue(typing.NamedTuple):
         if call.name == 'get':
             return self._step_to(_find_argument(call, 'path'))
         if call.name in _KEEP_ITEMS:
+            # The list has some of the items, or all of them in another order.
             return FieldValue(path_of_items=items, made_type=LIST)
         if call.name in ('first', 'last'):
             return FieldValue(steps=items)
@@ -308,11 +312,14 @@ def of_literals(
         if inner is data_path.ABSENT or interpolation.fields(inner):
             return FieldValue()
         choices.append(inner)
+    if not choices:
+        # Without values, nothing is known of a value.
+        return FieldValue()
     types = set(map(type_of, choices))
     common_type = None
     if len(types) == 1:
         (common_type,) = types
-    return FieldValue(made_type=common_type, choices=tuple(choices) or None)
+    return FieldValue(made_type=common_type, choices=tuple(choices))
 
 
 def of_vars(steps: Steps, own_vars: Mapping[str, typing.Any]) -> FieldValue:

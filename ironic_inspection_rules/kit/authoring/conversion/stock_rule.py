@@ -197,8 +197,8 @@ class _StockConverter(rule.Conversion):
     def _convert_condition(self, condition: Operation) -> Operation | bool:
         """Convert one condition, which may have a loop.
 
-        :returns: the new condition, or a truth value where it has always the
-            same result.
+        :returns: the new condition; a boolean if the old condition has this
+            result on every machine.
         """
         _check_form(condition, stock_form.CONDITIONS)
         op, inverted = model.split_op(condition['op'])
@@ -216,14 +216,15 @@ class _StockConverter(rule.Conversion):
             new_args = _convert_texts(_make_texts_of_values(op, args), filled)
             return stock_condition.convert(op, inverted, new_args, self)
         items = _list_items(loop)
-        # "first" means "any" there.
+        # "last" asks the last item only; "first" means "any" there.
         if condition.get('multiple') == 'last':
             items = items[-1:]
         convert_for_item = functools.partial(
             self._convert_condition_for_item, op, inverted, args
         )
+        needs_all = condition.get('multiple') == 'all'
         return stock_operation.convert_looped_condition(
-            items, convert_for_item, condition.get('multiple') == 'all'
+            items, convert_for_item, needs_all=needs_all
         )
 
     def _convert_condition_for_item(

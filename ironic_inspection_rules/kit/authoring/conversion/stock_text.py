@@ -106,6 +106,7 @@ class StockText:
         default = self.source
         if text is not None:
             default = text
+        # In the argument of a filter, quotes and backslashes are escaped.
         quoted = re.sub(r"([\\'])", r'\\\1', default).replace('\n', '\\n')
         # Such as "rack-", "{node.extra.rack" and "}".
         before, field, after = self.filled.partition(f'{{{self.fields[0]}')
