@@ -60,6 +60,11 @@ def main() -> int:
             ),
         )
     )
+    if '--dry-run' in sys.argv:
+        # Without a log file oslo.log writes to standard output, where a
+        # warning would be in the script.
+        log.register_options(CONF)
+        CONF.set_default('use_stderr', True)
     try:
         service.prepare_command(sys.argv)
         # No retries by oslo.db: the filter itself tries again, and blocks

@@ -148,6 +148,17 @@ class PxeFilterTestCase(base.TestCase):
             elements,
         )
 
+    def test_without_a_log_file_a_warning_is_not_in_the_script(self):
+        self.config_file.write_text(
+            self.config_file.read_text()
+            .replace('use_stderr = False\n', '')
+            .replace(f'log_file = {self.directory}/log\n', '')
+        )
+        code, output, errors = self.run_filter('--dry-run')
+        self.assertEqual(0, code)
+        self.assertIn('whitelist_period is 15', errors)
+        self.assertTrue(output.startswith('add table'), output)
+
     def test_a_dry_run_needs_no_interface(self):
         self.configure('interface = eth9', 'whitelist_period = 3')
         self.assertEqual(0, self.run_filter('--dry-run')[0])
