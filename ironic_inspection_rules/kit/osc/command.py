@@ -2,7 +2,6 @@
 
 """What all openstack commands share: errors, escaped text, missing calls."""
 
-from collections.abc import Sequence
 import functools
 import sys
 import traceback
@@ -32,9 +31,6 @@ REQUEST_ERRORS = (
 )
 """Kinds of errors of a request: refused, without an answer, or answered with
 something that is not an answer of Ironic."""
-
-_ABBREVIATIONS = {'id': 'ID', 'uuid': 'UUID'}
-"""Words in the names of fields that are written in capitals in heads."""
 
 _PACKAGE = 'ironic_inspection_rules'
 
@@ -225,21 +221,6 @@ def _exit_with_usage(parser: Any, message: str) -> None:
         _('%(prog)s: error: %(message)s\n')
         % {'prog': parser.prog, 'message': message},
     )
-
-
-def name_columns(fields: Sequence[str]) -> tuple[str, ...]:
-    """Return the heads of columns for fields of the API.
-
-    For example, ``Created At`` for ``created_at`` and ``Node UUID`` for
-    ``node_uuid``, as python-ironicclient writes them.
-    """
-    heads = []
-    for field in fields:
-        words = []
-        for word in field.split('_'):
-            words.append(_ABBREVIATIONS.get(word, word.capitalize()))
-        heads.append(' '.join(words))
-    return tuple(heads)
 
 
 def without_prefix(error: str) -> str:

@@ -23,7 +23,7 @@ from ironic_inspection_rules.kit.osc import parallel
 from ironic_inspection_rules.kit.terminal import table
 
 _COLUMNS = ('UUID', 'Node', 'State', 'Attempts', 'Age', 'Error')
-_LONG_FIELDS = (
+_LONG = (
     'uuid',
     'node_uuid',
     'event',
@@ -117,12 +117,9 @@ class ListInspectionRequests(command.Lister):
             )
         )
         if parsed_args.long:
-            all_values = []
-            for request in requests:
-                all_values.append(
-                    tuple(request[name] for name in _LONG_FIELDS)
-                )
-            return command.name_columns(_LONG_FIELDS), all_values
+            return _LONG, [
+                tuple(request[name] for name in _LONG) for request in requests
+            ]
         names = {}
         if requests:
             nodes = node.nodes(baremetal, {}, ('uuid', 'name'))

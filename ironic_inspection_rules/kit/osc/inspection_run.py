@@ -25,7 +25,7 @@ from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.osc import command
 from ironic_inspection_rules.rule_file import yaml_text
 
-_RUN_FIELDS = ('uuid', 'created_at', 'event', 'result', 'revision', 'error')
+_COLUMNS = ('uuid', 'created_at', 'event', 'result', 'revision', 'error')
 _COUNTS = (
     'uuid',
     'description',
@@ -76,8 +76,8 @@ class ListInspectionRuns(command.Lister):
         rows = []
         for run in itertools.islice(runs, parsed_args.limit):
             fields = {**run, 'error': command.Error(run['error'])}
-            rows.append(tuple(fields[name] for name in _RUN_FIELDS))
-        return command.name_columns(_RUN_FIELDS), rows
+            rows.append(tuple(fields[name] for name in _COLUMNS))
+        return _COLUMNS, rows
 
 
 class ShowInspectionRun(command.ShowOne):
@@ -202,9 +202,8 @@ class ShowStatistics(command.Lister):
             '--sort',
             metavar='<key>[:<direction>]',
             help=_(
-                'Sort by this field of the API, such as matched:desc or '
-                'last_matched_at; in the order in which the rules run if '
-                'not given'
+                'Sort by this column; in the order in '
+                'which the rules run if not given'
             ),
         )
         parser.add_argument(
@@ -214,24 +213,31 @@ class ShowStatistics(command.Lister):
     def take_action(self, parsed_args):
         """Return the columns and a row of counters for every rule.
 
-        The server sorts them: --sort is the name of a field in the API, e.g.
-        ``matched``, or with a direction, e.g. ``matched:desc``.
+        The server sorts them: --sort is ``column`` or ``column:direction``.
         """
         key, _colon, direction = (parsed_args.sort or '').partition(':')
         statistics = inspection_run.rule_statistics(
             self.baremetal, sort_key=key or None, sort_dir=direction or None
         )
-        fields: tuple[str, ...] = _COUNTS
+        columns: tuple[str, ...] = _COUNTS
         if parsed_args.long:
-            fields = _ALL_COUNTS
+            columns = _ALL_COUNTS
         rows = []
         for counters in statistics:
-            values = dict(counters)
-            if values.get('seconds') is not None:
-                # To microseconds: further digits are noise of floats.
-                values['seconds'] = round(values['seconds'], 6)
-            rows.append(tuple(values[name] for name in fields))
-        return command.name_columns(fields), rows
+            rows.append(
+                tuple(_counter_value(counters, name) for name in columns)
+            )
+        return columns, rows
+
+
+def _counter_value(counters: dict[str, Any], name: str) -> Any:
+    """Return one value of the statistics of a rule, seconds rounded.
+
+    :param name: e.g. ``matched``.
+    """
+    if name == 'seconds':
+        return round(counters[name], 6)
+    return counters[name]
 
 
 def _read_run(

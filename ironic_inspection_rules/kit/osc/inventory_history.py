@@ -21,9 +21,9 @@ from ironic_inspection_rules.kit.osc import command
 from ironic_inspection_rules.kit.osc import node_selection
 from ironic_inspection_rules.kit.osc import parallel
 
-_INVENTORY_FIELDS = ('uuid', 'created_at', 'interface', 'run', 'changed')
-_PART_FIELDS = ('id', 'kind', 'node', 'from', 'to')
-_CHANGE_COLUMNS = ('Node', 'Kind', 'What', 'ID', 'Slot', 'Before', 'After')
+_COLUMNS = ('uuid', 'created_at', 'interface', 'run', 'changed')
+_PARTS = ('id', 'kind', 'node', 'from', 'to')
+_CHANGES = ('node', 'kind', 'what', 'id', 'slot', 'before', 'after')
 _UNITS = {'h': 'hours', 'd': 'days', 'w': 'weeks'}
 
 _OPTION = _(
@@ -58,10 +58,10 @@ class ListInventories(command.Lister):
         # The limit is that of a page, and further pages would follow.
         rows = []
         for inventory in itertools.islice(inventories, parsed_args.limit):
-            rows.append(tuple(inventory[name] for name in _INVENTORY_FIELDS))
+            rows.append(tuple(inventory[name] for name in _COLUMNS))
         if not rows:
             self.app.stderr.write(_nothing_kept(parsed_args.node) + '\n')
-        return command.name_columns(_INVENTORY_FIELDS), rows
+        return _COLUMNS, rows
 
 
 class ShowInventory(command.BaremetalCommand):
@@ -147,8 +147,8 @@ class DiffInventories(command.Lister):
                     from_=parsed_args.from_,
                     to=parsed_args.to,
                 )
-                return _CHANGE_COLUMNS, list(_change_rows(node, difference))
-            return _CHANGE_COLUMNS, self._rows_since(
+                return _CHANGES, list(_change_rows(node, difference))
+            return _CHANGES, self._rows_since(
                 selection, parse_since(parsed_args.since), parsed_args.jobs
             )
 
@@ -202,8 +202,8 @@ class FindInspectionPart(command.Lister):
             self.app.stderr.write(
                 _('No inspection that is kept has found it. %s\n') % _OPTION
             )
-        rows = [tuple(stay[name] for name in _PART_FIELDS) for stay in stays]
-        return command.name_columns(_PART_FIELDS), rows
+        rows = [tuple(stay[name] for name in _PARTS) for stay in stays]
+        return _PARTS, rows
 
 
 def _nothing_kept(node: str) -> str:

@@ -12,7 +12,6 @@ from osc_lib import exceptions as osc_exceptions
 import requests
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.kit.osc import command as base_command
 from ironic_inspection_rules.kit.osc import inspection_rule
 from ironic_inspection_rules.kit.osc import inspection_run
 from ironic_inspection_rules.kit.osc import rule_set
@@ -91,16 +90,6 @@ class BaremetalTestCase(base.TestCase):
         self.assertEqual('baremetal', command.baremetal)
         self.assertEqual('baremetal', command.baremetal)
         self.assertEqual(['region'], connections)
-
-
-class ColumnsTestCase(base.TestCase):
-    def test_heads_are_words_in_capitals(self):
-        self.assertEqual(
-            ('UUID', 'Node UUID', 'Last Matched At', 'ID', 'Runs'),
-            base_command.name_columns(
-                ('uuid', 'node_uuid', 'last_matched_at', 'id', 'runs')
-            ),
-        )
 
 
 class ErrorTestCase(base.TestCase):

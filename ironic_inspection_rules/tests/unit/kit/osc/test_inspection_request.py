@@ -132,7 +132,7 @@ class CommandTestCase(base.TestCase):
         )
         self.assertEqual(
             REQUEST['created_at'],
-            dict(zip(columns, row, strict=True))['Created At'],
+            dict(zip(columns, row, strict=True))['created_at'],
         )
 
     def test_a_list_can_be_of_a_node_and_a_state(self):
