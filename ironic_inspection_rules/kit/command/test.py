@@ -196,11 +196,13 @@ class Test(arguments.FileCommand):
         listing = _choose_listing(
             parsed_args.format, output, len(paths), in_detail
         )
+        # Of the test of a machine, the page needs a column of its matrix. The
+        # listing or the comparison with --expect needs an entry.
         matrix = test_page.Matrix(rule_set.rules, rule_set.paths)
         extract_column = None
         if parsed_args.html:
             extract_column = matrix.extract
-        extract_entry = listing.extract
+        extract_entry: machine_test.Extract = listing.extract
         if parsed_args.expect:
             extract_entry = expectation.actual
         # The result of a machine is large: the process that tries the machine

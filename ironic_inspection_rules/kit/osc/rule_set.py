@@ -154,9 +154,10 @@ def _count_capacity(
 ) -> list[dict[str, Any]]:
     """Count the nodes that can take each flavor, now and with the files.
 
-    :returns: the list of :meth:`.capacity.Capacity.as_list`, in which the
-        ``rules`` of nodes are descriptions in place of UUIDs: UUIDs of new
-        rules were made up for this count.
+    :returns: the list of :meth:`.capacity.Capacity.as_list`: an item for each
+        flavor, with the nodes that it loses and gains. The ``rules`` of a
+        node, which cause that, are descriptions in place of UUIDs: UUIDs of
+        new rules were made up for this count.
     """
     rules = rule_files.with_uuids(files.rules, plan.in_force)
     fleet_capacity = capacity.Capacity(flavors)
@@ -173,6 +174,7 @@ def _count_capacity(
         )
         for node, results in zip(nodes, all_results, strict=True):
             fleet_capacity.add(results.whole, node)
+    # Rules of files replace rules in force: their descriptions count.
     descriptions = {
         rule['uuid']: rule.get('description')
         for rule in (*plan.in_force, *rules)

@@ -65,7 +65,8 @@ def render(
     :param output: the stream that the text will be written to, which decides
         on width and colour; standard output if not given.
     """
-    output = output or sys.stdout
+    if output is None:
+        output = sys.stdout
     width = _choose_width(output)
     grid = table.Table(box=box.ASCII2, header_style='')
     for name in columns:
@@ -81,16 +82,16 @@ def render(
     colours: typing.Literal['standard'] | None = None
     if output.isatty():
         colours = 'standard'
-    lines = io.StringIO()
+    printed = io.StringIO()
     paper = console.Console(
-        file=lines,
+        file=printed,
         width=width,
         legacy_windows=False,
         force_terminal=output.isatty(),
         color_system=colours,
     )
     paper.print(grid)
-    return lines.getvalue().rstrip('\n')
+    return printed.getvalue().rstrip('\n')
 
 
 def _escape_cell(cell: typing.Any) -> str:
