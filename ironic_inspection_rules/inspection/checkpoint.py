@@ -106,6 +106,8 @@ def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
     is left to the caller.
     """
     for change in checkpoint['changes']:
+        # Such as ['node', ['extra', 'rack'], 'r1'], or for a port
+        # ['ports', [UUID, 'pxe_enabled'], False].
         root = change[0]
         path = tuple(change[1])
         if root == working_copy.PORTS:

@@ -35,7 +35,7 @@ class MetricsGroup:
 
     def count(self, name: str, number: int = 1) -> None:
         """Add to a counter."""
-        full_name = self._full(name)
+        full_name = self._make_full_name(name)
         if not self._is_exported:
             self._logger.send_counter(full_name, number)
             return
@@ -45,13 +45,13 @@ class MetricsGroup:
 
     def time(self, name: str, seconds: float) -> None:
         """Record how long something took."""
-        self._logger.send_timer(self._full(name), seconds * 1000)
+        self._logger.send_timer(self._make_full_name(name), seconds * 1000)
 
     def send(self, name: str, value: float) -> None:
         """Set a gauge."""
-        self._logger.send_gauge(self._full(name), value)
+        self._logger.send_gauge(self._make_full_name(name), value)
 
-    def _full(self, name: str) -> str:
+    def _make_full_name(self, name: str) -> str:
         """Return a name as the backend takes it."""
         if self._is_exported:
             name = name.replace('-', '_')

@@ -71,6 +71,9 @@ class RunRecorder:
     ) -> None:
         """Note what the rules of a phase did.
 
+        The record of a sensitive rule does not say what it set. That is noted
+        apart from it, in ``places``, which nobody is shown.
+
         :param seconds: how long the phase took.
         """
         self.phases[phase] = phase_record.of_phase(outcome, seconds)

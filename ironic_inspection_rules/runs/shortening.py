@@ -38,8 +38,9 @@ def shorten(
     :param value: plain JSON data.
     :param longest: characters of JSON that it may have.
     :param path: where it is; secrets are known by their names.
-    :returns: the value, or the beginning of its text; and its characters,
-        none for None, which stands for no value.
+    :returns: the value, or the beginning of its text and an ellipsis if it is
+        too long; and how many characters of JSON that takes, about: 0 for
+        None, which stands for no value.
     """
     if value is None:
         return None, 0
