@@ -177,10 +177,12 @@ def _format_age(created_at: str | None, now: datetime.datetime) -> str:
     :param created_at: a time as ISO 8601; any other text is returned as it
         is, and None gives an empty text.
     """
+    if created_at is None:
+        return ''
     try:
         created = timeutils.parse_isotime(created_at)
     except ValueError:
-        return created_at or ''
+        return created_at
     if created.tzinfo is None:
         created = created.replace(tzinfo=datetime.UTC)
     seconds = int((now - created).total_seconds())

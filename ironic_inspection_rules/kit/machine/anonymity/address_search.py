@@ -66,9 +66,9 @@ def find(text: str, start: int, end: int) -> list[AddressInRun]:
     """Find the MAC, IPv4 and IPv6 addresses in a run.
 
     A run is a piece of a text that has only hexadecimal digits, colons and
-    dots, such as ``10.0.0.5::10.0.0.1:255.255.255.0:``. Letters of words beside
-    the run may look like hexadecimal digits. They are no part of an address,
-    except of the first octet of a MAC address.
+    dots, such as ``10.0.0.5::10.0.0.1:255.255.255.0:``. Letters of words
+    beside the run may look like hexadecimal digits. They are no part of an
+    address, except of the first octet of a MAC address.
 
     :param start: where the run begins in the text.
     :param end: where the text goes on after it.
