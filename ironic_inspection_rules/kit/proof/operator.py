@@ -292,6 +292,8 @@ def _where_in_list(
         the list has a first item, and this is "sda"; or
         …
         it has more than five items, and the guess is true
+
+    The guess is noted as those of loops are: one more item may matter.
     """
     parts = []
     for exists, item in among.items_of_loop():
@@ -310,6 +312,7 @@ def _where_in_list(
         among,
         value,
     )
+    machine.loops.setdefault(among.name, set()).add(str(beyond))
     return logic.disj(*parts, logic.conj(among.where_longer, beyond))
 
 

@@ -2483,6 +2483,38 @@ class QuestionTestCase(base.TestCase):
                 ),
             )
 
+    def test_one_of_may_look_for_more_items_than_are_looked_at(self):
+        flags = '{inventory.cpu.flags}'
+        # Only a list has such an item.
+        is_list = {'op': 'eq', 'args': ['{item}', 'f0'], 'loop': flags}
+        for number, verdict in ((5, 'no'), (6, 'unknown')):
+            has_flags = [
+                {'op': 'one-of', 'args': [f'f{index}', flags]}
+                for index in range(number)
+            ]
+            rule = {
+                'conditions': [is_list, *has_flags],
+                'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}],
+            }
+            self.assertEqual({('0',): verdict}, self.one('dead', rule), number)
+        has_flag = {'op': 'one-of', 'args': ['f1', flags]}
+        lacks_flag = {
+            'op': 'ne',
+            'args': ['{item}', 'f1'],
+            'loop': flags,
+            'multiple': 'all',
+        }
+        self.assertEqual(
+            {('0',): 'yes'},
+            self.one(
+                'dead',
+                {
+                    'conditions': [is_list, has_flag, lacks_flag],
+                    'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}],
+                },
+            ),
+        )
+
     def test_texts_have_the_order_of_their_characters(self):
         field = '{inventory.system_vendor.manufacturer}'
         for conditions_, dead in (
