@@ -408,28 +408,74 @@ class SymbolicEffects:
             the list has a first port, with the address → "a"
             else                                        → as it was before
 
-        A path below a text or a number is an error.
+        The port may also be one of those that are not looked at: whether it
+        is, the solver chooses. A path below a text or a number is an error.
 
         :param when: holds on the machines on which the action is carried out.
         :param guard: holds where the ports of a machine are this list.
         :returns: the list with the value, and the formula that it has such a
             port.
         """
-        # Not only loops read the list now: see ItemList.
-        ports.uses.add('port')
         items = []
         ports_found = []
+        ports_broken = []
         for exists, item in ports.items_of_loop():
             has_address = states.where_at(self._machine, item, address)
             is_port = logic.conj(exists, has_address)
             ports_found.append(is_port)
             changed = states.put(self._machine, item, path, value)
+            ports_broken.append(changed.broken)
             self.end(logic.conj(when, guard, is_port, changed.broken))
             is_written = logic.conj(when, is_port)
             item_after = values.choose(is_written, changed.value, item)
             items.append(values.WrittenItem(item_after))
-        ports_after = dataclasses.replace(ports, items=tuple(items))
+        is_in_rest = self._where_in_rest(ports, address)
+        ports_found.append(is_in_rest)
+        reason = f'more than {cells.LONGEST} items of {ports.name}'
+        lost = values.unknown(reason, address, path, value, ports.rest)
+        rest_after = values.choose(
+            logic.conj(when, is_in_rest), lost, ports.rest
+        )
+        if logic.disj(*ports_broken) is not logic.FALSE:
+            # What can be an error for the first ports can be for the others.
+            fails = self._machine.guess(
+                reason, 'fails', address, path, value, ports
+            )
+            self.end(logic.conj(when, guard, is_in_rest, fails))
+        ports_after = dataclasses.replace(
+            ports, items=tuple(items), rest=rest_after
+        )
         return ports_after, logic.disj(*ports_found)
+
+    def _where_in_rest(
+        self, ports: values.ItemList, address: logic.Term
+    ) -> Formula:
+        """Return the guess that a port is none of those that are looked at.
+
+        These are the first five. The guess is noted as those of loops are: one
+        more port may matter.
+
+        :param address: that of the port.
+        """
+        # A rule that has changed the address of one of the five may have
+        # changed those of others: the guess is another then.
+        addresses = []
+        for _exists, item in ports.items_of_loop():
+            for guard, port in item:
+                # Where a rule has written to the port or not, the guard is
+                # true on all machines, but another formula.
+                is_this = logic.settled(guard)
+                addresses.append((is_this, port.step('address')))
+        is_in_rest = self._machine.guess(
+            f'more than {cells.LONGEST} items of {ports.name}',
+            'port',
+            ports.length,
+            addresses,
+            address,
+        )
+        guesses = self._machine.loops.setdefault(ports.name, set())
+        guesses.add(str(is_in_rest))
+        return logic.conj(ports.where_longer, is_in_rest)
 
     def extend_list(
         self, call: ActionCall, when: Formula, args: Arguments

@@ -358,13 +358,15 @@ class MachineSearch:
     ) -> bool:
         """Return whether a restriction leaves out no machine that matters.
 
-        Only the restriction of a list's length can be so, and only where
-        nothing but loops of conditions reads the list. To such rules only a
-        few of 40 disks matter: for every condition, one for which it holds and
-        perhaps one for which it is an error; the first, for ``multiple:
-        first``; and the last. The rules do the same with a machine that has
-        these disks alone. Where they are five at most, as many as are looked
-        at, the longer list is not needed.
+        Only the restriction of a list's length can be so, and only where no
+        rule depends on how many items the list has, or on their places. To
+        such rules only a few of 40 disks matter: for every condition with a
+        loop, one that decides it and perhaps one for which it is an error; for
+        every ``one-of``, the item that it looks for; the first, for
+        ``multiple: first``; and the last. Of ports it is also the one that an
+        action names by its address. The rules do the same with a machine that
+        has these items alone. Where they are five at most, as many as are
+        looked at, the longer list is not needed.
         """
         cell = restriction.cell
         if cell is None:
@@ -374,7 +376,8 @@ class MachineSearch:
         if is_used_beyond_loops:
             return False
         # A loop has one guess for that it holds, and perhaps one for that it
-        # fails: for each of the two another item may be the reason.
+        # fails: for each of the two another item may be the reason. "one-of"
+        # and a write to a port have one for that the list has the item.
         guesses = self._machine.loops.get(cell.name, set())
         # Beside them the first item and the last one.
         items_needed = len(guesses & find_constant_names(wanted)) + 2

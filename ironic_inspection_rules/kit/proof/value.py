@@ -392,6 +392,10 @@ class WrittenItem:
     value: 'Value'
 
 
+def _missing() -> 'Value':
+    return NOTHING
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class ItemList(Alternative):
     """A list: its length, a number of the solver, and its first items.
@@ -399,16 +403,20 @@ class ItemList(Alternative):
     :ivar items: the first items, all that are looked at: a
         :class:`WrittenItem` or a :class:`.cell.Cell`. Both have a ``value``.
     :ivar name: of the field, for reasons of answers.
-    :ivar uses: whatever reads the length or the place of an item. Where it is
-        empty, items only go through loops: the items that are not looked at
-        are then like the others, and the search needs no longer lists; see
+    :ivar uses: whatever reads the length or the place of an item, or acts for
+        every item. Where it is empty, rules only look for items: those that
+        are not looked at are then like the others, and the search needs no
+        longer lists, if rules look for few; see
         :class:`.search.MachineSearch`.
+    :ivar rest: what rules have made of the items that are not looked at;
+        missing where no rule has written to one of them.
     """
 
     length: Formula
     items: tuple[typing.Any, ...]
     name: str
     uses: set[str] = dataclasses.field(default_factory=set)
+    rest: 'Value' = dataclasses.field(default_factory=_missing)
 
     @property
     def is_list(self) -> bool:
@@ -430,13 +438,14 @@ class ItemList(Alternative):
 
     @property
     def identity(self) -> Hashable:
-        """A key of the list: its length, and its items that are looked at."""
+        """A key of the list: its length, its items, and the rest."""
         keys: list[Hashable] = []
         for item in self.items:
             if isinstance(item, WrittenItem):
                 keys.append(fingerprint(item.value))
             else:
                 keys.append(id(item))
+        keys.append(fingerprint(self.rest))
         return ItemList, self.length.get_id(), tuple(keys)
 
     @property
@@ -495,12 +504,13 @@ class ItemList(Alternative):
         for index, (mine, theirs) in enumerate(pairs):
             items_differ = where_different(machine, mine.value, theirs.value)
             differing.append(logic.conj(self.length > index, items_differ))
+        # Two lists of one length are one list of the machine: the items that
+        # are not looked at differ only by what rules have made of them.
+        others_differ = where_different(machine, self.rest, other.rest)
         if not self.length.eq(other.length):
-            # Two lists of one length have the same items where nobody looks:
-            # rules write only those that are looked at.
-            has_more = self.length > len(pairs)
             others_differ = guess_difference(machine, self, other)
-            differing.append(logic.conj(has_more, others_differ))
+        has_more = self.length > len(pairs)
+        differing.append(logic.conj(has_more, others_differ))
         return logic.disj(*differing)
 
 

@@ -2515,6 +2515,41 @@ class QuestionTestCase(base.TestCase):
             ),
         )
 
+    def test_a_port_may_be_behind_those_that_are_looked_at(self):
+        macs = [MAC[:-1] + str(number) for number in range(6)]
+
+        def write(value, *addresses):
+            return [
+                {
+                    'op': 'set-port-attribute',
+                    'args': [mac, '/extra/a', value],
+                }
+                for mac in addresses
+            ]
+
+        five_others = [
+            {'op': 'eq', 'args': [f'{{ports[{index}].address}}', mac]}
+            for index, mac in enumerate(macs[:5])
+        ]
+        first = {'conditions': five_others, 'actions': write(1, macs[5])}
+        second = {'conditions': five_others, 'actions': write(2, macs[5])}
+        self.assertEqual(
+            {('0',): 'no', ('1',): 'unknown'}, self.one('dead', first, second)
+        )
+        self.assertEqual(
+            {('0',): 'unknown', ('1',): 'unknown'},
+            self.one('shadowed', first, second),
+        )
+        # Few ports are found among those that are looked at.
+        for number, verdict in ((3, 'yes'), (6, 'unknown')):
+            addresses = macs[:number]
+            verdicts = self.one(
+                'shadowed',
+                {'actions': write(1, *addresses)},
+                {'actions': write(2, *addresses)},
+            )
+            self.assertEqual(verdict, verdicts[('0',)], number)
+
     def test_texts_have_the_order_of_their_characters(self):
         field = '{inventory.system_vendor.manufacturer}'
         for conditions_, dead in (
