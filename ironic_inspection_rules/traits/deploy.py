@@ -10,6 +10,7 @@ not lead to a wrong deployment.
 from collections.abc import Collection
 import typing
 
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.i18n import _
 
@@ -38,9 +39,9 @@ def find_problem(wanted: object, present: Collection[str]) -> str | None:
     if wanted is None:
         return None
     if not isinstance(wanted, list):
-        return _('instance_info/traits must be a list of traits, not %r') % (
-            wanted,
-        )
+        return _(
+            'instance_info/traits must be a list of traits, not %s'
+        ) % suggestion.quoted(wanted)
     # A list, as wanted names need not be hashable.
     present_names = list(present)
     problems = []

@@ -9,6 +9,7 @@ defaults and, by annotation, types (spec 003 "Developer impact").
 import collections
 import dataclasses
 import inspect
+import json
 import math
 import re
 import typing
@@ -59,6 +60,9 @@ class Argument:
             return self.name
         if self.default is data_path.ABSENT:
             return f'[{self.name}]'
+        if self.default is None or isinstance(self.default, bool):
+            # As rules have it, in YAML or JSON, not as Python has it.
+            return f'{self.name}={json.dumps(self.default)}'
         return f'{self.name}={self.default!r}'
 
     @property

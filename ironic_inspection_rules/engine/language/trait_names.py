@@ -43,7 +43,9 @@ def find_problem(name: object) -> str | None:
 def _describe_problem(name: object) -> str:
     """Return what is wrong with a bad name, with the name likely meant."""
     if not isinstance(name, str):
-        return _('The name of a trait must be a string, not %r') % (name,)
+        return _(
+            'The name of a trait must be a string, not %s'
+        ) % suggestion.quoted(name)
     if len(name) > MAX_LENGTH:
         return _(
             'The name of a trait must not be longer than %(max)d '

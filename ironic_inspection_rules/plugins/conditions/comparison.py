@@ -241,7 +241,7 @@ class VersionComparison(plugin.Relation):
         for value in arguments.get('values', ()):
             if not isinstance(value, str):
                 text = _('a version is text, not %s; put it in quotes')
-                yield 'values', text % (value,)
+                yield 'values', text % suggestion.quoted(value)
 
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False

@@ -14,6 +14,7 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import pattern
 from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import schema
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
@@ -217,7 +218,7 @@ def _read_network(subnet: typing.Any) -> _Network:
         return ipaddress.ip_network(str(subnet).strip(), strict=False)
     except ValueError as exc:
         raise exceptions.OperationError(
-            _('"%s" is not an IP subnet') % (subnet,)
+            _('%s is not an IP subnet') % suggestion.quoted(subnet)
         ) from exc
 
 

@@ -19,6 +19,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import pattern
 from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.plugins.legacy import field as json_field
 
@@ -280,7 +281,7 @@ class InspectorInNet(ValueCondition):
             network = ipaddress.ip_network(_text(wanted), strict=False)
         except ValueError as exc:
             raise exceptions.OperationError(
-                _('"%s" is not an IP network') % (wanted,)
+                _('%s is not an IP network') % suggestion.quoted(wanted)
             ) from exc
         return functools.partial(_is_in, network)
 
@@ -395,7 +396,7 @@ def _read_address(
         return ipaddress.ip_address(_text(value).replace('%', '/'))
     except ValueError as exc:
         raise exceptions.OperationError(
-            _('%r is not an IP address') % (value,)
+            _('%s is not an IP address') % suggestion.quoted(value)
         ) from exc
 
 
@@ -420,8 +421,12 @@ def _compare(
         return bool(relation(read(value), wanted))
     except (TypeError, ValueError, OverflowError) as exc:
         raise exceptions.OperationError(
-            _('%(value)r cannot be compared with %(wanted)r: %(reason)s')
-            % {'value': value, 'wanted': wanted, 'reason': exc}
+            _('%(value)s cannot be compared with %(wanted)s: %(reason)s')
+            % {
+                'value': suggestion.quoted(value),
+                'wanted': suggestion.quoted(wanted),
+                'reason': exc,
+            }
         ) from exc
 
 

@@ -28,8 +28,8 @@ class SignatureTestCase(base.TestCase):
         self.variadic = arguments.Signature(variadic)
 
     def test_it_reads_as_it_is_declared(self):
-        self.assertEqual('path, value, unique=False', str(self.plain))
-        self.assertEqual('*values, force_strings=False', str(self.variadic))
+        self.assertEqual('path, value, unique=false', str(self.plain))
+        self.assertEqual('*values, force_strings=false', str(self.variadic))
         self.assertEqual('no arguments', str(arguments.Signature(lambda: 0)))
 
     def test_a_list_and_a_mapping_bind_alike(self):

@@ -196,6 +196,24 @@ class VersionTestCase(base.TestCase):
             one, other, expected = line.split()
             self.assertEqual(int(expected), _compare(one, other), line)
 
+    def test_what_is_no_version_is_named_as_rules_have_it(self):
+        for value, words in (
+            (None, 'null'),
+            (True, 'true'),
+            (1.1, '1.1'),
+            ([1], 'a list'),
+        ):
+            problems = comparison.VersionEqual().problems({'values': [value]})
+            self.assertEqual(
+                [
+                    (
+                        'values',
+                        f'a version is text, not {words}; put it in quotes',
+                    )
+                ],
+                list(problems),
+            )
+
     def test_rpm_itself_compares_so(self):
         for name in _LIBRARIES:
             try:

@@ -4,6 +4,7 @@
 
 import hypothesis
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.plugins.conditions import value as conditions
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
@@ -43,6 +44,16 @@ class InNetTestCase(base.TestCase):
             self.assertEqual(
                 inside, conditions.InNet()(address, subnet), address
             )
+
+    def test_what_is_no_subnet_is_named_as_rules_have_it(self):
+        for subnet, words in ((None, 'null'), (True, 'true'), ('x', '"x"')):
+            error = self.assertRaises(
+                exceptions.OperationError,
+                conditions.InNet(),
+                '192.0.2.1',
+                subnet,
+            )
+            self.assertEqual(f'{words} is not an IP subnet', str(error))
 
     @fuzz.settings
     @hypothesis.given(fuzz.json_values)

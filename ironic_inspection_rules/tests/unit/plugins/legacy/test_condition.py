@@ -139,6 +139,15 @@ class ConditionTestCase(base.TestCase):
         for field in ('word', 'none', 'zone', 'decimal', 'list'):
             self.fails('in-net', field, '::/0')
 
+    def test_an_error_has_a_value_as_json_has_it(self):
+        for op, field, value, words in (
+            ('lt', 'none', 5, 'null cannot be compared with 5: '),
+            ('in-net', 'none', '::/0', 'null is not an IP address'),
+            ('in-net', 'word', '::/0', '"no" is not an IP address'),
+        ):
+            error = str(self.result(op, field, value).error)
+            self.assertIn(words, error)
+
     def test_the_reason_of_a_condition_has_the_value(self):
         plan = compiler.compile_rule(
             inspection.parse(
