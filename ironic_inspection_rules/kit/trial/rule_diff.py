@@ -207,8 +207,9 @@ def _describe_change(
 ) -> RuleChange:
     """Return the kind of a change, such as ``renamed``, and its lines.
 
-    A rule that keeps its meaning is :data:`REWRITTEN`, :data:`RENAMED` if the
-    description changes, or :data:`MOVED`, which matters more than the others.
+    A rule that keeps its meaning is :data:`RENAMED` if only its description
+    changes, else :data:`REWRITTEN`, or :data:`MOVED`, which matters more than
+    the others.
 
     :param is_same: whether the rule keeps its meaning.
     :param given_uuids: the UUIDs that authors gave rules.
@@ -218,8 +219,9 @@ def _describe_change(
     if change == CHANGED and is_same:
         change = REWRITTEN
         if 'description' in step.fields:
-            change = RENAMED
             title = f'{_title(step.before or {})} → {title}'
+        if step.fields == ['description']:
+            change = RENAMED
         if step.new_position is not None:
             change = MOVED
     lines: typing.Iterable[str] = ()

@@ -120,12 +120,15 @@ class RuleDiffTestCase(files.FilesTestCase):
             self.compare(A, A.replace('[a]', '{msg: a, level: info}')),
         )
         self.assertFalse(self.changes[0].differs)
+
+    def test_a_new_name_and_another_way_to_write_it_is_more_than_a_name(self):
         self.assertEqual(
-            [('renamed', 'A → C')],
+            [('rewritten', 'A → C')],
             self.compare(
                 A, A.replace('[a]', '{msg: a}').replace('tion: A', 'tion: C')
             ),
         )
+        self.assertFalse(self.changes[0].differs)
 
     def test_another_order_is_told(self):
         self.assertEqual(
