@@ -21,6 +21,7 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import run as run_object
@@ -280,13 +281,14 @@ def _not_found_error(
             )
             % place
         )
-    sentences = [
-        _(
-            'No rule has set %(what)s of node %(node)s in the '
-            '%(count)d inspections that are kept.'
-        )
-        % {'what': place, 'node': node.uuid, 'count': count}
-    ]
+    text = _P(
+        'No rule has set %(what)s of node %(node)s in the %(count)d '
+        'inspection that is kept.',
+        'No rule has set %(what)s of node %(node)s in the %(count)d '
+        'inspections that are kept.',
+        count,
+    )
+    sentences = [text % {'what': place, 'node': node.uuid, 'count': count}]
     if port is not None and known_port is None:
         sentences.append(
             _('It has no port %s: a port is named by its MAC address or UUID.')

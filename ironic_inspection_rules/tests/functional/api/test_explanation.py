@@ -336,6 +336,16 @@ class ExplanationTestCase(base.TestCase):
         ).destroy()
         self.assertEqual('b7', self.explain('path=/extra/rack')['after'])
 
+    def test_an_error_counts_the_runs_that_were_searched(self):
+        path = f'{RUNS}/explain?path=/extra/a'
+        for number, words in (
+            (1, 'in the 1 inspection that is kept.'),
+            (2, 'in the 2 inspections that are kept.'),
+        ):
+            self.run_was(uuid=f'66666666-6666-4666-8666-66666666666{number}')
+            error = self.call(path, status=404)['error_message']
+            self.assertIn(words, error)
+
     def test_what_a_value_is_by_now_is_told(self):
         self.rule()
         change = {
