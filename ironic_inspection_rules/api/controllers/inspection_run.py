@@ -53,6 +53,9 @@ DATA_FIELDS = ('inventory', 'plugin_data')
 _REFERENCES = ('chassis_uuid', 'portgroup_uuid')
 """Attributes of which Ironic's objects have another one, the ``id``."""
 
+_SET_BY_FAIL = ('maintenance', 'maintenance_reason')
+"""Attributes that the action ``fail`` sets, which is no change of a run."""
+
 LIST = {
     'limit': request.integer,
     'marker': request.marker,
@@ -187,7 +190,12 @@ def _explain_value(
     if attribution.setting is None:
         asked_for = trait or path
         raise _not_found_error(
-            node, len(runs), asked_for, port, attribution.possible_setters
+            node,
+            len(runs),
+            asked_for,
+            port,
+            place,
+            attribution.possible_setters,
         )
     # described() calls it only if the rule may be shown.
     describe = functools.partial(
@@ -253,6 +261,7 @@ def _not_found_error(
     count: int,
     asked_for: str | None,
     port: str | None,
+    recorded_place: recorded_change.RecordedPlace,
     possible_setters: tuple[str, ...],
 ) -> exceptions.NotFound:
     """Build the error of ``explain`` for a value that no kept run has set.
@@ -260,6 +269,7 @@ def _not_found_error(
     :param count: the number of kept runs.
     :param asked_for: the path or the trait of the query.
     :param port: the MAC address or UUID of the query, None without a port.
+    :param recorded_place: where runs have changes of the value.
     :param possible_setters: UUIDs of sensitive rules, which may have set the
         value.
     """
@@ -289,6 +299,15 @@ def _not_found_error(
         count,
     )
     sentences = [text % {'what': place, 'node': node.uuid, 'count': count}]
+    is_of_node = recorded_place.object == working_copy.NODE
+    if is_of_node and recorded_place.path[0] in _SET_BY_FAIL:
+        sentences.append(
+            _(
+                'This does not count the action "fail", which may have put '
+                'the node into maintenance: the error of an inspection names '
+                'the rule that failed it.'
+            )
+        )
     if port is not None and known_port is None:
         sentences.append(
             _('It has no port %s: a port is named by its MAC address or UUID.')

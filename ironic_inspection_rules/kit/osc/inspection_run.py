@@ -420,7 +420,7 @@ def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
             yield (
                 _(
                     'Now it is %s: something else has changed it since, no '
-                    'rule of the runs that are kept.'
+                    'change of the runs that are kept.'
                 )
                 % now
             )

@@ -346,6 +346,26 @@ class ExplanationTestCase(base.TestCase):
             error = self.call(path, status=404)['error_message']
             self.assertIn(words, error)
 
+    def test_an_error_says_that_fail_sets_maintenance_beside_the_runs(self):
+        self.run_was()
+        for path, is_said in (
+            ('/maintenance', True),
+            ('maintenance_reason', True),
+            ('/extra/maintenance', False),
+            ('/plugin_data/maintenance', False),
+        ):
+            answer = self.call(f'{RUNS}/explain?path={path}', status=404)
+            self.assertEqual(
+                is_said,
+                'does not count the action' in answer['error_message'],
+                path,
+            )
+        answer = self.call(
+            f'{RUNS}/explain?port=52:54:00:00:00:09&path=/maintenance',
+            status=404,
+        )
+        self.assertNotIn('does not count', answer['error_message'])
+
     def test_what_a_value_is_by_now_is_told(self):
         self.rule()
         change = {
