@@ -237,8 +237,9 @@ def _put_chunks(
 ) -> bool:
     """Store the chunks of a table, and return whether any has changed.
 
-    Only new and moved chunks are written; the rows of moved and removed chunks
-    end with this revision.
+    Only new and moved chunks are written, but all chunks if two of them leave
+    no position for a new one between them. The rows of moved and removed
+    chunks end with this revision.
 
     :param chunks: pairs of digest and text, in order; the text is None for a
         chunk that the table has already.
@@ -318,18 +319,18 @@ def _compress_texts(
 ) -> list[dict[str, Any]]:
     """Return rows of chunks with compressed data in place of their texts.
 
-    A chunk without a text has only moved: its data are copied from its old
-    row, so that the client need not send them again. The caller ends the old
-    row only afterwards.
+    A chunk without a text only has a new position: its data are copied from
+    its old row, so that the client need not send them again. The caller ends
+    the old row only afterwards.
 
     :param rows: the rows to insert, with a ``text`` that may be None.
     """
-    moved = [row['digest'] for row in rows if row['text'] is None]
+    copied = [row['digest'] for row in rows if row['text'] is None]
     data = {}
-    if moved:
+    if copied:
         query = sa.select(_CHUNKS.c.digest, _CHUNKS.c.data).where(
             _CHUNKS.c.name == name,
-            _CHUNKS.c.digest.in_(moved),
+            _CHUNKS.c.digest.in_(copied),
             _CHUNKS.c.end_revision.is_(None),
         )
         data = dict(session.execute(query).tuples().all())

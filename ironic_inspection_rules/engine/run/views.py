@@ -35,14 +35,16 @@ class Tree:
     takes them and returns them, or a copy if they were not the tree's own.
     """
 
-    __slots__ = ('_members', '_own')
+    __slots__ = ('_item_identities', '_own')
 
     def __init__(self) -> None:
         # The copies that may be changed, and of some lists the identities of
         # their items. Both are by id(), and refer to the container as well:
         # the id of one that is gone could be given to another.
         self._own: dict[int, Container] = {}
-        self._members: dict[int, tuple[Container, set[typing.Any]]] = {}
+        self._item_identities: dict[
+            int, tuple[Container, set[typing.Any]]
+        ] = {}
 
     def assign(
         self, data: typing.Any, path: data_path.Path, value: typing.Any
@@ -93,7 +95,7 @@ class Tree:
             item = data[position]
         inner = self.assign(item, rest, value)
         data = self._owned(data)
-        self._members.pop(id(data), None)
+        self._item_identities.pop(id(data), None)
         # The position after the last item is an empty slice: this appends.
         data[position : position + 1] = [inner]
         return data
@@ -115,8 +117,9 @@ class Tree:
             items = self._owned(items)
             data = self.assign(data, path, items)
         items.append(value)
-        if id(items) in self._members:
-            _items, identities = self._members[id(items)]
+        # has_member() keeps the identities of the items of some lists.
+        if id(items) in self._item_identities:
+            _items, identities = self._item_identities[id(items)]
             identities.add(data_path.identity(value))
         return data
 
@@ -131,10 +134,10 @@ class Tree:
         items = data_path.get(data, path)
         if not isinstance(items, list):
             return False
-        if id(items) not in self._members:
+        if id(items) not in self._item_identities:
             identities = {data_path.identity(item) for item in items}
-            self._members[id(items)] = (items, identities)
-        _items, identities = self._members[id(items)]
+            self._item_identities[id(items)] = (items, identities)
+        _items, identities = self._item_identities[id(items)]
         return data_path.identity(value) in identities
 
     def remove(self, data: typing.Any, path: data_path.Path) -> typing.Any:
@@ -148,12 +151,12 @@ class Tree:
             key = int(key)
         if not rest:
             data = self._owned(data)
-            self._members.pop(id(data), None)
+            self._item_identities.pop(id(data), None)
             del data[key]
             return data
         inner = self.remove(data[key], rest)
         data = self._owned(data)
-        self._members.pop(id(data), None)
+        self._item_identities.pop(id(data), None)
         data[key] = inner
         return data
 
