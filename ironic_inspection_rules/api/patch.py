@@ -348,6 +348,8 @@ def _why_it_failed(operation: dict[str, Any], fields: dict[str, Any]) -> str:
         names.append('from')
     for name in names:
         parts = jsonpointer.JsonPointer(operation[name]).parts
+        # Such as "revision" and "created_at", which answers show, but which no
+        # body sets.
         if parts and parts[0] in model.SHOWN:
             return (
                 _('/%s is read only, and no patch can test or copy it')

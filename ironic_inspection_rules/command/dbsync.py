@@ -205,9 +205,10 @@ def _find_problems_of_coordination() -> Iterator[str]:
 def _list_running_services() -> list[str]:
     """Return the names of the services that seem to use the tables.
 
-    These are the workers that process a request and, if this configuration
-    names the plugin, the conductors that are online. Nobody knows of API
-    services and idle workers.
+    While there are any, ``drop`` refuses to remove the tables. These are the
+    workers that process a request and, if this configuration names the plugin,
+    the conductors that are online. Nobody knows of API services and idle
+    workers.
     """
     # Imported here, as it loads drivers, which most commands do not need.
     from ironic_inspection_rules.inspection import switches

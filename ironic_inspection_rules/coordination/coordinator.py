@@ -244,7 +244,10 @@ class LockLost(Exception):
 
 
 class LeasedLock:
-    """A lock in the coordination service, on a connection of its own.
+    """A lock in the coordination service, of a leader or of a power-on.
+
+    The leader of an election holds such a lock, or the worker whose turn it
+    is to power a machine on. Each lock has a connection of its own.
 
     A context manager for a single use: it connects on entry; on exit it
     releases the lock, if it holds it, and disconnects. Errors on exit are

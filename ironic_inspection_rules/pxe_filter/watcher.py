@@ -220,7 +220,7 @@ class Watcher:
 
         May be called from any thread.
         """
-        # A message of a change of a node asks for the same.
+        # The message of an inspection that begins or ends asks for the same.
         self._received.put(
             notification.ListChange(
                 notification.ALLOWLIST, notification.ADD, port=None, mac=None
@@ -279,24 +279,28 @@ class Watcher:
             return
 
     def _apply_message(self, change: notification.ListChange) -> None:
-        """Apply a message.
+        """Apply a message, which saves the time until the next read.
 
-        A new port is added without a read. After a removed port all ports are
-        read, as another one may have its address. After a change of a node,
+        The address of a new or changed port becomes *known* without a read:
+        from then on, the filter blocks it unless its node is in inspection.
+        After a removed port all ports are read, as another one may have its
+        address. When the inspection of a node begins or ends, the ports of
         the nodes in inspection are read.
         """
         if change.channel == notification.ALLOWLIST:
+            # The begin or the end of an inspection.
             self._inspected_schedule.hasten()
         elif change.action == notification.REMOVE:
             self._known_schedule.hasten()
         elif self._machines is not None:
-            # Without a read so far, the first one will find the port.
+            # A changed port comes as ADD, too. Without a read so far, the
+            # first one will find the port.
             self._add_port(self._machines, str(change.port), str(change.mac))
 
     def _add_port(
         self, machines: admission.Machines, port_uuid: str, mac: str
     ) -> None:
-        """Publish the machines with the MAC address of a new port.
+        """Publish the machines with the MAC address of a port as known.
 
         A bad address is not added, and a warning is logged. The next read of
         all ports fails for the port.

@@ -258,7 +258,8 @@ def _describe_change(
     }
     if data_path.APPEND in path:
         recorded['at'] = data_path.pointer(change.place)
-    # Where the path is masked there is no index.
+    # How many items are left in a list that one was removed from. Where the
+    # path is masked there is no index.
     if change.left is not None and data_path.index(path[-1]) is not None:
         recorded['left'] = change.left
     if change.port:

@@ -145,6 +145,8 @@ def _read_sketch(
 ) -> sketch.Sketch | None:
     """Read the inventory of a node and return the sketch of its machine.
 
+    A sketch is the data by which a machine is compared with its peers.
+
     :param by: fields that machines are compared within, as of ``--by``.
     :param uuids: the UUIDs of nodes by name.
     :returns: None without an inventory.

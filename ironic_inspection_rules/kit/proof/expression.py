@@ -439,7 +439,10 @@ def _try_second_names(
 def _where_empty(
     value: Value, machine: machines.SymbolicMachine
 ) -> logic.Formula:
-    """Return the formula that a value is missing, or false to Python."""
+    """Return the formula that the value at a second place is passed over.
+
+    It is if the value is missing, or false to Python, as ``''`` or ``[]``.
+    """
     parts = []
     for guard, alternative in value:
         is_empty = logic.FALSE
@@ -460,7 +463,11 @@ def _where_empty(
 
 
 def _where_term_empty(alternative: values.SolverTerm) -> logic.Formula:
-    """Return the formula that a term is an empty text, false or zero."""
+    """Return the formula that a term is false to Python: '', False or 0.
+
+    The term is the value at a second place, in the inventory, of something
+    that plugin data do not have. The engine passes over such a value there.
+    """
     if alternative.is_text:
         return alternative.term == ''
     if alternative.is_boolean:

@@ -253,13 +253,18 @@ class Coverage:
 
     @property
     def percent(self) -> float:
-        """The share of all parts that some machine reached, 0 to 100."""
+        """The share of the results of all parts that machines reached.
+
+        From 0 to 100, see :meth:`percent_of`.
+        """
         return self.percent_of(*self.rules)
 
     def percent_of(self, *rules: model.Rule) -> float:
-        """Return the share of parts that machines reached, 0 to 100.
+        """Return the share of the results of parts that machines reached.
 
-        Rules without parts have 100.
+        A condition has two results, true and false; an action has one, that
+        it ran. A condition that was only ever true and an action that ran are
+        two results out of three: 66.7. Rules without parts have 100.
         """
         reached: list[bool] = []
         for rule in rules:

@@ -227,6 +227,12 @@ def _rules_in_the_way(
 ) -> list[str]:
     """Return the UUIDs of the rules that changed what does not fit a flavor.
 
+    For a node that the flavor loses, these are the rules that made it unfit,
+    such as by a forbidden trait; for a node that it gains, those that made it
+    fit.
+
+    :param offer: the offer that does not fit: the offer after the rules for a
+        lost node, the offer before them for a gained node.
     :param rule_by_name: the UUID of the last rule to change something, by the
         name of a field, a trait or :data:`_FAILED`.
     """
@@ -237,7 +243,7 @@ def _rules_in_the_way(
         in_the_way.append(_RESOURCE_CLASS)
     in_the_way += sorted(wanted.required - offer.traits)
     in_the_way += sorted(wanted.forbidden & offer.traits)
-    # What is in the way without a rule was so before.
+    # What no rule has changed cannot be why the node is lost or gained.
     rules = [
         rule_by_name[name] for name in in_the_way if rule_by_name.get(name)
     ]

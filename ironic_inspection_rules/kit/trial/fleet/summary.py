@@ -322,7 +322,7 @@ def _compare_rule_sets(changes: Iterable[Plain]) -> dict[str, NameDifference]:
 def _pair_by_kind(
     before: Mapping[str, set[str]], after: Mapping[str, set[str]]
 ) -> dict[str, NameDifference]:
-    """Pair the names before and after by their kind."""
+    """Pair the names of traits, resource classes and capabilities by kind."""
     by_kind = {}
     for kind in KINDS:
         by_kind[kind] = NameDifference(
