@@ -389,8 +389,10 @@ def _mark_as_used(
 ) -> list[str]:
     """Mark rows as used, and return the digests of missing rows.
 
-    :param digests: sorted digests: as all writers lock rows in this order, no
-        two writers wait for each other.
+    Only a row whose mark is older than :data:`FRESH` is written.
+
+    :param digests: sorted digests: as all writers lock the rows of a table in
+        this order, they may wait, but do not end in a deadlock.
     """
     needs_mark: dict[str, bool] = {}
     for batch in transaction.chunks(digests, _BATCH):

@@ -95,14 +95,18 @@ def without_held(node_uuids: Collection[str]) -> list[str]:
 def stop_clock(
     session: orm.Session, node_uuid: str, starting: bool = False
 ) -> datetime.datetime | None:
-    """Stop the timeout of an inspection whose data are in the queue.
+    """Stop the timeout of an inspection while its request waits in the queue.
 
     Conductors count the timeout from ``inspection_started_at`` of the node,
-    which is removed here. Ironic sets it again when the data are processed.
+    which is removed here. It is set again when the request is processed: by
+    Ironic if the request has data, by the worker that powers the machine on if
+    it asks for that.
 
-    :param starting: whether the machine is yet to be powered on.
+    :param starting: whether the request is to power the machine on: the
+        machine has posted nothing yet.
     :returns: when the inspection began; None if the timeout was stopped
-        before, or if the node is new or does not exist.
+        before, or if the node is new or does not exist. With ``starting``, it
+        is None for any node that is not in state "inspecting", too.
     :raises: Conflict if the node does not wait for data, so that these data
         must be refused; never with ``starting``.
     """

@@ -115,10 +115,14 @@ class Inspection:
         plugin_data: dict,
         early: early_phase.Kept | None = None,
     ) -> None:
-        """Take the data that the machine sent.
+        """Take the data that the machine sent, and what early rules did.
 
-        :param plugin_data: may go on changing.
-        :param early: what early rules did, None if nothing is kept of it.
+        :param plugin_data: as the early rules left them, or as posted if only
+            a run is to be stored. Hooks and rules change them in place later.
+        :param early: what is kept of the early phase, which ran before the
+            node was known: the ``record`` of what rules did, the ``places``
+            that sensitive rules set, and as ``found`` how plugin data differed
+            before it. None if nothing is kept.
         """
         self._inventory = inventory
         self._plugin_data = plugin_data
@@ -127,6 +131,7 @@ class Inspection:
         self.run.phases[model.EARLY] = early['record']
         if early['places']:
             self.run.places[model.EARLY] = early['places']
+        # For the history, which is to have the data that early rules found.
         if early['found'] is not None:
             self._facts[model.EARLY] = early_phase.facts_before(
                 early['found'], inventory, plugin_data

@@ -62,11 +62,13 @@ def _side_as_dict(member: part.Part | None) -> dict[str, typing.Any] | None:
     """Return one side of a change, None if the part is not on that side.
 
     Its ``id`` is None where no report identifies the part: it has no ids, or
-    is the firmware or a processor, whose id every machine has.
+    is the firmware, or all processors of ``inventory.cpu`` together.
     """
     if member is None:
         return None
     identity = None
+    # This plugin gives ids to the firmware and to inventory.cpu: the same ids
+    # for all machines.
     if member.ids and not part_source.GIVEN_IDS.intersection(member.ids):
         identity = member.label
     return {'id': identity, 'slot': member.slot, **member.attributes}
@@ -415,12 +417,15 @@ def _renew_part(
 ) -> part.Part:
     """Return a part as it is reported now, completed by what was known.
 
-    :param taken: identities of other parts, and of parts that are gone.
+    :param taken: the identities that parts have in the new report, this part
+        as well, and those of parts that are gone: the part does not keep them
+        from earlier reports.
     """
     known_ids = [
         name for kind, name in old.identities if (kind, name) not in taken
     ]
     ids = (*new.ids, *known_ids)
+    # The label is an identity as it was reported, such as ``S3Z8`` for s3z8.
     identified = old
     if new.ids:
         identified = new
@@ -429,5 +434,6 @@ def _renew_part(
         label=identified.label_of(ids),
         slot=new.slot or old.slot,
         attributes={**old.attributes, **new.attributes},
+        # Its identities are all from earlier reports.
         unidentified=bool(ids) and not new.ids,
     )

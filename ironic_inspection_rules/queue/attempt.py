@@ -416,8 +416,12 @@ def settle(
 ) -> None:
     """Bring the node of an ended request into a final state.
 
+    A node that waits for a newer request is left as it is: that request will
+    do so.
+
     :param lock: locks the node of a request, see :func:`locked`.
-    :raises: NodeBusy or an error of the surroundings; to be retried.
+    :raises: NodeBusy, LeaseLost or an error of the surroundings; to be
+        retried.
     """
     if request.event not in (queue_request.CONTINUE, queue_request.POWER_ON):
         # The others leave no node in inspection: to reapply keeps its state,

@@ -31,7 +31,7 @@ from ironic_inspection_rules.runs import recorder
 LOG = log.getLogger(__name__)
 
 _CHUNK = 500
-"""Most nodes that one round checks."""
+"""Most nodes that one round checks for a lock, or for records of a kind."""
 
 _STORED = 100
 """Most data that one round stores by content, in 20 milliseconds each."""
@@ -177,9 +177,11 @@ class QueueMaintenance:
             LOG.info('Removed %d requests that were done long ago', count)
 
     def remove_deleted_nodes(self) -> None:
-        """Remove the records of deleted nodes.
+        """Remove the records of deleted nodes: their requests and their runs.
 
-        Each round checks the next 500 nodes, then it starts again.
+        For either kind of records, each round checks the next 500 nodes that
+        have some; after the last node it starts again. Locked rows stay until
+        a later round, although the log names their node.
         """
         for records in self._records:
             known = records.list_nodes(records.looked_at, _CHUNK)

@@ -97,30 +97,32 @@ def list_files(
     paths: typing.Iterable[str],
     none: str = _('there are no files of rules in this directory'),
 ) -> list[str]:
-    """List files; a folder stands for the files of rules in it.
+    """List files; a folder stands for the files in it and below.
 
-    Hidden files in a folder are left out: where Kubernetes mounts files, a
-    hidden folder has all of them once more. A path that is no folder stays as
-    it is, even if there is no such file: reading will find that out.
+    In a folder these are the files whose names end in ``.yaml``, ``.yml`` or
+    ``.json``, whether they are rules or inventories of machines. Hidden files
+    are left out: where Kubernetes mounts files, a hidden folder has all of
+    them once more. A path that is no folder stays as it is, even if there is
+    no such file: reading will find that out.
 
     :param paths: files, folders, and ``-`` for standard input.
-    :param none: the message for a folder without files of rules.
+    :param none: the message for a folder without such files.
     :raises: :class:`.exceptions.InvalidDocument` for such a folder.
     """
-    files_of_rules: list[str] = []
+    files: list[str] = []
     for path in paths:
         if not pathlib.Path(path).is_dir():
-            files_of_rules.append(path)
+            files.append(path)
             continue
         inside = _list_folder(path)
         if not inside:
             raise exceptions.InvalidDocument(path, none)
-        files_of_rules += inside
-    return files_of_rules
+        files += inside
+    return files
 
 
 def _list_folder(folder: str) -> list[str]:
-    """List the files of rules in a folder and below, sorted by path.
+    """List the YAML and JSON files in a folder and below, sorted by path.
 
     Hidden files, and files in hidden folders, are left out.
     """

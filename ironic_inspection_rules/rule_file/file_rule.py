@@ -368,11 +368,14 @@ def read_operations(
 
     Optional arguments have their defaults.
 
-    :param written: conditions or actions, which passed validation.
-    :param pointer: the pointer to their list, ``/conditions`` or ``/actions``.
+    :param written: conditions or actions that passed validation; or those of
+        a refused rule, if ``skip`` names the ones that cannot be read.
+    :param pointer: the pointer to their list, such as ``/conditions``,
+        ``/actions`` or ``/actions/0/when``.
     :param inside: the key of an operation with conditions of its own: ``when``
         for actions, ``conditions`` for conditions.
-    :param skip: pointers to operations that are left out.
+    :param skip: pointers to operations of this list that are left out, such
+        as ``/actions/1``; no pointers to conditions inside of an operation.
     """
     operations_read = []
     ops_by_name: typing.Mapping[str, registry.Op] = ops.conditions

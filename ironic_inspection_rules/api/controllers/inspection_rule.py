@@ -143,8 +143,10 @@ def page(
 ) -> list[Any]:
     """Return a page of rules, stored and built-in ones, after a marker.
 
-    Rules whose values are equal are in the order in which they run, in either
-    direction. Text is compared by code point, whatever the database would do.
+    Rules with equal values are in the order in which they run, in either
+    direction; but by ``id``, or without a ``sort_key``, the descending list is
+    the ascending list in reverse. Text is compared by code point, whatever the
+    database would do.
 
     :param filters: values that fields of the listed rules must have.
     :param sort_key: one of :data:`SORT_KEYS`; None for the order in which
@@ -254,7 +256,8 @@ class _RuleOrder:
     def sort_by_creation(self, descending: bool) -> list[str]:
         """Return the UUIDs in the order in which the rules were made.
 
-        Built-in rules, which have no id, count as the oldest.
+        Built-in rules, which have no id, count as the oldest, in the order of
+        their file.
         """
         ids = self._read_values('id')
 

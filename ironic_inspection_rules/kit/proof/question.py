@@ -254,14 +254,18 @@ class Proof:
     def _find_machine_that_matches(self, number: int) -> Witness | None:
         """Return a machine that a rule matches, confirmed by the engine.
 
-        :returns: None if no machine matches.
-        :raises: :class:`Unclear` where the engine does not confirm the match,
-            or the search gives up.
+        A machine that was found before, for this or another rule, is taken
+        without a search.
+
+        :param number: the index of the rule.
+        :returns: None if the solver proves that no machine matches.
+        :raises: :class:`Unclear` where the rule could not be followed, the
+            engine does not confirm the match, or the search gives up.
         """
         rule_pass = self._pass_of(number)
         if number in self._matching:
             return self._matching[number]
-        # The witness of another rule costs no search.
+        # A machine that was found for another rule may match this one as well.
         for earlier_witness in self._witnesses:
             if self._matches(rule_pass.rule, earlier_witness):
                 self._matching[number] = earlier_witness

@@ -197,7 +197,8 @@ def _between_mappings(
     """Return the formula that a mapping is ``{}``, or that it is not.
 
     :param relation: ``eq``, or ``ne`` for the opposite.
-    :raises: :class:`.logic.Untranslatable` if neither mapping is ``{}``.
+    :raises: :class:`.logic.Untranslatable` if neither mapping is known to be
+        ``{}``.
     """
     for mapping, known in ((left, right), (right, left)):
         if not isinstance(mapping, values.Mapping):

@@ -99,7 +99,8 @@ class GroupNorm:
     def rules(self) -> list[dict[str, typing.Any]]:
         """Return rules in mode ``audit`` that record how a machine is odd.
 
-        Their conditions hold for the machines of the group alone.
+        Such a rule matches a machine that has the values of the group, such as
+        its vendor and model, and differs in one way from its normal machines.
         """
         tolerated = component.Tolerance()
         if not self._is_one_kind:
