@@ -331,10 +331,12 @@ def _why_it_matches_now(rule: model.Rule, run: Any) -> str:
 def _facts_of_phase(
     node: Any, run: Any, phase: str, plans: replay.Plans
 ) -> working_copy.Facts | None:
-    """Return the facts that a phase of a run had, None if they are not kept.
+    """Return the facts that a phase of a run had: the data that rules read.
 
     :param plans: the rules of the run. If they read data of the inspection
         before, these data are among the facts.
+    :returns: None if the facts, or something that they depend on, are not
+        kept.
     """
     try:
         row = db_history.get_inventory(node.uuid, run.uuid)

@@ -334,8 +334,9 @@ def _rules_of_table(rows: list[adoption.Row]) -> list[StockRule]:
     rules = []
     for row in rows:
         fields = dict(row)
+        # The key of the row says nothing about the rule.
         fields.pop('id', None)
-        rules.append(StockRule(fields, row))
+        rules.append(StockRule(fields=fields, row=row))
     return rules
 
 

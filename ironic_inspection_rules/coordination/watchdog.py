@@ -130,7 +130,10 @@ class WatchedLoop:
     def _work_in_rounds(self, generation: int) -> None:
         """Work in rounds until a stop, or until the thread is given up.
 
-        :param generation: that of the thread.
+        A thread whose round hangs is given up: another one takes its place,
+        and the generation of the loop is one more from then on.
+
+        :param generation: the generation of the loop when this thread began.
         """
         while not self._stop.is_set() and generation == self.generation:
             self.note_life()

@@ -132,6 +132,7 @@ def get_inventory(node_uuid: str, uuid: str) -> Any:
     :raises: KeptInventoryNotFound if the node has no such inspection.
     """
     row: Any = models.KeptInventoryRow
+    # The model leaves the column "patch" out of a query that does not ask.
     query = sa.select(row).options(orm.undefer(row.patch))
     query = query.where(row.uuid == uuid, row.node_uuid == node_uuid)
     inventories = transaction.read(query)

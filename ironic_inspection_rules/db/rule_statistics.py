@@ -41,7 +41,12 @@ def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
 def _sums(new: Any) -> dict[str, Any]:
     """Return the values of a stored row after new counts are added to it.
 
+    Numbers such as ``matched`` are added up. ``last_matched_at`` and the node
+    are replaced, except where they are null in the new row, as the rule did
+    not match meanwhile.
+
     :param new: the columns of the row with the new counts.
+    :returns: SQL expressions by the name of the column.
     """
     old = _TABLE.c
     sums: dict[str, Any] = {}

@@ -67,7 +67,8 @@ class Part(typing.NamedTuple):
         )
         if ids == self.ids:
             return self
-        # A part without identities has none of an earlier report.
+        # "unidentified" says that all identities are of an earlier report: a
+        # part without identities has none of these.
         return self._replace(
             ids=ids,
             label=self.label_of(ids),

@@ -178,6 +178,8 @@ class PxeFilter:
 
         :param leave: set here to end this host's part.
         """
+        # The election calls the first when this host becomes the leader, and
+        # the second before another host can become it.
         member = self._elect(self._request_read, self._wait_until_blocked)
         with futures.ThreadPoolExecutor(max_workers=1) as pool:
             election_run = pool.submit(member.run, leave)

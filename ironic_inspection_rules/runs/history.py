@@ -338,6 +338,9 @@ def _restore_document(
 def stored(document: Document) -> Document | None:
     """Return what an inspection stored in the end, None if it failed.
 
+    :param document: the kept inspection: ``inventory`` and ``plugin_data`` as
+        the machine posted them, and ``stored``, the patch that makes the
+        stored plugin data of the posted ones; null if the inspection failed.
     :returns: ``inventory`` and ``plugin_data``.
     """
     if document.get('stored') is None:

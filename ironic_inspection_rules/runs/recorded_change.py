@@ -306,6 +306,7 @@ def _value_at(
     value = change[side]
     if isinstance(value, str) and _is_hidden(value):
         return UNKNOWN
+    # A masked value above the place hides what is at the place.
     for end in range(len(path), len(place.path)):
         above = look_up(value, path, place.path[:end])
         if isinstance(above, str) and disclosure.is_masked(above):

@@ -203,6 +203,7 @@ def find_readable(
         api.request.context,
         fields=['uuid', 'owner', 'lessee'],
         filters={
+            # Otherwise, the list has no nodes that are parts of others.
             'include_children': True,
             **(filters or {}),
             'uuid_in': sorted(uuids),

@@ -394,6 +394,7 @@ def _make_effect_at_path(
         path = path[:position]
         extends = True
     place = path
+    # A port's path begins below the port: its address or UUID comes first.
     if write.kind == 'port':
         place = (str(write.owner).lower(), *path)
     return Effect(write.kind, place, value, extends)

@@ -139,6 +139,7 @@ class Prove(arguments.FileCommand):
 
         A witness is a machine for which the answer holds.
         """
+        # Each row names the files of its witness, which are written with it.
         rows = [
             _build_row(number, answer, parsed_args.witness)
             for number, answer in enumerate(answers, 1)

@@ -173,7 +173,9 @@ class Journal:
         It is only recorded if the run is kept, up to a limit; for a sensitive
         rule it always is.
 
-        :param root: a root, or :data:`.change.TRAITS` with a name as its path.
+        :param root: where the path begins: ``node``, ``plugin_data``, or
+            ``ports``, whose path has the index of the port first. For
+            :data:`.change.TRAITS`, the path is the name of the trait.
         """
         is_kept = (
             self.keeps_confirmed and len(self.confirmed) < _MOST_CONFIRMED

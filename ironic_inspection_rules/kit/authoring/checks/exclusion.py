@@ -53,10 +53,12 @@ class Claim:
         """
         name = self.condition.op.name
         arguments = self.condition.arguments
+        # "lt" with its sides exchanged is "gt"; None for ops without sides.
         turned_name = facts.from_the_right(name)
         compared = arguments.get('values')
         if turned_name and isinstance(compared, list) and len(compared) == 2:
-            # Of "a < b" and "b > a", all claims take the same form.
+            # "a < b" and "b > a" say the same: the form that sorts first is
+            # taken for both.
             as_written = (name, compared)
             turned = (turned_name, compared[::-1])
             name, compared = min(as_written, turned, key=_as_text)

@@ -223,7 +223,7 @@ def _form_of_result(call: filter_syntax.FilterCall) -> str | None:
 
     ``date`` makes a time if its format has an hour or less, else a date.
 
-    :returns: None for any other filter.
+    :returns: None for a filter whose texts have no form in common.
     """
     if call.name != 'date':
         return _FORMS.get(call.name)

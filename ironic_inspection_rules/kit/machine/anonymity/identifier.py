@@ -115,7 +115,8 @@ def find(text: str) -> list[Identifier]:
     """Find the identifiers in a text, from left to right.
 
     Dates, times and PCI addresses look like identifiers: they have the form
-    ``KEPT``, and the caller leaves them as they are, but in a name.
+    ``KEPT``, and the caller leaves them as they are, except in a name, of
+    which it replaces everything.
     """
     if not _CANDIDATE.search(text):
         return []
