@@ -60,6 +60,7 @@ def while_locked(
         .with_for_update(read=True)
     )
 
+    # Called before every commit of this thread, those of Ironic among them.
     def check(connection: sa.Connection) -> None:
         if connection.execute(query).first() is None:
             raise make_error()

@@ -255,6 +255,8 @@ def _update_node(
         changes,
         working_copy.NODE,
     )
+    # An error of Ironic about these attributes becomes the error of the rule
+    # that changed them last.
     if 'driver' in attributes or set(attributes) & set(INTERFACES):
         with blaming(changes, working_copy.NODE, 'driver', *INTERFACES):
             hardware_type = driver_factory.get_hardware_type(node.driver)

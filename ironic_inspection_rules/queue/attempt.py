@@ -151,6 +151,7 @@ class Attempt(inspection.Inspection):
         """
         request = self.request
         failure.fail_node(self.task, request, reason)
+        # In this state, an earlier attempt has begun, and may have run rules.
         if request.state == state.PROCESSING and request.event in _WITH_DATA:
             self._take_up_run()
             self._run_store = self.prepare(reason)
@@ -296,7 +297,10 @@ class Attempt(inspection.Inspection):
         return None
 
     def _reapply(self) -> str | None:
-        """Run hooks and rules again; the state of the node stays."""
+        """Run hooks and rules again; the state of the node stays.
+
+        :returns: None: whatever fails is raised.
+        """
         task = self.task
         hooks = getattr(task.driver.inspect, 'hooks', None)
         if hooks is None:
@@ -339,7 +343,10 @@ class Attempt(inspection.Inspection):
         return reason
 
     def _power_on(self) -> str | None:
-        """Power the machine on, and begin to wait for its ramdisk."""
+        """Power the machine on, and begin to wait for its ramdisk.
+
+        :returns: None: whatever fails is raised.
+        """
         task = self.task
         patch.power_on(task)
         # The timeout of the inspection begins here.

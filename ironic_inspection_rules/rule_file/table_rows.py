@@ -150,6 +150,8 @@ def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
     :raises: YAMLError if a row cannot be read.
     """
     rows: list[typing.Any] = []
+    # The lines of all cells, row by row, and below the lines of all rows. An
+    # array, as a table may have many cells.
     cells = array.array('L')
     ambiguous: dict[str, AmbiguousColumn] = {}
     for number, item in enumerate(node.value):
@@ -161,6 +163,7 @@ def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
             cells.append(value.start_mark.line + 1)
             if not yaml_scalar.is_misread(value):
                 continue
+            # The author may mean what YAML reads: OFF is false, 0x1F is 31.
             if yaml_scalar.is_perhaps_meant(value.value):
                 continue
             first_of_column = AmbiguousColumn(number, value.value, count=0)

@@ -128,7 +128,9 @@ class Repository:
     def _format_options(self) -> str:
         """Return the :attr:`options`, which :meth:`with_options` reads.
 
-        The same options always give the same text.
+        They are what decides, beside the stored rules, how a run goes. A run
+        is stored with them, so that it can be replayed after the
+        configuration has changed. The same options always give the same text.
         """
         built_in = []
         for rule in self.built_in:

@@ -225,8 +225,9 @@ def compile_opened(
     )
     if opened.tables is None:
         return opened
-    itself = compiler.compile_rule(rule, registry.installed(), tables=tables)
-    return dataclasses.replace(opened, tables=itself.tables)
+    # The tables as the rule itself sees them, sensitive or not.
+    as_it_is = compiler.compile_rule(rule, registry.installed(), tables=tables)
+    return dataclasses.replace(opened, tables=as_it_is.tables)
 
 
 def find_inventories(paths: typing.Iterable[str]) -> list[str]:
