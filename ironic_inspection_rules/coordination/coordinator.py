@@ -100,7 +100,13 @@ def _why_not_connected(backend_url: str, member: str) -> str | None:
 
     def connect() -> None:
         try:
-            with LeasedLock(backend_url, member, member, _PROBE_TIMEOUT):
+            # It only connects and disconnects, and never holds the lock.
+            with LeasedLock(
+                url=backend_url,
+                member=member,
+                name=member,
+                lease=_PROBE_TIMEOUT,
+            ):
                 pass
         # A driver of tooz may raise any error of its library.
         except Exception as exc:

@@ -167,10 +167,13 @@ class DatabaseQueue:
             row, is_new = db_request.find_or_create_request(
                 new_row,
                 data,
-                functools.partial(self._accept_event, event, node_uuid),
-                functools.partial(queue_request.reason_to_end, event),
-                state.ERROR,
-                _SECONDS_TO_YIELD.get(event, 0.0),
+                accept=functools.partial(self._accept_event, event, node_uuid),
+                reason_to_end=functools.partial(
+                    queue_request.reason_to_end, event
+                ),
+                state_of_ended=state.ERROR,
+                # A reapplication lets requests of machines go first.
+                yields_for=_SECONDS_TO_YIELD.get(event, 0.0),
             )
         except exceptions.RequestPending:
             return None
@@ -199,10 +202,10 @@ class DatabaseQueue:
         # read the other data, and would not see these.
         renewed = db_request.renew_request(
             open_request.uuid,
-            open_request.token,
-            open_request.state,
-            {**values, 'lock_failures': 0},
-            data,
+            token=open_request.token,
+            present_state=open_request.state,
+            values={**values, 'lock_failures': 0},
+            data=data,
         )
         if renewed is None:
             return None

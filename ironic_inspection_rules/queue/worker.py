@@ -205,6 +205,7 @@ class Worker:
         place = 'its start'
         if ongoing.thread is not None:
             place = watchdog.describe_place(ongoing.thread)
+        # If its slot is free already, the delivery has just ended by itself.
         if self._let_go(ongoing):
             delivery.log_request(
                 LOG.error,

@@ -130,7 +130,8 @@ def dump(value: typing.Any, **options: typing.Any) -> str:
     }
     text = str(yaml.dump(value, **options))
     if exceptions.CONTROL_CHARACTER.search(text.replace('\n', '')):
-        # libyaml has no escapes for what turns text around.
+        # libyaml, by which FastDumper writes, has no escapes for some control
+        # characters, such as those that turn text around. Dumper has.
         text = str(yaml.dump(value, **{**options, 'Dumper': Dumper}))
     return text
 

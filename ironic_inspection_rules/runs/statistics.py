@@ -98,6 +98,8 @@ class RuleCounter:
     def flush(self) -> None:
         """Write the counts to the database, or keep them if that fails."""
         with self._writing:
+            # Free again while the counts are written, so that inspections go
+            # on counting.
             with self._lock:
                 rows = self._rows
                 self._rows = {}

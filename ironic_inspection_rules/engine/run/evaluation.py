@@ -106,6 +106,7 @@ def evaluate(
             error_of_saving = refuse(target)
             if error_of_saving is None:
                 changes += target.journal.changes
+                # With these data, the next phase begins.
                 facts = after(facts, target, outcome, phase)
             else:
                 error = error_of_saving
@@ -115,7 +116,11 @@ def evaluate(
         if error is not None:
             break
     return Evaluation(
-        tuple(traces), tuple(changes), facts, error, tuple(audited)
+        traces=tuple(traces),
+        changes=tuple(changes),
+        facts=facts,
+        error=error,
+        audited=tuple(audited),
     )
 
 

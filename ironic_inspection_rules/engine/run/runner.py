@@ -297,6 +297,8 @@ class _Phase:
         :param plans: the rules of the phase, in their order.
         """
         if self._keep and error is not None:
+            # The rule with the error has not come to its end, where the time
+            # of the others was added.
             self._take_time(error.rule_uuid)
         enforced = self._disclose(self._traces)
         audited = self._disclose(self._audited)
@@ -315,11 +317,11 @@ class _Phase:
                     no_match = trace.RuleTrace(plan.rule, False)
                     traces.append(no_match.disclosed(self._why[plan]))
         return PhaseOutcome(
-            tuple(traces),
-            error,
-            tuple(audited.values()),
-            self._timings,
-            self._target.journal,
+            traces=tuple(traces),
+            error=error,
+            audited=tuple(audited.values()),
+            timings=self._timings,
+            journal=self._target.journal,
         )
 
     def _disclose(self, traces: _Traces) -> _Traces:
