@@ -261,18 +261,22 @@ class RoutesBelow:
         """
         self._parts = list(parts)
         self._routes = []
-        # The routes without a part of any text, by method and path: the key
-        # of PUT inspection_rules is ('PUT', 'inspection_rules').
-        self._written_out: dict[tuple[str, ...], Route] = {}
+        # The routes without a variable part such as {rule}, by method and
+        # path: the key of PUT inspection_rules is
+        # ('PUT', 'inspection_rules').
+        self._fixed_routes: dict[tuple[str, ...], Route] = {}
         for route in routes:
-            # nodes/n1/traits and the rest of nodes/{node}/traits/{trait} make
-            # the path nodes/n1/traits/{trait}. The route matches it only if
-            # the route begins with nodes/n1/traits.
-            rest = route.parts[len(parts) :]
-            if route.match([*parts, *rest]) is not None:
-                self._routes.append(route)
-                if '{' not in route.path:
-                    self._written_out[route.method, *route.parts] = route
+            # A route is below the entry nodes/n1/traits if its first parts
+            # match these: nodes/{node}/traits/{trait} is, as {node} stands for
+            # n1. match() compares whole paths only, so the path of the entry
+            # is continued with what the route itself has there, {trait}.
+            rest_of_route = route.parts[len(parts) :]
+            path_below_entry = [*parts, *rest_of_route]
+            if route.match(path_below_entry) is None:
+                continue
+            self._routes.append(route)
+            if '{' not in route.path:
+                self._fixed_routes[route.method, *route.parts] = route
 
     @pecan.expose()
     def _route(self, args: list[str], request: Any) -> Any:
@@ -299,10 +303,10 @@ class RoutesBelow:
         # A slash at the end, or two of them, make an empty part.
         below = [part for part in args if part]
         path = [*self._parts, *below]
-        # Without a part of any text, one look-up finds the route.
-        written_out = self._written_out.get((request.method, *path))
-        if written_out is not None:
-            return written_out.exposed, []
+        # A route without a variable part is found by one look-up.
+        fixed_route = self._fixed_routes.get((request.method, *path))
+        if fixed_route is not None:
+            return fixed_route.exposed, []
         matches = self._matches(path)
         for route, values in matches:
             if route.method == request.method:

@@ -42,13 +42,16 @@ class NodesController(node.NodesController):
 
     @pecan.expose()
     def _lookup(self, ident: str, *remainder: str) -> typing.Any:
-        """Find what answers ``/v1/nodes/<ident>/…``, as Ironic does.
+        """Find the controller of ``/v1/nodes/<ident>/…`` by Ironic's method.
 
-        To read a single trait is a call of this plugin, not of Ironic. With a
-        microversion that has no traits it is 404.
+        One call is answered here: ``GET /v1/nodes/<ident>/traits/<trait>``
+        with an API version from before traits gets 404.
         """
         names_trait = remainder[:1] == ('traits',) and len(remainder) > 1
-        if names_trait and api.request.method == 'GET':
-            if not api_utils.allow_traits():
-                pecan.abort(http_client.NOT_FOUND)
+        reads_trait = names_trait and api.request.method == 'GET'
+        # For these versions Ironic's method answers calls below "traits" as
+        # Ironic did before it had traits. This call is one that the plugin
+        # adds: there is no answer of Ironic to keep.
+        if reads_trait and not api_utils.allow_traits():
+            pecan.abort(http_client.NOT_FOUND)
         return super()._lookup(ident, *remainder)
