@@ -385,7 +385,7 @@ class _Reader:
 
         ``a*`` is the part ``MAX_REPEAT`` of Python's parser, with the content
         ``(0, MAXREPEAT, [(LITERAL, 97)])``. To the solver it is
-        ``Star(Re("a"))``.
+        ``Star(Range("a", "a"))``.
 
         :param kind: the parser's name of the part, such as ``LITERAL``.
         :param value: the content of the part, such as the code of a character.

@@ -273,7 +273,7 @@ class Cell:
         Where ``inventory.cpu.count`` is a number, it is an unknown of the
         solver, the integer ``inventory.cpu.count``: so the condition
         ``{inventory.cpu.count} > 8`` becomes the formula
-        ``inventory.cpu.count > 8``, and the solver finds the number 9.
+        ``inventory.cpu.count > 8``, and the solver finds a number, such as 32.
 
         :param kind: one of the kinds that :func:`_possible_kinds` returns,
             such as ``absent`` or ``text``.

@@ -41,7 +41,7 @@ class Truth:
     """The formulas that a condition holds, and that it is an error.
 
     For ``{inventory.memory | add(1)} > 8``, these are ``memory + 1 > 8``, and
-    that the memory is null, a text or a list, to which nothing can be added.
+    that the memory is there but no number, so that nothing can be added to it.
     Where a condition is an error, ``holds`` says nothing: a rule matches where
     its conditions hold and do not fail.
     """

@@ -399,8 +399,8 @@ class SymbolicMachine:
                         is_tried, 'other numbers as text than were tried'
                     )
                 )
-        # Last, as the equations above have asked for ranks. The versions 1.9
-        # and 1.10 get the ranks 0 and 1.
+        # Last, as the equations above have asked for ranks. If there are no
+        # others, the versions 1.9 and 1.10 get the ranks 0 and 1.
         for index, known in enumerate(sorted(self._ranks)):
             domain.append(self._ranks[known] == index)
         return domain, restrictions
