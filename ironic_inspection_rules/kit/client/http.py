@@ -15,7 +15,9 @@ import re
 from typing import Any
 from urllib import parse as urlparse
 
+from keystoneauth1 import exceptions as auth_exceptions
 from openstack import exceptions as sdk_exceptions
+import requests
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
@@ -23,6 +25,15 @@ from ironic_inspection_rules.i18n import _
 LOG = logging.getLogger(__name__)
 
 MICROVERSION = '1.96'
+
+REQUEST_ERRORS = (
+    sdk_exceptions.SDKException,
+    auth_exceptions.ClientException,
+    requests.RequestException,
+    exceptions.Invalid,
+)
+"""Kinds of errors of a request: refused, without an answer, or answered with
+something that is not an answer of Ironic."""
 
 _MAX_QUOTE_LENGTH = 300
 """Most characters of an answer in an error."""

@@ -6,6 +6,7 @@ Functions are named as methods of the SDK are (spec 003 "openstacksdk").
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+import json
 from typing import Any
 
 from openstack import exceptions as sdk_exceptions
@@ -97,6 +98,7 @@ def warnings(baremetal) -> list[str]:
     """Read warnings about options of Ironic that rules need.
 
     :returns: a sentence for each option; an empty list if nothing is missing.
+    :raises: as :func:`.http.call`; also Invalid if the warnings are no list.
     """
     # Any page has the warnings, so that one rule is enough.
     answer = http.call(
@@ -106,7 +108,37 @@ def warnings(baremetal) -> list[str]:
         needed='inspection_rules',
         params={'limit': 1},
     )
-    return answer.get('warnings') or []
+    listed = answer.get('warnings') or []
+    if not isinstance(listed, list):
+        raise exceptions.Invalid(
+            _("Ironic's answer has no list of warnings, but %s")
+            % json.dumps(listed)
+        )
+    return listed
+
+
+def warnings_of_rules_in_force(baremetal) -> list[str]:
+    """Read warnings about options once the rules of a change are in force.
+
+    An error would say that the change has failed, and scripts would make it
+    again. If the warnings cannot be read, that is the only warning.
+
+    :returns: as :func:`warnings`.
+    """
+    try:
+        return warnings(baremetal)
+    except http.REQUEST_ERRORS as exc:
+        # The message of Ironic alone; str() of an error of openstacksdk would
+        # put its class, the status and the URL before it.
+        reason = getattr(exc, 'details', None) or exc
+        return [
+            _(
+                'The rules are in force, but it is not known whether Ironic '
+                'has the options that they need: its warnings cannot be read '
+                '(%s)'
+            )
+            % reason
+        ]
 
 
 def is_served(baremetal) -> bool:

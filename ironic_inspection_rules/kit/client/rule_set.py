@@ -18,6 +18,12 @@ from ironic_inspection_rules.kit.client import inspection_rule
 KNOWN_LATER = _('(known after apply)')
 """Stands for a UUID that does not exist yet."""
 
+REVISION_UNKNOWN = _(
+    "The rules are in force, but Ironic's answer has no number of their "
+    'revision'
+)
+"""The warning about a change that is made, see :func:`revision_of`."""
+
 _RULES = '/inspection_rules'
 _REVISIONS = f'{_RULES}/revisions'
 
@@ -90,6 +96,18 @@ def replace_inspection_rules(
         is_list=True,
         params={'dry_run': dry_run, 'prune': prune},
     )
+
+
+def revision_of(answer: Mapping[str, Any]) -> int | None:
+    """Return the revision that the rule set has by an answer to a change.
+
+    :returns: None if the answer has no number of a revision. The change is
+        made even then, and an error would say that it has failed.
+    """
+    revision = answer.get('revision')
+    if isinstance(revision, int):
+        return revision
+    return None
 
 
 def inspection_rule_revisions(
@@ -205,12 +223,12 @@ def _refuse_incomplete(
     :raises: Invalid if the number of the revision is missing, or there are
         fewer steps than rules.
     """
-    if not isinstance(answer['revision'], int):
+    if revision_of(answer) is None:
         # Applied for the revision null, the plan would also overwrite what
         # somebody else has changed since.
         raise exceptions.Invalid(
             _("Ironic's answer has no number of a revision, but %s")
-            % json.dumps(answer['revision'])
+            % json.dumps(answer.get('revision'))
         )
     if len(answer['rules']) < len(rules):
         raise exceptions.Invalid(

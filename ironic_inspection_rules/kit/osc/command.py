@@ -8,7 +8,6 @@ import traceback
 from typing import Any
 
 from cliff import columns
-from keystoneauth1 import exceptions as auth_exceptions
 from openstack import connection
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
@@ -18,19 +17,10 @@ from osc_lib.command import command
 import requests
 
 from ironic_inspection_rules import escapes
-from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.client import http
 from ironic_inspection_rules.kit.client import inspection_rule
 from ironic_inspection_rules.kit.command import arguments
-
-REQUEST_ERRORS = (
-    sdk_exceptions.SDKException,
-    auth_exceptions.ClientException,
-    requests.RequestException,
-    exceptions.Invalid,
-)
-"""Kinds of errors of a request: refused, without an answer, or answered with
-something that is not an answer of Ironic."""
 
 _PACKAGE = 'ironic_inspection_rules'
 
@@ -168,7 +158,7 @@ class Guarded:
                     'ironic.conf ([api]middleware = inspection-rules) '
                     'and restart the API'
                 )
-        except REQUEST_ERRORS:
+        except http.REQUEST_ERRORS:
             # Report the first error instead.
             return None
         return (

@@ -68,25 +68,10 @@ def confirm(question: str, yes: bool) -> bool:
 def print_warnings(baremetal: Any, stderr: Any) -> None:
     """Print the warnings of Ironic about options that stored rules need.
 
-    It is called once the rules of the files are in force. If the warnings
-    cannot be read, that is printed, and no error is raised: an exit status of
-    1 would tell scripts that the rules are not in force.
+    It is called once the rules of the files are in force: warnings that
+    cannot be read are one more warning, and no error.
     """
-    try:
-        warnings = inspection_rule.warnings(baremetal)
-    except command.REQUEST_ERRORS as exc:
-        # The message of Ironic alone; str() of an error of openstacksdk would
-        # put its class, the status and the URL before it.
-        reason = getattr(exc, 'details', None) or exc
-        warnings = [
-            _(
-                'The rules are in force, but it is not known whether Ironic '
-                'has the options that they need: its warnings cannot be read '
-                '(%s)'
-            )
-            % reason
-        ]
-    for warning in warnings:
+    for warning in inspection_rule.warnings_of_rules_in_force(baremetal):
         stderr.write(_('Warning: %s\n') % warning)
 
 
@@ -318,9 +303,15 @@ class ApplyInspectionRules(command.BaremetalCommand):
             prune=parsed_args.prune,
             tables=planned.tables,
         )
-        self.app.stdout.write(
-            _('The rule set is at revision %d now\n') % answer['revision']
-        )
+        revision = rule_set.revision_of(answer)
+        if revision is None:
+            self.app.stderr.write(
+                _('Warning: %s\n') % rule_set.REVISION_UNKNOWN
+            )
+        else:
+            self.app.stdout.write(
+                _('The rule set is at revision %d now\n') % revision
+            )
         print_warnings(baremetal, self.app.stderr)
         return 0
 
@@ -401,13 +392,27 @@ class RestoreRevision(command.BaremetalCommand):
         tables = []
         for step in answer.get('tables') or ():
             tables.append((step['name'], step['outcome']))
-        self.app.stdout.write(
-            _('The rule set is at revision %(revision)d now: %(changes)s\n')
-            % {
-                'revision': answer['revision'],
-                'changes': _summarize_changes(answer['rules'], tables),
-            }
-        )
+        changes = _summarize_changes(answer['rules'], tables)
+        revision = rule_set.revision_of(answer)
+        if revision is None:
+            self.app.stderr.write(
+                _('Warning: %s\n') % rule_set.REVISION_UNKNOWN
+            )
+            self.app.stdout.write(
+                _(
+                    'The rules are those of revision %(restored)d: '
+                    '%(changes)s\n'
+                )
+                % {'restored': parsed_args.revision, 'changes': changes}
+            )
+        else:
+            self.app.stdout.write(
+                _(
+                    'The rule set is at revision %(revision)d now: '
+                    '%(changes)s\n'
+                )
+                % {'revision': revision, 'changes': changes}
+            )
         return 0
 
 

@@ -74,8 +74,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 revision:
-  description: The revision that the rule set has now. In check mode the one
-    that the change was planned on.
+  description: The revision that the rule set has now; none, with a warning,
+    if Ironic's answer has no number. In check mode the one that the change
+    was planned on.
   returned: success
   type: int
 rules:
@@ -208,6 +209,7 @@ def main():
             'rules': plan.steps,
             'tables': plan.tables,
         }
+        diff = _diff(plan)
         if plan.changes and not module.check_mode:
             done = rule_set.replace_inspection_rules(
                 baremetal,
@@ -217,19 +219,28 @@ def main():
                 prune=prune,
                 tables=tables,
             )
-        for warning in inspection_rule.warnings(baremetal):
-            module.warn(warning)
+        if module.check_mode:
+            warnings = inspection_rule.warnings(baremetal)
+        else:
+            warnings = inspection_rule.warnings_of_rules_in_force(baremetal)
+    # The rules are in force, unless in check mode: nothing below may fail the
+    # module, whatever the answer of Ironic lacks.
+    revision = rule_set.revision_of(done)
+    if revision is None:
+        warnings = [rule_set.REVISION_UNKNOWN, *warnings]
+    for warning in warnings:
+        module.warn(warning)
     module.exit_json(
         changed=bool(plan.changes),
-        revision=done['revision'],
+        revision=revision,
         rules=[
-            {name: rule[name] for name in _SHOWN} for rule in done['rules']
+            {name: rule.get(name) for name in _SHOWN} for rule in done['rules']
         ],
         tables=[
-            {name: table[name] for name in _SHOWN_OF_TABLES}
-            for table in done.get('tables', ())
+            {name: table.get(name) for name in _SHOWN_OF_TABLES}
+            for table in done.get('tables') or ()
         ],
-        diff=_diff(plan),
+        diff=diff,
     )
 
 

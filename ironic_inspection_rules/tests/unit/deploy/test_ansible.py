@@ -8,11 +8,16 @@ import importlib
 from importlib import util
 import io
 import json
+import sys
+import types
 import unittest
 from unittest import mock
 
+import fixtures
+
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
 PLUGINS = guide.ROOT / 'deploy' / 'ansible' / 'plugins'
 
@@ -170,3 +175,137 @@ class HidingTestCase(base.TestCase):
                 body, rules=[{**SECRET, 'sensitive': value}]
             )
             self.assertIn('m4chine', printed)
+
+
+RULE = {
+    'uuid': '41a5a1c8-6f6c-4d0f-8c1f-16b9d9e0ee21',
+    'description': 'Note the vendor',
+    'actions': [{'op': 'log', 'args': {'msg': 'x'}}],
+}
+STEP = {
+    'uuid': RULE['uuid'],
+    'description': RULE['description'],
+    'outcome': 'created',
+    'matched_by': None,
+    'fields': [],
+}
+COLLECTION = 'ansible_collections.ironic.inspection_rules.plugins'
+
+
+class RuleSetTestCase(base.TestCase):
+    """The module ``rule_set``, with a fake of Ironic."""
+
+    def setUp(self):
+        super().setUp()
+        if not PLUGINS.is_dir():
+            self.skipTest('not a checkout: no collection')
+        try:
+            from ansible.module_utils import basic
+        except ImportError:
+            self.skipTest('no Ansible')
+        self.basic = basic
+        self.ironic = fakes.Ironic()
+        utilities = types.ModuleType(f'{COLLECTION}.module_utils')
+        for name in ('cloud', 'hiding'):
+            path = PLUGINS / 'module_utils' / f'{name}.py'
+            setattr(utilities, name, self.load(name, path))
+        utilities.cloud.connect = lambda module: self.ironic
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'sys.modules', {**sys.modules, utilities.__name__: utilities}
+            )
+        )
+        path = PLUGINS / 'modules' / 'rule_set.py'
+        self.main = self.load('ansible_rule_set', path).main
+
+    def load(self, name, path):
+        """Return a Python file of the collection as a module."""
+        spec = util.spec_from_file_location(name, path)
+        module = util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    def run_module(self, warnings, applied, check_mode=False):
+        """Run the module with a rule that Ironic has not.
+
+        :param warnings: the answer to the request for warnings, which is the
+            second request for the list of rules.
+        :param applied: the answer to the change.
+        :returns: what the module returns to Ansible.
+        """
+        self.ironic.routes['PUT', '/inspection_rules'] = [
+            (200, {'revision': 2, 'rules': [STEP]}),
+            (200, applied),
+        ]
+        self.ironic.routes['GET', '/inspection_rules'] = [
+            (200, {'inspection_rules': []}),
+            warnings,
+        ]
+        arguments = json.dumps(
+            {
+                'ANSIBLE_MODULE_ARGS': {
+                    'rules': [RULE],
+                    '_ansible_check_mode': check_mode,
+                }
+            }
+        )
+        self.warnings = []
+        printed = io.StringIO()
+        with (
+            mock.patch.object(self.basic, '_ANSIBLE_ARGS', arguments.encode()),
+            mock.patch.object(
+                self.basic, '_ANSIBLE_PROFILE', 'legacy', create=True
+            ),
+            mock.patch.object(self.basic.AnsibleModule, 'log', autospec=True),
+            # Ansible keeps warnings for the whole process.
+            mock.patch.object(
+                self.basic.AnsibleModule,
+                'warn',
+                lambda module, text: self.warnings.append(text),
+            ),
+            contextlib.redirect_stdout(printed),
+            unittest.TestCase.assertRaises(self, SystemExit),
+        ):
+            self.main()
+        return json.loads(printed.getvalue())
+
+    def check_change(self, result):
+        """Check that the module says that the rule is stored."""
+        self.assertNotIn('failed', result)
+        self.assertIs(True, result['changed'])
+        [rule] = result['rules']
+        self.assertEqual('created', rule['outcome'])
+
+    def test_warnings_that_cannot_be_read_are_no_failure(self):
+        applied = {'revision': 3, 'rules': [STEP]}
+        for warnings, reason in (
+            ((500, {'error_message': 'database is away'}), 'is away'),
+            ((200, None), 'is empty'),
+            ((200, {'inspection_rules': [], 'warnings': 5}), 'but 5'),
+        ):
+            result = self.run_module(warnings, applied)
+            self.check_change(result)
+            self.assertEqual(3, result['revision'])
+            self.assertIn('The rules are in force', str(self.warnings))
+            self.assertIn(reason, str(self.warnings))
+
+    def test_a_plan_without_its_warnings_fails(self):
+        warnings = (500, {'error_message': 'database is away'})
+        result = self.run_module(warnings, {}, check_mode=True)
+        self.assertIs(True, result['failed'])
+        self.assertIn('database is away', result['msg'])
+
+    def test_a_change_without_a_revision_is_no_failure(self):
+        for applied in (
+            {'rules': [STEP]},
+            {'revision': None, 'rules': [{'outcome': 'created'}]},
+            {'revision': 'x', 'rules': [STEP], 'tables': None},
+        ):
+            result = self.run_module(
+                (200, {'inspection_rules': [], 'warnings': ['set it']}),
+                applied,
+            )
+            self.check_change(result)
+            self.assertIsNone(result['revision'])
+            self.assertIn('The rules are in force', str(self.warnings))
+            self.assertIn('set it', str(self.warnings))

@@ -43,17 +43,23 @@ class AfterChangeTestCase(base.TestCase):
         with open(self.path, 'w', encoding='utf-8') as stream:
             json.dump([RULE], stream)
 
-    def run_command(self, kind, words, warnings, revision=3):
+    def run_command(self, kind, words, warnings, planned=3, applied=3):
         """Run a command.
 
         :param warnings: the answer to the request for warnings, which is the
             second request for the list of rules.
+        :param planned: the revision in the answer to the dry run; None for
+            an answer without a revision.
+        :param applied: the same of the answer to the change.
         """
         self.ironic = fakes.Ironic()
-        self.ironic.routes['PUT', '/inspection_rules'] = (
-            200,
-            {'revision': revision, 'rules': [STEP]},
-        )
+        answers = []
+        for revision in (planned, applied):
+            answer = {'rules': [STEP]}
+            if revision is not None:
+                answer['revision'] = revision
+            answers.append((200, answer))
+        self.ironic.routes['PUT', '/inspection_rules'] = answers
         lists = [(200, {'inspection_rules': []}), warnings]
 
         def list_rules(**arguments):
@@ -75,6 +81,10 @@ class AfterChangeTestCase(base.TestCase):
                 ((500, {'error_message': 'database is away'}), 'is away'),
                 ((403, {'error_message': 'not yours'}), 'not yours'),
                 ((200, None), 'is empty'),
+                (
+                    (200, {'inspection_rules': [], 'warnings': 'all'}),
+                    'no list of warnings, but "all"',
+                ),
                 (time_out, 'no answer in time'),
             ):
                 status, output, errors = self.run_command(
@@ -98,14 +108,28 @@ class AfterChangeTestCase(base.TestCase):
 
     def test_a_plan_without_a_revision_is_not_applied(self):
         for kind, words, _printed in COMMANDS:
-            error = self.assertRaises(
-                exceptions.Invalid,
-                self.run_command,
-                kind,
-                words,
-                (200, {'inspection_rules': []}),
-                revision=None,
+            for planned in (None, 'x'):
+                error = self.assertRaises(
+                    exceptions.Invalid,
+                    self.run_command,
+                    kind,
+                    words,
+                    (200, {'inspection_rules': []}),
+                    planned=planned,
+                )
+                self.assertIn('no number of a revision', str(error))
+                [(_method, _path, arguments)] = self.ironic.calls
+                self.assertIs(True, arguments['params']['dry_run'])
+
+    def test_a_change_without_a_revision_stands(self):
+        for applied in (None, 'x'):
+            status, output, errors = self.run_command(
+                rule_set.ApplyInspectionRules,
+                ['--yes'],
+                (200, {'inspection_rules': [], 'warnings': ['set it']}),
+                applied=applied,
             )
-            self.assertIn('no number of a revision', str(error))
-            [(_method, _path, arguments)] = self.ironic.calls
-            self.assertIs(True, arguments['params']['dry_run'])
+            self.assertEqual(0, status)
+            self.assertNotIn('The rule set is at', output)
+            self.assertIn('Warning: The rules are in force', errors)
+            self.assertIn('Warning: set it', errors)

@@ -23,6 +23,7 @@ class RevisionsTestCase(base.TestCase):
         result = command.take_action(
             command.get_parser('openstack').parse_args(words)
         )
+        self.errors = app.stderr.getvalue()
         return result, app.stdout.getvalue()
 
     def history(self, *changes):
@@ -86,6 +87,20 @@ class RevisionsTestCase(base.TestCase):
             self.assertEqual(
                 'The rule set is at revision 8 now: 1 deleted\n', text
             )
+
+    def test_a_restored_set_without_a_revision_is_in_force(self):
+        for answer in (
+            {'rules': [DELETED]},
+            {'revision': None, 'rules': [DELETED]},
+        ):
+            status, text = self.call(
+                rule_set.RestoreRevision, answer, '5', '--yes'
+            )
+            self.assertEqual(0, status)
+            self.assertEqual(
+                'The rules are those of revision 5: 1 deleted\n', text
+            )
+            self.assertIn('Warning: The rules are in force', self.errors)
 
     def test_rules_alone_are_counted(self):
         self.assertEqual('2 created', self.history(CREATED, CREATED))
