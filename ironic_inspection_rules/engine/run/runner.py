@@ -378,8 +378,8 @@ class _Phase:
         The copy is dropped: only the trace says what the rule would have done.
         An error of the rule is in its trace, and ends nothing.
 
-        :param take_step: :func:`.step.act` or :func:`.step.revert`; it has no
-            trace only where there was nothing to undo.
+        :param take_step: :func:`.step.act` or :func:`.step.revert`; only an
+            undoing that has changed nothing returns no trace.
         :param for_reasons: the budget of the reasons of conditions; None for
             no reasons.
         """

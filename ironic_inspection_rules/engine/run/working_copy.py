@@ -256,8 +256,11 @@ class WorkingCopy:
 
             [('node', ('driver',), 'ipmi'), ('node', ('extra', 'rack'), 'r1')]
 
-        Another copy of the same facts has the same data once these values are
-        written to it.
+        Another copy of the same facts has the same node and ports once these
+        values are written to it, as the attributes of a node that rules
+        change in part are mappings. Its plugin data may differ: they may have
+        a list at their top, whose item at ``('disks', '-')`` has no value
+        here once it is appended.
 
         :returns: root, path of one or two tokens, and the value;
             :data:`.path.ABSENT` where it was removed.

@@ -3,6 +3,7 @@
 """What the rules of a phase see, and where their actions write."""
 
 import copy
+import json
 
 import hypothesis
 from hypothesis import strategies as st
@@ -283,6 +284,65 @@ class ChangeTestCase(base.TestCase):
             else:
                 other.set(root, path, value)
         self.assertEqual(target.roots, other.roots)
+
+    @fuzz.settings
+    @hypothesis.given(
+        fuzz.mappings,
+        st.lists(
+            st.tuples(
+                st.sampled_from(['set', 'extend', 'unset', 'discard']),
+                st.sampled_from(
+                    [('node',), ('node', 'extra'), ('ports', '0', 'extra')]
+                ),
+                test_path.paths,
+                fuzz.json_values,
+            ),
+            max_size=8,
+        ),
+    )
+    def test_final_values_give_the_same_node_and_ports(self, extra, steps):
+        facts = {
+            'node': {'extra': extra, 'name': 'n'},
+            'ports': ({'address': MAC, 'extra': extra},),
+        }
+        target, other = make(**facts), make(**facts)
+        for op, place, path, value in steps:
+            arguments = () if op == 'unset' else (value,)
+            root, *above = place
+            if not above:
+                # Of an attribute that is no mapping, no part is changed.
+                path = path[:1]
+            try:
+                getattr(target, op)(root, (*above, *path), *arguments)
+            except exceptions.OperationError:
+                pass
+        for root, path, value in target.final_values():
+            if value is data_path.ABSENT:
+                other.unset(root, path)
+            else:
+                other.set(root, path, value)
+        # As text: NaN differs from itself. The order of names may differ.
+        self.assertEqual(
+            json.dumps(target.roots, sort_keys=True),
+            json.dumps(other.roots, sort_keys=True),
+        )
+
+    def test_final_values_have_a_whole_without_its_parts(self):
+        target = make(node={'extra': {'a': 1}})
+        target.set('node', ('extra', 'b'), 2)
+        target.set('node', ('extra',), {'c': 3})
+        target.set('node', ('extra', 'd'), 4)
+        self.assertEqual(
+            [('node', ('extra',), {'c': 3, 'd': 4})], target.final_values()
+        )
+
+    def test_final_values_have_no_appended_item_of_plugin_data(self):
+        target = make(plugin_data={'disks': [1]})
+        target.set('plugin_data', ('disks', '-'), 2)
+        self.assertEqual(
+            [('plugin_data', ('disks', '-'), data_path.ABSENT)],
+            target.final_values(),
+        )
 
     def test_discarding_takes_the_last_of_an_item(self):
         target = make(node={'extra': {'a': [1, 2, 1]}})
