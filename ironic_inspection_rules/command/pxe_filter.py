@@ -4,6 +4,7 @@
 
 import functools
 import importlib.metadata
+import logging
 import os
 import signal
 import sys
@@ -60,13 +61,17 @@ def main() -> int:
             ),
         )
     )
-    if '--dry-run' in sys.argv:
-        # Without a log file oslo.log writes to standard output, where a
-        # warning would be in the script.
-        log.register_options(CONF)
-        CONF.set_default('use_stderr', True)
     try:
         service.prepare_command(sys.argv)
+        if CONF.dry_run:
+            # Without a log file oslo.log writes to standard output, where a
+            # warning would be in the script.
+            for handler in logging.getLogger().handlers:
+                if (
+                    isinstance(handler, logging.StreamHandler)
+                    and handler.stream is sys.stdout
+                ):
+                    handler.setStream(sys.stderr)
         # No retries by oslo.db: the filter itself tries again, and blocks
         # meanwhile.
         CONF.set_default('max_retries', 0, group='database')

@@ -159,6 +159,29 @@ class PxeFilterTestCase(base.TestCase):
         self.assertIn('whitelist_period is 15', errors)
         self.assertTrue(output.startswith('add table'), output)
 
+    def test_nor_is_it_where_the_options_are_written_in_another_way(self):
+        self.config_file.write_text(
+            self.config_file.read_text().replace(
+                f'log_file = {self.directory}/log\n', ''
+            )
+        )
+        # The configuration has "use_stderr = False", as is the default.
+        for argument in ('--dry-run', '--dry'):
+            code, output, errors = self.run_filter(argument)
+            self.assertEqual(0, code)
+            self.assertIn('whitelist_period is 15', errors)
+            self.assertTrue(output.startswith('add table'), output)
+
+    def test_with_a_log_file_a_warning_is_only_there(self):
+        self.config_file.write_text(
+            self.config_file.read_text().replace('use_stderr = False\n', '')
+        )
+        code, output, errors = self.run_filter('--dry-run')
+        self.assertEqual((0, ''), (code, errors))
+        self.assertTrue(output.startswith('add table'), output)
+        log = (self.directory / 'log').read_text()
+        self.assertIn('whitelist_period is 15', log)
+
     def test_a_dry_run_needs_no_interface(self):
         self.configure('interface = eth9', 'whitelist_period = 3')
         self.assertEqual(0, self.run_filter('--dry-run')[0])
