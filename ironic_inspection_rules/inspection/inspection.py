@@ -364,8 +364,8 @@ class Inspection:
         outcome.record(plugin_data, phase)
         save_checkpoint = None
         if self.is_repeatable and outcome.traces:
-            # Where no rule did anything, a later attempt may run the rules
-            # again, and needs no checkpoint.
+            # Where no rule matched, a later attempt may run the rules again,
+            # and needs no checkpoint.
             saved = checkpoint.of_phase(
                 target,
                 plugin_data=checkpoint.difference(before, plugin_data),

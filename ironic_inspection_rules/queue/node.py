@@ -224,8 +224,8 @@ def unlock_if_over(
 def check(node, request: queue_request.Request) -> NodeCheck:
     """Check whether a request can be processed in the state of its node.
 
-    Each event has its states: posted data are for a node that waits for them,
-    in the state "inspect wait", or that was just discovered, "enroll".
+    Each event has its states. At the first attempt at posted data, the node
+    waits for them, in "inspect wait", or was just discovered, in "enroll".
     """
     present = node.provision_state
     if request.event == queue_request.TIMEOUT:
