@@ -3,6 +3,7 @@
 """inspection rule get, edit, import, export, purge; evaluate on a machine."""
 
 import collections
+from collections.abc import Iterable
 import itertools
 import json
 from typing import Any
@@ -467,11 +468,14 @@ def _as_tables(result: dict[str, Any]) -> str:
     lines = [
         table.render([_('Rule'), _('Phase'), _('Matched'), _('Why')], rows)
     ]
+    audited = result.get('audit') or ()
     if result['changes']:
         lines.append(_table_of_changes(result['changes']))
-    else:
+    if _may_hide_changes(result['rules'], audited):
+        lines.append(_('what sensitive rules would change is withheld'))
+    elif not result['changes']:
         lines.append(_('nothing would change'))
-    for rule in result.get('audit') or ():
+    for rule in audited:
         if rule['matched']:
             lines += disclosure.read(
                 rule,
@@ -485,6 +489,22 @@ def _as_tables(result: dict[str, Any]) -> str:
     for warning in result.get('warnings') or ():
         lines.append(_('Warning: %s') % warning)
     return '\n'.join(lines)
+
+
+def _may_hide_changes(
+    rules: Iterable[dict[str, Any]], audited: Iterable[dict[str, Any]]
+) -> bool:
+    """Return whether there may be changes that the answer does not show.
+
+    A sensitive rule may also change something without a match: it may undo
+    what it did before. One in mode ``audit`` changes nothing.
+    """
+    audited_uuids = {rule['uuid'] for rule in audited}
+    for rule in rules:
+        is_enforced = rule['uuid'] not in audited_uuids
+        if is_enforced and not disclosure.is_shown(rule):
+            return True
+    return False
 
 
 def _audit_lines(rule: dict[str, Any]) -> list[str]:

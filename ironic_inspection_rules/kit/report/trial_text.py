@@ -20,6 +20,8 @@ from ironic_inspection_rules.kit.trial import machine_diff
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.rule_file import yaml_text
 
+_HIDDEN_CHANGES = _('what sensitive rules would change is withheld')
+
 _MAX_REASONS = 3
 _MAX_NAMES = 3
 """Most reasons of a rule, and names of machines, in a cell; after them it has
@@ -34,8 +36,10 @@ class MachineRow(typing.NamedTuple):
     """A row of the table: a machine, its result and three numbers.
 
     :ivar matched: how many rules matched.
-    :ivar changes: how many changes they make.
+    :ivar changes: how many changes they make, without those of sensitive
+        rules.
     :ivar audited: how many rules in mode ``audit`` would do something.
+    :ivar hides_changes: whether sensitive rules ran, which may make others.
     """
 
     path: str
@@ -44,6 +48,7 @@ class MachineRow(typing.NamedTuple):
     changes: int
     audited: int
     error: str
+    hides_changes: bool = False
 
 
 class MachineDetails(typing.NamedTuple):
@@ -150,6 +155,7 @@ class TableListing(Listing):
             changes=len(test.outcome.changes),
             audited=len(test.outcome.audited),
             error=test.error or '',
+            hides_changes=test.hides_changes,
         )
 
     def __init__(self, output: typing.TextIO) -> None:
@@ -171,7 +177,9 @@ class TableListing(Listing):
         """Write the table of all machines, and how many have each result."""
         if self._counts:
             self._output.write(f'{self._table()}\n')
-            if not any(alike.changes for alike in self._counts):
+            if any(alike.hides_changes for alike in self._counts):
+                self._output.write(_HIDDEN_CHANGES + '\n')
+            elif not any(alike.changes for alike in self._counts):
                 self._output.write(_('nothing would change') + '\n')
         total = results.total()
         text = _P(
@@ -278,10 +286,11 @@ class DetailsListing(Listing):
             [_('Rule'), _('Phase'), _('Matched'), _('Why not')],
             _rule_rows(test.outcome.traces),
         )
-        changes = diff_lines(test.outcome.changes) or [
-            _('nothing would change')
-        ]
-        lines = [rules, *changes]
+        lines = [rules, *diff_lines(test.outcome.changes)]
+        if test.hides_changes:
+            lines.append(_HIDDEN_CHANGES)
+        elif not test.outcome.changes:
+            lines.append(_('nothing would change'))
         for traced in test.outcome.audited:
             lines += _audit_lines(traced)
         return MachineDetails(
@@ -388,7 +397,11 @@ def _audit_lines(traced: trace.RuleTrace) -> list[str]:
         changes += action.changes
     details += diff_lines(changes)
     if not details:
-        details.append(_('would change nothing'))
+        details.append(
+            disclosure.disclose_text(
+                traced.rule, _('would change nothing'), _('withheld')
+            )
+        )
     return [title, *(f'  {line}' for line in details)]
 
 

@@ -124,6 +124,19 @@ class MachineTest:
             if traced.matched and traced.rule.mode == model.ENFORCE
         ]
 
+    @property
+    def hides_changes(self) -> bool:
+        """Whether sensitive rules ran, whose changes the outcome lacks.
+
+        It is true whether they changed anything or not.
+        """
+        for traced in self.outcome.traces:
+            is_enforced = traced.rule.mode == model.ENFORCE
+            has_run = traced.matched or traced.reverted
+            if is_enforced and has_run and disclosure.mark(traced.rule):
+                return True
+        return False
+
 
 def result_of(outcome: evaluation.Evaluation) -> str:
     """Return ``ok``, ``failed`` by a rule, or ``error`` in a rule."""

@@ -206,6 +206,11 @@ def disclose_answer(rule: model.Rule | None, entry: Entry) -> Entry:
     return entry
 
 
+def is_shown(entry: Entry) -> bool:
+    """Return whether an entry that a client got says what the rule does."""
+    return not entry.get(WITHHELD)
+
+
 def read(
     entry: Entry,
     build: typing.Callable[[Entry], Description],
@@ -216,9 +221,9 @@ def read(
     :param build: makes the description of an entry that is not withheld.
     :param if_withheld: the description of a withheld entry.
     """
-    if entry.get(WITHHELD):
-        return if_withheld
-    return build(entry)
+    if is_shown(entry):
+        return build(entry)
+    return if_withheld
 
 
 def mark(rule: model.Rule) -> dict[str, bool]:

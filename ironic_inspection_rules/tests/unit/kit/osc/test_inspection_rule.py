@@ -101,6 +101,31 @@ class TablesTestCase(base.TestCase):
             self.assertIs(said, 'nothing would change' in text)
             self.assertIs(not said, '/extra/a' in text)
 
+    def test_changes_of_sensitive_rules_are_said_to_be_withheld(self):
+        change = {
+            'object': 'node',
+            'op': 'add',
+            'path': '/extra/a',
+            'value': 1,
+        }
+        entry = {'uuid': 'u', 'matched': True, 'withheld': True}
+        for changes, audited, is_withheld in (
+            ([], [], True),
+            ([change], [], True),
+            ([], [entry], False),
+        ):
+            text = inspection_rule._as_tables(
+                {
+                    'rules': [entry],
+                    'changes': changes,
+                    'error': None,
+                    'audit': audited,
+                }
+            )
+            said = 'what sensitive rules would change is withheld' in text
+            self.assertIs(is_withheld, said)
+            self.assertIs(not is_withheld, 'nothing would change' in text)
+
     def test_what_a_rule_in_audit_would_do_is_apart(self):
         entry = {
             'uuid': 'u',

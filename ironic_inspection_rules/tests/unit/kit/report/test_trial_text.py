@@ -92,6 +92,58 @@ class ListingTestCase(base.TestCase):
             ),
         )
 
+    def test_what_sensitive_rules_change_is_said_to_be_withheld(self):
+        withheld = 'what sensitive rules would change is withheld'
+        unchanged = 'nothing would change'
+        for sensitive, mode, matched, reverted, expected in (
+            (True, 'enforce', True, False, withheld),
+            (True, 'enforce', False, True, withheld),
+            (True, 'enforce', False, False, unchanged),
+            (True, 'audit', True, False, unchanged),
+            (False, 'enforce', True, False, unchanged),
+        ):
+            rule = model.Rule(
+                uuid='u', actions=(), sensitive=sensitive, mode=mode
+            )
+            traced = trace.RuleTrace(rule, matched, reverted=reverted)
+            test = machine_test.MachineTest(
+                'a.json',
+                evaluation.Evaluation(
+                    (traced,), (), working_copy.Facts({}, {})
+                ),
+            )
+            for listing in (
+                trial_text.TableListing,
+                trial_text.DetailsListing,
+            ):
+                self.output = io.StringIO()
+                lines = self.print_all(
+                    listing, listing.extract(test)
+                ).splitlines()
+                self.assertIn(expected, lines)
+                self.assertNotIn(
+                    ({withheld, unchanged} - {expected}).pop(), lines
+                )
+
+    def test_a_sensitive_rule_in_audit_is_not_said_to_change_nothing(self):
+        for sensitive, expected in (
+            (True, '  withheld'),
+            (False, '  would change nothing'),
+        ):
+            rule = model.Rule(
+                uuid='u', actions=(), sensitive=sensitive, mode='audit'
+            )
+            outcome = evaluation.Evaluation(
+                (),
+                (),
+                working_copy.Facts({}, {}),
+                audited=(trace.RuleTrace(rule, True),),
+            )
+            details = trial_text.DetailsListing.extract(
+                machine_test.MachineTest('a.json', outcome)
+            )
+            self.assertEqual(expected, details.body.splitlines()[-1])
+
     def test_it_is_told_which_actions_of_a_rule_did_not_run(self):
         rule = model.Rule(uuid='u', description='d', actions=())
         idle = [
