@@ -165,8 +165,9 @@ def between(
         count is a text   → count reads as a number, and that number > 8
         count is a list   → false: a list is never less or greater
 
-    :raises: :class:`.logic.Untranslatable` for two lists, for two mappings of
-        which none is ``{}``, and for a number beside text of several fields.
+    :raises: :class:`.logic.Untranslatable` for two lists, for two mappings
+        unless ``eq`` or ``ne`` compares with a known ``{}``, and for a number
+        beside text of several fields.
     """
     machine.keep_going()
     if isinstance(left, values.Const) and isinstance(right, values.Const):
