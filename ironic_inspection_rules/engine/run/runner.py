@@ -292,14 +292,22 @@ class _Phase:
         plans: typing.Iterable[compiler.CompiledRule],
         error: exceptions.RuleError | None,
     ) -> PhaseOutcome:
-        """Return the outcome of the phase.
+        """Return what the rules of the phase did, as everybody may see it.
+
+        Traces are of the rules that matched, or that undid what they had done
+        in an earlier inspection. A phase that is explained has traces of all
+        rules that were checked.
 
         :param plans: the rules of the phase, in their order.
+        :param error: of the rule that ended the phase; None if no rule did.
         """
         if self._keep and error is not None:
-            # The rule with the error has not come to its end, where the time
-            # of the others was added.
+            # The time of a rule is taken at its end, which this one did not
+            # reach.
             self._take_time(error.rule_uuid)
+        # The trace of a sensitive rule loses its conditions and actions here.
+        # Rules in mode "audit" have changed only copies of the data: their
+        # traces say what they would have done.
         enforced = self._disclose(self._traces)
         audited = self._disclose(self._audited)
         traces = list(enforced.values())
@@ -309,13 +317,16 @@ class _Phase:
                 # After an error, the rest of the rules was not checked.
                 if plan not in self._why:
                     continue
+                results_of_conditions = self._why[plan]
                 if plan in enforced:
                     traces.append(enforced[plan])
                 elif plan in audited:
                     traces.append(audited[plan])
                 else:
-                    no_match = trace.RuleTrace(plan.rule, False)
-                    traces.append(no_match.disclosed(self._why[plan]))
+                    no_match = trace.RuleTrace(plan.rule, matched=False)
+                    traces.append(
+                        no_match.disclosed(why=results_of_conditions)
+                    )
         return PhaseOutcome(
             traces=tuple(traces),
             error=error,
@@ -388,7 +399,7 @@ class _Phase:
             traced, error = take_step(plan, fork, for_reasons)
         if error is not None:
             if traced is None:
-                traced = trace.RuleTrace(plan.rule, False)
+                traced = trace.RuleTrace(plan.rule, matched=False)
             traced = traced._replace(error=str(error))
         if traced is not None:
             self._audited[plan] = traced
