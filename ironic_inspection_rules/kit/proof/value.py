@@ -458,21 +458,26 @@ class ItemList(Alternative):
         )
 
     def step(self, name: str) -> 'Value':
-        """Return the item at an index, missing if the list is shorter.
+        """Return the item at an index, missing where the list is shorter.
 
-        The index is kept in ``uses``: the place of an item counts now, so
-        that the search may have to look at longer lists.
+        :param name: the index as it stands in a path, such as "3". Any other
+            name, such as "size", is missing in every list.
         """
         position = data_path.index(name)
         if position is None:
             return NOTHING
+        # A rule that reads item 3 may need a list with four items, while
+        # loops are content with few: the search for machines may not leave
+        # out longer lists then.
         self.uses.add(name)
-        exists = self.length > position
         if position < len(self.items):
             item = self.items[position].value
         else:
+            # Only the first items are followed; this one may be anything.
             item = unknown(f'item {position} of {self.name}', self)
-        return choose(exists, item, NOTHING)
+        # Not a bool: a formula about all machines.
+        where_long_enough = self.length > position
+        return choose(where_long_enough, chosen=item, otherwise=NOTHING)
 
     def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
         """Return the items of a loop, with formulas that the items exist.

@@ -287,8 +287,13 @@ def _may_be_version(value: typing.Any, fact: Fact) -> bool:
 
 
 def number(value: typing.Any) -> int | float | None:
-    """Return the number that a value is to ``eq``, such as 5 for "5"."""
+    """Return the number as which the op ``eq`` compares a value.
+
+    :returns: 5 for 5 and for the text "5"; None for a value that ``eq`` does
+        not compare as a number, such as the text "five".
+    """
     if isinstance(value, str):
+        # "5" in the data of a machine equals 5 in a rule.
         return comparison.as_number(value)
     if isinstance(value, int | float):
         return value

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of lint: names in fields and paths that nothing has."""
+"""Checks of lint: names in fields that the data of no machine have."""
 
 from collections.abc import Collection
 import re
@@ -88,24 +88,25 @@ class UnknownName(typing.NamedTuple):
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find fields, and paths of ironic-inspector, that no machine can have.
+    """Find fields of a rule that have a value on no machine.
 
-    These are:
-
-    * text in braces that is no field, such as ``{ports.aa:bb:cc:dd:ee:ff}``
-      or ``{tables.racks['R1']}``;
-    * of ironic-inspector's ops, ``{data[…]}`` and ``node://…``;
-    * names in ``{vars.…}`` that the rule does not have;
-    * names that Ironic does not report there.
+    Yield the place of the field in the rule, and a message that says why.
     """
+    # Text in braces that is no field: {ports.aa:bb:cc:dd:ee:ff}, or
+    # {tables.racks['R1']}.
     for pointer, field, _item in reach.fields(rule):
         message = _why_no_field(field)
         if message is not None:
             yield pointer, message
+    # In the ops of ironic-inspector, {data[cpus}, which lacks a bracket, and
+    # node://nmae.
     for operation in rule.operations:
         yield from _check_inspector_fields(operation)
+    # Fields with a name that is not there, such as {node.nmae}. In a loop over
+    # {inventory.disks}, the use of {item.sise} has the steps "item", "sise".
     for use in reach.uses(rule):
         if use.steps[0] == model.VARS:
+            # {vars.rack}, if the rule computes no variable "rack".
             problem = _why_not_in_vars(use, rule)
         else:
             problem = _why_never_there(use)
