@@ -6,6 +6,7 @@ A rule wants a value of a field if its conditions hold for some values only:
 with ``eq: ["{node.driver}", ipmi]`` it wants the driver ``ipmi``.
 """
 
+import bisect
 import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
@@ -157,6 +158,35 @@ def _is_number(value: typing.Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+class _RangesOfField:
+    """The ranges of one field that rules want, sorted by both their ends.
+
+    :param range_by_rule: the ranges, none of them empty, by the positions of
+        the rules.
+    """
+
+    def __init__(self, range_by_rule: Mapping[int, WantedRange]) -> None:
+        by_low = sorted(
+            (wanted.low, rule) for rule, wanted in range_by_rule.items()
+        )
+        by_high = sorted(
+            (wanted.high, rule) for rule, wanted in range_by_rule.items()
+        )
+        self._lows = [low for low, _rule in by_low]
+        self._rules_by_low = [rule for _low, rule in by_low]
+        self._highs = [high for high, _rule in by_high]
+        self._rules_by_high = [rule for _high, rule in by_high]
+
+    def find_apart(self, wanted: WantedRange) -> list[int]:
+        """Return the rules whose ranges have no value of another range."""
+        ending_before = bisect.bisect_left(self._highs, wanted.low)
+        first_beginning_after = bisect.bisect_right(self._lows, wanted.high)
+        return (
+            self._rules_by_high[:ending_before]
+            + self._rules_by_low[first_beginning_after:]
+        )
+
+
 def pairs_that_may_meet(
     wanted_by_rule: Sequence[WantedValues],
 ) -> typing.Iterator[tuple[int, int]]:
@@ -170,68 +200,39 @@ def pairs_that_may_meet(
         position in this list.
     :returns: pairs in order; the first position is lower than the second.
     """
-    all_rules = set(range(len(wanted_by_rule)))
-    listed_by_field: dict[WantedField, dict[int, set[typing.Any]]] = (
-        collections.defaultdict(dict)
+    # Rules that list values of a field, and those that list a certain value.
+    listing: dict[WantedField, set[int]] = collections.defaultdict(set)
+    listing_value: dict[tuple[WantedField, typing.Any], set[int]] = (
+        collections.defaultdict(set)
     )
-    ranges_by_field: dict[tuple[WantedField, str], dict[int, WantedRange]] = (
+    range_by_rule: dict[tuple[WantedField, str], dict[int, WantedRange]] = (
         collections.defaultdict(dict)
     )
     for rule, wanted in enumerate(wanted_by_rule):
         for field, values in wanted.listed.items():
-            listed_by_field[field][rule] = values
+            listing[field].add(rule)
+            for value in values:
+                listing_value[field, value].add(rule)
         for field_and_kind, wanted_range in wanted.ranges.items():
             if not wanted_range.is_empty:
                 # Else the rule never holds, which another check reports.
-                ranges_by_field[field_and_kind][rule] = wanted_range
-    # For every field, the rules that agree with each rule that wants it.
-    agreeing_by_field = [
-        *map(_find_shared_values, listed_by_field.values()),
-        *map(_find_overlaps, ranges_by_field.values()),
-    ]
-    partners = [all_rules] * len(wanted_by_rule)
-    for agreeing_by_rule in agreeing_by_field:
-        indifferent = all_rules - agreeing_by_rule.keys()
-        for rule, agreeing in agreeing_by_rule.items():
-            partners[rule] = partners[rule] & (agreeing | indifferent)
-    for rule, partners_of_rule in enumerate(partners):
-        for partner in sorted(partners_of_rule):
-            if partner > rule:
-                yield rule, partner
-
-
-def _find_shared_values(
-    values_by_rule: Mapping[int, set[typing.Any]],
-) -> dict[int, set[int]]:
-    """Return for each rule the rules that want one of its values, too."""
-    rules_by_value: dict[typing.Any, set[int]] = collections.defaultdict(set)
-    for rule, values in values_by_rule.items():
-        for value in values:
-            rules_by_value[value].add(rule)
-    agreeing: dict[int, set[int]] = {}
-    for rule, values in values_by_rule.items():
-        agreeing[rule] = set()
-        for value in values:
-            agreeing[rule] |= rules_by_value[value]
-    return agreeing
-
-
-def _find_overlaps(
-    ranges_by_rule: Mapping[int, WantedRange],
-) -> dict[int, set[int]]:
-    """Return for each rule the rules whose ranges overlap with its range.
-
-    The ranges are visited by their low ends. A range that ends before the
-    visited one begins overlaps with none of those that follow, so that ranges
-    apart are hardly ever compared.
-    """
-    agreeing: dict[int, set[int]] = {rule: set() for rule in ranges_by_rule}
-    begun: list[int] = []
-    for rule in sorted(ranges_by_rule, key=ranges_by_rule.__getitem__):
-        low = ranges_by_rule[rule].low
-        begun = [other for other in begun if ranges_by_rule[other].high >= low]
-        for other in begun:
-            agreeing[rule].add(other)
-            agreeing[other].add(rule)
-        begun.append(rule)
-    return agreeing
+                range_by_rule[field_and_kind][rule] = wanted_range
+    ranges = {
+        field_and_kind: _RangesOfField(ranges_of_field)
+        for field_and_kind, ranges_of_field in range_by_rule.items()
+    }
+    # The partners of one rule at a time: those of all rules, for each field,
+    # would fill the memory.
+    for rule, wanted in enumerate(wanted_by_rule):
+        partners = set(range(rule + 1, len(wanted_by_rule)))
+        for field, values in wanted.listed.items():
+            listing_others = set(listing[field])
+            for value in values:
+                listing_others -= listing_value[field, value]
+            partners -= listing_others
+        for field_and_kind, wanted_range in wanted.ranges.items():
+            if not wanted_range.is_empty:
+                apart = ranges[field_and_kind].find_apart(wanted_range)
+                partners.difference_update(apart)
+        for partner in sorted(partners):
+            yield rule, partner

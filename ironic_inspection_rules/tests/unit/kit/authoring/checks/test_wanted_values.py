@@ -4,6 +4,7 @@
 
 import itertools
 import random
+import tracemalloc
 
 from oslotest import base
 
@@ -89,3 +90,17 @@ class PairsThatMayMeetTestCase(base.BaseTestCase):
         self.assertEqual(
             [(0, 1)], list(wanted_values.pairs_that_may_meet(wanted))
         )
+
+    def test_rules_that_all_agree_take_little_memory(self):
+        stated = [
+            facts.Fact('/node/a', 'eq', 1),
+            facts.Fact('/node/b', 'gt', 4),
+            facts.Fact('/node/c', 'ne', 4),
+        ]
+        wanted = [wanted_of(stated)] * 400
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        number = sum(1 for _ in wanted_values.pairs_that_may_meet(wanted))
+        _current, peak = tracemalloc.get_traced_memory()
+        self.assertEqual(400 * 399 // 2, number)
+        self.assertLess(peak, 1_000_000)
