@@ -225,12 +225,19 @@ class _Reader:
         """Put the rows into the index by their keys, and yield problems.
 
         A problem is a value that a cell cannot have, or a key that is missing,
-        too long or taken.
+        a boolean, too long or taken.
 
         :param key: the template of the key; None leaves the index empty.
         """
         types = self._definition.types
         secret = frozenset(self._definition.secret)
+        # No boolean is meant in these: YAML makes one of "yes", "no", "on" and
+        # "off" without quotes.
+        key_columns = [
+            column
+            for column in table_key.find_columns(self._definition.key)
+            if types.get(column) != 'boolean'
+        ]
         # Numbers of the rows by id(row). It is filled when two rows have one
         # key: most tables never need it.
         numbers: dict[int, int] = {}
@@ -238,6 +245,15 @@ class _Reader:
             place = f'/rows/{number}'
             yield from _check_cells(place, row, types, secret)
             if key is None:
+                continue
+            boolean_columns = [
+                column
+                for column in key_columns
+                if isinstance(row.get(column), bool)
+            ]
+            for column in boolean_columns:
+                yield _describe_boolean_key(place, column, row[column])
+            if boolean_columns:
                 continue
             try:
                 text = key.compute(budget.View({interpolation.ITEM: row}))
@@ -268,6 +284,21 @@ class _Reader:
                 yield Problem(place, detail)
             else:
                 self._index[text] = row
+
+
+def _describe_boolean_key(place: str, column: str, value: bool) -> Problem:
+    """Return the problem of a boolean in a column that makes a key.
+
+    :param place: JSON pointer to the row.
+    """
+    return Problem(
+        place + data_path.pointer([column]),
+        _(
+            'a key is text or a number, not %s; put it in quotes, or give '
+            'the column the type boolean'
+        )
+        % suggestion.quoted(value),
+    )
 
 
 def _check_column_name(

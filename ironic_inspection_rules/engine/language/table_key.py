@@ -128,6 +128,18 @@ def compile_row_key(
         raise exceptions.InvalidTables([Problem('/key', str(exc))]) from exc
 
 
+def find_columns(key: str) -> set[str]:
+    """Return the columns that a key reads: ``rack`` of ``{rack | upper}-1``.
+
+    :param key: the ``key`` of a table, which :func:`compile_row_key` takes.
+    """
+    columns = set()
+    for piece in _parse_key(key):
+        if isinstance(piece, interpolation.Field) and piece.steps:
+            columns.add(piece.steps[0])
+    return columns
+
+
 def _parse_key(key: str) -> typing.Iterator[str | interpolation.Field]:
     """Yield the pieces of a row's key: literals, and fields over ``item``.
 

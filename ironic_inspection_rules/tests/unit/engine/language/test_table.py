@@ -187,6 +187,25 @@ class ProblemsTestCase(base.TestCase):
             set(self.refused(of_rows(rows))),
         )
 
+    def test_boolean_is_no_key_unless_its_column_has_that_type(self):
+        rows = [
+            {'serial': True, 'rack': 'r'},
+            {'serial': 'a', 'rack': False},
+            {'serial': 'a', 'rack': 'r'},
+        ]
+        found = self.refused(of_rows(rows, key='{serial}-{rack}'))
+        self.assertEqual(
+            ['/tables/m/rows/0/serial', '/tables/m/rows/1/rack'], list(found)
+        )
+        self.assertIn(
+            'text or a number, not true; put it in quotes',
+            found['/tables/m/rows/0/serial'].detail,
+        )
+        built = table_form.read(
+            'm', of_rows([{'serial': True}], types={'serial': 'boolean'})
+        )
+        self.assertEqual(['true'], list(built.keys))
+
     def test_unknown_columns_are_told_with_near_names(self):
         found = self.refused(
             of_rows(
