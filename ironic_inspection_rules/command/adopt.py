@@ -648,15 +648,20 @@ def _read_stored_machines() -> Iterator[stock_trial.TrialMachine]:
 def _read_machines_of_files(
     directory: str,
 ) -> Iterator[stock_trial.TrialMachine]:
-    """Yield the machines of inventory files, as Ironic has just enrolled them.
+    """Yield a machine for every inventory file, to try stock rules on it.
 
-    Stock Ironic's engine takes objects of Ironic only.
+    A file has no node, so every machine gets one as Ironic makes it when it
+    enrolls a machine: without traits, and with a port for every interface.
+    Node and ports are built as objects of Ironic, because the engine of stock
+    Ironic, which runs the rules, takes nothing else.
     """
     context = ironic_context.get_admin_context()
-    new_node = machine_test.load_node(None)
+    # Without a file of the node, its fields have their defaults.
+    new_node = machine_test.load_node(path=None)
     for path in machine_test.find_inventories([directory]):
         facts = machine_test.load_facts(path, new_node)
-        node = _build_object(objects.Node, object_id=0, known=facts.node or {})
+        node_fields = facts.node or {}
+        node = _build_object(objects.Node, object_id=0, known=node_fields)
         node.traits = objects.TraitList(context, objects=[])
         ports = []
         for port_id, port in enumerate(facts.ports, 1):

@@ -186,7 +186,7 @@ class Repository:
         with self._lock:
             while revision != self.snapshot.revision:
                 try:
-                    snapshot = self._read(context, revision)
+                    snapshot = self._build_snapshot(context, revision)
                 except exceptions.Conflict:
                     # Rows of a table were replaced while it was read.
                     revision_before = revision
@@ -201,8 +201,8 @@ class Repository:
                     self.snapshot = snapshot
             return self.snapshot
 
-    def _read(self, context: typing.Any, revision: int) -> Snapshot:
-        """Return a snapshot of the rules and tables that are stored now.
+    def _build_snapshot(self, context: typing.Any, revision: int) -> Snapshot:
+        """Read the stored rules and tables, and compile them to a snapshot.
 
         :param revision: the revision of the snapshot. A newer revision may be
             stored meanwhile, which the caller notices.
@@ -214,9 +214,13 @@ class Repository:
             name: stored_table.table for name, stored_table in stored.items()
         }
         tables = self.with_stored_tables(tables_by_name)
-        plans = self.compile(self.in_force(context), tables)
-        on_nodes = (*plans[model.PREPROCESS], *plans[model.MAIN])
-        reads_previous = any(plan.reads_previous for plan in on_nodes)
+        rules = self.in_force(context)
+        plans = self.compile(rules, tables)
+        # A field such as {previous.inventory.cpu} reads the last inspection
+        # of the node, which is loaded only if a rule needs it. In the early
+        # phase the node is not known yet.
+        plans_with_node = (*plans[model.PREPROCESS], *plans[model.MAIN])
+        reads_previous = any(plan.reads_previous for plan in plans_with_node)
         return Snapshot(
             revision,
             plans,

@@ -341,17 +341,20 @@ def _run_phase(
     facts: working_copy.Facts,
     limits: Mapping[str, budget.Limits],
 ) -> PhaseEnd:
-    """Run the rules of a phase, and return how it ends.
+    """Run the rules of a phase on a machine, and return how it ends.
 
-    :param ends_before: the ends of the phases before it.
-    :param facts: the facts that the phase begins with.
+    :param ends_before: the ends of the earlier phases of this replay.
+    :param facts: the data of the machine that the phase begins with. They were
+        kept when the machine was inspected, or made of such data.
     """
-    # Readers are not shown what a sensitive rule has set. Kept facts do not
-    # say which places these are, but the phases that were run before do.
-    set_by_sensitive_rules: frozenset[views.Place] = frozenset()
+    # A sensitive rule has set a password, for example, at node.extra.token.
+    # The results of a replay leave out the values at such places, which are
+    # called closed. Data that are kept do not say which places are closed;
+    # the phases that were run before this one do.
+    closed: frozenset[views.Place] = frozenset()
     for end in ends_before.values():
-        set_by_sensitive_rules |= end.facts.closed
-    facts = dataclasses.replace(facts, closed=set_by_sensitive_rules)
+        closed |= end.facts.closed
+    facts = dataclasses.replace(facts, closed=closed)
     target = working_copy.WorkingCopy(facts)
     outcome = runner.run(
         plans.get(phase, ()),
@@ -360,9 +363,12 @@ def _run_phase(
         keep=True,
         limits=limits[phase],
     )
+    # After most errors the phase changes nothing.
     if outcome.keeps_changes:
         facts = evaluation.after(facts, target, outcome, phase)
-    return PhaseEnd(outcome, evaluation.closing(facts, target))
+    # The places that sensitive rules of this phase have set are closed too.
+    facts = evaluation.closing(facts, target)
+    return PhaseEnd(outcome, facts)
 
 
 def nature(error: exceptions.RuleError | None) -> typing.Any:
