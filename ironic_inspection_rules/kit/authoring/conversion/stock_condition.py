@@ -111,21 +111,28 @@ def _note_differences(text: Text, notes: rule.Conversion) -> None:
 
 
 def list_fields_needed(condition: Operation) -> Iterator[str]:
-    """Yield the fields without which a converted condition does not hold.
+    """Yield the fields that exist on all machines where a condition holds.
 
-    Actions of the same rule may then write them without a default.
+    For ``eq`` of ``{node.extra.rack}`` and ``r1`` this is ``node.extra.rack``.
+    Where such conditions hold, the actions of the rule can read the field, and
+    need no default for it.
+
+    :param condition: after conversion, in the language of this plugin.
     """
     if 'loop' in condition:
-        # It may hold for another item, which has other fields.
+        # A loop may hold because of a single item: other items may lack the
+        # field.
         return
     op = condition['op']
     name = op.removeprefix('!')
     if name not in _FALSE_WHERE_MISSING and op != 'exists':
         return
-    # A default in place of a missing field may make a condition true, but not
-    # this one: "!is-empty" becomes it, and the default is one of its values.
+    # "!is-empty" was converted to this. It is false for a missing field, in
+    # spite of a default: that is "None", one of the values.
     is_not_empty = op == '!one-of' and 'None' in condition['args']['values']
     for field in interpolation.fields(list(condition['args'].values())):
+        # With any other default, or another filter, a condition may hold where
+        # the field is missing.
         if not field.filters or is_not_empty:
             # The path of the field, without its format and its filters.
             yield re.split('[!:|]', field.text)[0].strip()
@@ -312,7 +319,7 @@ def _check_kinds(op: str, args: Args) -> None:
             raise rule.Inconvertible(
                 _('a regular expression cannot take data of a machine')
             )
-        _compile(op, stock_text.plain(regex))
+        _compile_like_stock(op, stock_text.plain(regex))
     elif op == 'one-of':
         value = args['value']
         if not _is_text(value) and stock_text.varying(value):
@@ -417,7 +424,8 @@ def _decide(op: str, args: Args) -> bool:
     except (TypeError, ValueError) as exc:
         raise Fails(str(exc)) from exc
     if op in ('matches', 'contains'):
-        return _compile(op, plain['regex']).search(str(value)) is not None
+        pattern = _compile_like_stock(op, plain['regex'])
+        return pattern.search(str(value)) is not None
     if op == 'is-empty':
         if isinstance(args['value'], Text) and args['value'].missing_key:
             return True
@@ -445,23 +453,32 @@ def _is_false(value: typing.Any) -> bool:
     return value is None
 
 
-def _compile(op: str, regex: typing.Any) -> re.Pattern[str]:
-    """Compile a regular expression as stock Ironic does.
+def _compile_like_stock(op: str, regex: typing.Any) -> re.Pattern[str]:
+    """Compile a regular expression that fails where stock Ironic's would.
 
-    :raises: :class:`Fails` if it cannot.
+    Stock Ironic is Ironic without this plugin. Its ``contains`` searches the
+    expression anywhere in a text; its ``matches`` searches it at the beginning
+    of a text, with "$" appended.
+
+    :param op: ``matches`` or ``contains``.
+    :param regex: as an author wrote it, so perhaps no text.
+    :raises: :class:`Fails` if stock Ironic cannot compile it.
     """
     try:
-        compiled = re.compile(regex)
+        # Also for "matches", and first: "a)|(b" is an error, and anchors
+        # around it must not hide that.
+        pattern = re.compile(regex)
         if op == 'matches':
-            # Stock Ironic reads its last character, so "" is an error.
+            # Stock Ironic looks whether the last character of the expression
+            # is "$", so an expression without characters is an error.
             regex[-1]
-            compiled = re.compile(rule.anchored(regex))
+            pattern = re.compile(rule.anchored(regex))
     except (re.error, TypeError, IndexError) as exc:
         raise Fails(
             _('"%(regex)s" is no regular expression: %(reason)s')
             % {'regex': regex, 'reason': exc}
         ) from exc
-    return compiled
+    return pattern
 
 
 def _find_field_of_idiom(op: str, args: Args, text: Text) -> str | None:

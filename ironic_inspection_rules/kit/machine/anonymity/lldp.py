@@ -22,9 +22,9 @@ _AS_THEY_ARE = (0, 3, 7)  # End, time to live, capabilities.
 _MANAGEMENT_ADDRESS = 8
 _ORGANIZATION = 127
 
-_MAC = {_CHASSIS_ID: 4, _PORT_ID: 3}
+_SUBTYPE_OF_MAC = {_CHASSIS_ID: 4, _PORT_ID: 3}
 """The subtype by which an ID is a MAC address, by the type of the ID."""
-_NETWORK = {_CHASSIS_ID: 5, _PORT_ID: 4}
+_SUBTYPE_OF_NETWORK_ADDRESS = {_CHASSIS_ID: 5, _PORT_ID: 4}
 """The subtype by which an ID is a family and a network address."""
 _FAMILIES = {1: 4, 2: 16}
 """Octets of the addresses of a family: IPv4, IPv6."""
@@ -77,10 +77,11 @@ class Frames:
         if kind in _AS_THEY_ARE or not octets:
             return octets
         if kind in _TEXTS:
-            return _replace_text(octets, self._replace_name)
+            return _replace_text(octets, replace=self._replace_name)
         if kind == _DESCRIPTION:
-            return _replace_text(octets, self._replace_identifiers)
-        if kind in _MAC:
+            # The name of a switch may stand anywhere in it.
+            return _replace_text(octets, replace=self._replace_identifiers)
+        if kind in _SUBTYPE_OF_MAC:
             return octets[:1] + self._replace_id(kind, octets[0], octets[1:])
         if kind == _MANAGEMENT_ADDRESS:
             return self._replace_management_address(octets)
@@ -94,17 +95,25 @@ class Frames:
     def _replace_id(self, kind: int, subtype: int, octets: bytes) -> bytes:
         """Replace the ID of a chassis or a port by one of the same form.
 
+        The chassis ID ``04 885a92ec5459``, for example, has the subtype 4: a
+        MAC address, whose octets follow.
+
         :param kind: the type of the element: ID of a chassis or a port.
-        :param subtype: whether the octets are a MAC address, a network
-            address behind its family, or text.
+        :param subtype: says what the octets are. The same number may have
+            another meaning in a port ID than in a chassis ID.
+        :param octets: the ID without its subtype.
         """
-        if subtype == _MAC[kind] and len(octets) == hardware.MAC:
-            return bytes.fromhex(self._forms.replace_octets(octets.hex()))
-        if subtype == _NETWORK[kind] and octets:
+        if subtype == _SUBTYPE_OF_MAC[kind] and len(octets) == hardware.MAC:
+            digits = self._forms.replace_octets(octets.hex())
+            return bytes.fromhex(digits)
+        if subtype == _SUBTYPE_OF_NETWORK_ADDRESS[kind] and octets:
+            # The first octet is the family: 1 of an IPv4 address, 2 of an
+            # IPv6 address, which follows.
             family = octets[0]
             address = self._replace_address(family, octets[1:])
             return octets[:1] + address
-        return _replace_text(octets, self._replace_name)
+        # Any other ID is taken for a text, such as the name of a port.
+        return _replace_text(octets, replace=self._replace_name)
 
     def _replace_management_address(self, octets: bytes) -> bytes:
         """Replace the address in an element of a management address.
@@ -194,9 +203,9 @@ def read_mac(kind: int, content: str) -> str | None:
     :param content: hexadecimal digits, the subtype first.
     :returns: twelve digits; None if the element is no ID with a MAC address.
     """
-    if kind not in _MAC or len(content) != _DIGITS_OF_MAC_ID:
+    if kind not in _SUBTYPE_OF_MAC or len(content) != _DIGITS_OF_MAC_ID:
         return None
-    if not content.startswith(f'{_MAC[kind]:02x}'):
+    if not content.startswith(f'{_SUBTYPE_OF_MAC[kind]:02x}'):
         return None
     return content[2:]
 
