@@ -274,7 +274,8 @@ def build_path(root: str, steps: data_path.Path, missing: Missing) -> Path:
 class SecondName(Template):
     """The value at a path in plugin data, or at a second name of it.
 
-    An empty value at a second name counts as missing.
+    ``{plugin_data.bmc_address}``, for example, is also looked for at
+    ``inventory.bmc_address``. An empty value there counts as missing.
     """
 
     __slots__ = ('_alternatives', '_path')
@@ -282,12 +283,23 @@ class SecondName(Template):
     def __init__(
         self, path: Template, steps: data_path.Path, missing: Missing
     ) -> None:
+        """Prepare the path, and the same path by every second name.
+
+        :param path: the template of the path in plugin data.
+        :param steps: the steps of this path; the first, such as
+            ``bmc_address``, has second names.
+        :param missing: the value if a second name leads to nothing.
+        """
         self._path = path
-        # The first step has second names; the steps below it stay.
-        name, *below = steps
+        name, *steps_below = steps
         self._alternatives = []
-        for root, *parents in SECOND_NAMES[name]:
-            alternative = build_path(root, (*parents, *below), missing)
+        for second_name in SECOND_NAMES[name]:
+            # ('inventory', 'bmc_address') is "bmc_address" below the root
+            # "inventory". It takes the place of the first step only.
+            root, *second_steps = second_name
+            alternative = build_path(
+                root, (*second_steps, *steps_below), missing
+            )
             self._alternatives.append(alternative)
 
     def render(self, roots: budget.View) -> typing.Any:

@@ -58,16 +58,16 @@ class Table:
     """A table whose definition and rows were checked.
 
     :param definition: of the table.
-    :param index: the rows by key, in their order.
+    :param rows_by_key: the rows by key, in their order.
     :param columns: the names of all columns, in the order they first appear.
     :param masked: whether the values of secret columns are hidden.
     """
 
     __slots__ = (
-        '_index',
-        '_key',
+        '_machine_key',
         '_masked',
-        '_of',
+        '_row_key',
+        '_rows_by_key',
         '_secret',
         'columns',
         'definition',
@@ -77,27 +77,32 @@ class Table:
     def __init__(
         self,
         definition: TableDefinition,
-        index: typing.Mapping[str, Row],
+        rows_by_key: typing.Mapping[str, Row],
         columns: typing.Sequence[str],
         masked: bool = False,
     ) -> None:
+        """Compile the templates of a table whose definition was checked."""
         self.definition = definition
         self.columns = tuple(columns)
+        # By column, a template of what the machine has. A column "cpus" of
+        # its row is compared with what {inventory.cpu.count} reads.
         self.expect: typing.Mapping[str, typing.Any] = {
             column: template.compile_value(text)
             for column, text in definition.expect.items()
         }
-        self._index = index
+        self._rows_by_key = rows_by_key
         self._masked = masked
         self._secret = frozenset(definition.secret)
-        # These give the key of a row, and the key by which a machine finds
-        # its row; None where machines have none.
-        self._key = table_key.compile_row_key(
+        # Gives the key of a row: "r1-7" if the key of the table is
+        # "{rack}-{unit}".
+        self._row_key = table_key.compile_row_key(
             definition.key, definition.secret
         )
-        self._of: table_key.KeyTemplate | None = None
+        # Gives the key of the row that belongs to a machine, from the data of
+        # the machine. None for a table whose rows belong to no machines.
+        self._machine_key: table_key.KeyTemplate | None = None
         if definition.of is not None:
-            self._of = table_key.compile_machine_key(definition.of)
+            self._machine_key = table_key.compile_machine_key(definition.of)
 
     def __repr__(self) -> str:
         # Reasons and errors show it, never its rows.
@@ -107,13 +112,13 @@ class Table:
         # Templates are made again where rules are tried in other processes.
         return Table, (
             self.definition,
-            dict(self._index),
+            dict(self._rows_by_key),
             self.columns,
             self._masked,
         )
 
     def __len__(self) -> int:
-        return len(self._index)
+        return len(self._rows_by_key)
 
     @property
     def is_masked(self) -> bool:
@@ -123,22 +128,22 @@ class Table:
     @property
     def keys(self) -> collections.abc.KeysView[str]:
         """Return the keys of the rows, in their order."""
-        return self._index.keys()
+        return self._rows_by_key.keys()
 
     @property
     def pairs(self) -> collections.abc.ItemsView[str, Row]:
         """Return key and row with all columns, in their order."""
-        return self._index.items()
+        return self._rows_by_key.items()
 
     @property
     def rows(self) -> collections.abc.ValuesView[Row]:
         """Return the rows with all columns, in their order."""
-        return self._index.values()
+        return self._rows_by_key.values()
 
     @property
     def has_of(self) -> bool:
         """Return whether the table can find the row of a machine."""
-        return self._of is not None
+        return self._machine_key is not None
 
     @property
     def known_columns(self) -> frozenset[str]:
@@ -153,7 +158,7 @@ class Table:
         """Return the table with its secret columns shown."""
         if not self._masked:
             return self
-        return Table(self.definition, self._index, self.columns)
+        return Table(self.definition, self._rows_by_key, self.columns)
 
     @property
     def masked(self) -> 'Table':
@@ -163,11 +168,13 @@ class Table:
         """
         if self._masked or not self._secret:
             return self
-        return Table(self.definition, self._index, self.columns, masked=True)
+        return Table(
+            self.definition, self._rows_by_key, self.columns, masked=True
+        )
 
     def row(self, key: str) -> typing.Any:
         """Return the row of a key, or :data:`.path.ABSENT`."""
-        row = self._index.get(key)
+        row = self._rows_by_key.get(key)
         if row is None:
             return data_path.ABSENT
         if self._masked:
@@ -183,7 +190,7 @@ class Table:
         allowance = budget.Budget(_LIMITS_OF_KEY)
         view = budget.View({interpolation.ITEM: value}, allowance)
         try:
-            key = self._key.compute(view)
+            key = self._row_key.compute(view)
         except exceptions.OperationError:
             return None
         if key is None or self.row(key) != value:
@@ -201,10 +208,10 @@ class Table:
             null or empty, or cannot be computed.
         :raises: :class:`.exceptions.BudgetExceeded`
         """
-        if self._of is None:
+        if self._machine_key is None:
             return None
         try:
-            return self._of.compute(roots)
+            return self._machine_key.compute(roots)
         except exceptions.BudgetExceeded:
             # The phase must end, and not go on as if the machine had no row.
             raise

@@ -107,11 +107,12 @@ def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
 def compile_field(field: interpolation.Field) -> rendering.Template:
     """Build the template of a field: its path, then filters, then format.
 
-    A field that is no path, or has an unknown root, is missing on all
-    machines.
+    ``{inventory.cpu.count | int:>4}`` has the path ``inventory.cpu.count``,
+    the filter ``int`` and the format ``>4``. Whether there is a value at the
+    path, only the data of a machine say: rendering looks for it.
 
-    :raises: :class:`.exceptions.OperationError` if it cannot be read, or if
-        it reads a table in another way than by its rows.
+    :raises: :class:`.exceptions.OperationError` if the field cannot be read,
+        or is a table without the filter ``row`` behind it.
     """
     if field.problem:
         raise exceptions.OperationError(
@@ -122,12 +123,17 @@ def compile_field(field: interpolation.Field) -> rendering.Template:
         _check_reads_row(field)
     value = _compile_path(field)
     if field.filters:
+        # Where the value is missing, errors and reasons name the whole field.
         value = Filtered(
-            value, _compile_filters(field), rendering.Missing(field.text)
+            source=value,
+            filters=_compile_filters(field),
+            missing=rendering.Missing(field.text),
         )
-    if field.conversion is None and field.spec is None:
+    has_format = field.conversion is not None or field.spec is not None
+    if not has_format:
+        # The value keeps its type: a number stays a number.
         return value
-    return rendering.Made(value, rendering.build_formatter(field))
+    return rendering.Made(source=value, make=rendering.build_formatter(field))
 
 
 def _check_reads_row(field: interpolation.Field) -> None:
@@ -159,6 +165,8 @@ def _compile_path(field: interpolation.Field) -> rendering.Template:
     missing = rendering.Missing(field.text)
     if field.root in rendering.PORT_ROOTS and field.steps:
         return rendering.PortPath(field.root, field.steps, missing)
+    # Text in braces that is no path has no root: it is missing on all
+    # machines, as a root that does not exist is.
     path = rendering.build_path(field.root or '', field.steps, missing)
     if field.root == interpolation.ITEM:
         return rendering.LoopItem(path)
