@@ -350,7 +350,7 @@ def compile_path(
     checked: list[typing.Any] = []
     for token in tokens:
         if isinstance(token, rendering.Template):
-            checked.append(rendering.Made(token, _read_token))
+            checked.append(rendering.Made(token, _make_token))
         else:
             checked.append(token)
     return rendering.Made(rendering.List(checked), _read_path)
@@ -400,8 +400,11 @@ def _read_path(tokens: list[str]) -> data_path.Path:
     return path
 
 
-def _read_token(value: typing.Any) -> str:
-    """Return a rendered value as a token.
+def _make_token(value: typing.Any) -> str:
+    """Make a token, one name or index of a path, of the value of a field.
+
+    In the path ``/extra/{inventory.cpu.count}`` the value 8 becomes the second
+    token, "8".
 
     :raises: :class:`.exceptions.OperationError` for a list or a mapping.
     """
@@ -411,8 +414,9 @@ def _read_token(value: typing.Any) -> str:
         )
     text = str(value)
     if text == data_path.APPEND:
-        # A machine's "-" is the name of an attribute. Only the "-" of a rule
-        # means the end of a list.
+        # In a rule, "-" means the end of a list, where a value is appended. A
+        # machine that sends "-" must not choose that: as a Key, which is a
+        # text of another class, it is always the name of an attribute.
         return data_path.Key(text)
     return text
 

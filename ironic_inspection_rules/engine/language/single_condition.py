@@ -371,7 +371,7 @@ class Sentence:
             self.describe = self._describe_by_op
         elif len(self._gaps) == 1:
             before, gap = self._gaps[0]
-            self._use_single_gap(before, gap)
+            self._prepare_faster_texts(before, gap)
 
     def _append_value(self, value: typing.Any) -> None:
         """Append a value to the sentence: its text, or a gap for its field.
@@ -391,35 +391,35 @@ class Sentence:
         else:
             self._after += reasons.show(value)
 
-    def _use_single_gap(self, before: str, gap: rendering.Template) -> None:
+    def _prepare_faster_texts(
+        self, before: str, gap: rendering.Template
+    ) -> None:
         """Prepare faster texts for a sentence with a single gap.
 
-        Most sentences have only one. A condition that has compared the value
-        of the gap passes it to ``describe_value``, which need not render it
-        again. Without filters, ``describe`` becomes faster as well.
+        Most sentences are such: ``values=[`` and the value of a field and
+        ``, 8]``. A condition has computed this value to compare it. It passes
+        the value to ``describe_value``, which need not compute it again.
 
         :param before: the literal text before the gap.
         :param gap: the template whose value fills the gap.
         """
         texts = _SingleGap(before, gap, self._after)
         if not self._filtered:
-            self.describe_value = texts.describe_value
             self.describe = texts.describe
+            self.describe_value = texts.describe_value
             return
-        # The text also says what the filters were applied to.
-        is_whole_gap = self._filtered == [gap]
-        if not is_whole_gap:
-            # The fields with filters are only parts of the text in the gap.
-            return
-        filtered = self._filtered[0]
-        if not isinstance(filtered.source, rendering.Path):
-            # Only a plain field can be read a second time without costs or
-            # failure, so the slow text stays.
-            return
-        self.describe_value = functools.partial(
-            texts.describe_with_filters, filtered
-        )
-        self.source = filtered.source
+        # The sentence also says what filters made the value of: it ends in
+        # "{inventory.cpu.count | int} makes 8 of '8'". So it depends on two
+        # values, and the faster text needs the second one: where the gap is
+        # nothing but the field with its filters, and the value before these is
+        # read by a plain path, which costs nothing and cannot fail.
+        field = self._filtered[0]
+        is_field_whole_gap = self._filtered == [gap]
+        if is_field_whole_gap and isinstance(field.source, rendering.Path):
+            self.describe_value = functools.partial(
+                texts.describe_with_filters, field
+            )
+            self.source = field.source
 
     def _describe(self, view: budget.View) -> str:
         """Return the text for a machine: its values, then what filters did.

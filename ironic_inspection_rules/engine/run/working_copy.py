@@ -166,11 +166,15 @@ class WorkingCopy:
         items = data_path.get(self.roots[root], path)
         if not isinstance(items, list):
             return
-        # An operation for 16 items to compare.
-        self.roots.budget.spend(len(items) >> 4)
+        # The rules of a phase share a limited number of operations. To compare
+        # is cheap: 16 items cost one operation.
+        operations = len(items) // 16
+        self.roots.budget.spend(operations)
+        # From the end of the list: the last equal item is removed.
         for index in reversed(range(len(items))):
             if data_path.same(items[index], value):
-                self.unset(root, (*path, str(index)))
+                path_of_item = (*path, str(index))
+                self.unset(root, path_of_item)
                 return
 
     def port(self, port_id: str) -> data_path.Path:

@@ -24,10 +24,14 @@ _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _LONGEST_CACHED = 64  # Maximum length of a machine's text in the cache.
 
 # How a regular expression is written that is a list of words, such as
-# "^(Dell|HPE)$": see _find_words().
-_ANCHORED = re.compile(r'(?:\^|\\A)(.*)(?:\$|\\Z)', re.DOTALL)
-_PERHAPS_ANCHORED = re.compile(r'(?:\^|\\A)?(.*?)(?:\$|\\Z)?', re.DOTALL)
-_GROUPED = re.compile(r'\((?:\?:)?(.*)\)', re.DOTALL)
+# "^(Dell|HPE)$": see _list_matching_texts().
+_ANCHORED = re.compile(
+    r'(?:\^|\\A)(?P<between_anchors>.*)(?:\$|\\Z)', re.DOTALL
+)
+_PERHAPS_ANCHORED = re.compile(
+    r'(?:\^|\\A)?(?P<between_anchors>.*?)(?:\$|\\Z)?', re.DOTALL
+)
+_GROUPED = re.compile(r'\((?:\?:)?(?P<inside>.*)\)', re.DOTALL)
 _LITERAL = re.compile(r'(?:[^\\.^$*+?{}\[\]|()]|\\[^A-Za-z0-9])+')
 
 _V4 = r'[0-9]{1,3}(?:\.[0-9]{1,3}){3}'
@@ -235,7 +239,7 @@ class RegexCondition(plugin.Condition):
     ) -> plugin.Facts:
         """Yield which texts match, if the expression is a list of words."""
         searches = self.METHOD == 'search'
-        words = _find_words(arguments['regex'], searches)
+        words = _list_matching_texts(arguments['regex'], searches=searches)
         if words and _TEXT_OF_OTHER_TYPES.isdisjoint(words):
             yield plugin.Fact(
                 arguments['value'], _relation_to_values(inverted), words
@@ -290,23 +294,27 @@ def _relation_to_values(inverted: bool) -> str:
     return 'one-of'
 
 
-def _find_words(regex: str, searches: bool) -> list[str]:
-    """Return all texts that match an expression such as ``^(Dell|HPE)$``.
+def _list_matching_texts(regex: str, *, searches: bool) -> list[str]:
+    """List all texts that match an expression such as ``^(Dell|HPE)$``.
 
-    :param searches: whether the expression matches anywhere in a text, unless
-        it has anchors.
-    :returns: an empty list for any other expression.
+    :param searches: whether the expression is searched anywhere in a text, as
+        the op ``contains`` does. Else the whole text has to match.
+    :returns: ``['Dell', 'HPE']``; an empty list for an expression that is more
+        than words with ``|`` between them, or matches longer texts too.
     """
-    expected = _PERHAPS_ANCHORED
     if searches:
-        expected = _ANCHORED
-    anchored = expected.fullmatch(regex)
-    if anchored is None:
+        # Without anchors at both ends, "Dell" is found in "Dell Inc." and in
+        # any number of other texts.
+        match = _ANCHORED.fullmatch(regex)
+    else:
+        # Where the whole text has to match, anchors change nothing.
+        match = _PERHAPS_ANCHORED.fullmatch(regex)
+    if match is None:
         return []
-    alternatives = anchored[1]
-    grouped = _GROUPED.fullmatch(alternatives)
-    if grouped is not None:
-        alternatives = grouped[1]
+    alternatives = match['between_anchors']
+    group = _GROUPED.fullmatch(alternatives)
+    if group is not None:
+        alternatives = group['inside']
     elif searches and '|' in alternatives:
         # In "^a|b$", an anchor belongs to a single alternative.
         return []
