@@ -87,9 +87,10 @@ class Guarded:
         control characters to the terminal.
 
         :raises: CommandError with Ironic's own message, with the reason why
-            the API has no such call, or with the name of a member that is
-            missing, which most likely an answer lacks; the error itself if
-            its text needs no change.
+            the API has no such call, with the name of a member that is
+            missing, which most likely an answer lacks, or with what else is
+            wrong with the form of an answer; the error itself if its text
+            needs no change.
         """
         app = self.app
         self.app = _Application(app)

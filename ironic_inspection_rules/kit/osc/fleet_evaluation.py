@@ -236,7 +236,7 @@ def _evaluate_page(
     :param needs_whole: whether all that rules do is needed.
     :param uuids: of the nodes.
     :raises: Invalid for an answer that says nothing of some nodes, or does not
-        say how their inspection would end.
+        say how their inspection would end, or whether that differs.
     """
     answer = fleet.evaluate_page(baremetal, uuids, **options)
     compared = answer['nodes']

@@ -87,7 +87,8 @@ class ExportInspectionData(command.BaremetalCommand):
         """Write the data of the selected nodes to the directory.
 
         :raises: CommandError if the directory has files and ``--force`` is not
-            given, or if a file cannot be read or written.
+            given, if the key cannot be used, or if a file cannot be read or
+            written.
         """
         selection = node_selection.NodeSelection.parse(parsed_args.filters)
         try:

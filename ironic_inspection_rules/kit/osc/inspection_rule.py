@@ -250,8 +250,9 @@ class ExportInspectionRules(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
-        """Write the stored rules and tables to a file.
+        """Write the rules and tables to a file or to standard output.
 
+        They are the stored ones, or with ``--revision`` those of a revision.
         Sensitive rules, which Ironic gives without their operations, are named
         on standard error.
         """

@@ -48,7 +48,10 @@ class ListInventories(command.Lister):
         add_since(parser)
 
     def take_action(self, parsed_args):
-        """Return the columns and a row for each kept inventory of the node."""
+        """Return the columns and a row for each kept inventory of the node.
+
+        There are at most as many rows as ``--limit`` says.
+        """
         inventories = inventory_history.inventories(
             self.baremetal,
             parsed_args.node,

@@ -48,7 +48,7 @@ class FindNodes(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns and a row for each node that has the traits.
+        """Return the columns and a row for each node that the traits select.
 
         :raises: CommandError if no trait is given: all nodes would be listed.
         """
