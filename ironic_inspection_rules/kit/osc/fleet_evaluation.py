@@ -501,10 +501,10 @@ def _rules_table(totals: Plain, output: TextIO) -> Iterator[str]:
 
 
 def _gains_table(totals: Plain, output: TextIO) -> Iterator[str]:
-    """Yield a table of the traits that machines gain and lose, if they do.
+    """Yield a table of what machines gain and lose, unless it is empty.
 
-    It also has resource classes and capabilities. A row has the numbers of
-    machines.
+    A row has a trait, a resource class or a capability, the number of machines
+    that gain it, and the number of those that lose it.
     """
     titles = {
         summary.TRAIT: _('trait'),
@@ -513,12 +513,17 @@ def _gains_table(totals: Plain, output: TextIO) -> Iterator[str]:
     }
     rows = []
     for kind in summary.KINDS:
+        # By name, the number of machines: {'CUSTOM_GPU': 3}.
         gained = totals[kind]['gained']
         lost = totals[kind]['lost']
-        for name in dict.fromkeys((*gained, *lost)):
-            rows.append(
-                [titles[kind], name, gained.get(name, 0), lost.get(name, 0)]
-            )
+        names = list(gained)
+        for name in lost:
+            if name not in gained:
+                names.append(name)
+        for name in names:
+            gained_by = gained.get(name, 0)
+            lost_by = lost.get(name, 0)
+            rows.append([titles[kind], name, gained_by, lost_by])
     if rows:
         yield table.render(
             [_('What'), _('Name'), _('Gained by'), _('Lost by')], rows, output

@@ -160,8 +160,9 @@ class ExportInspectionData(command.BaremetalCommand):
 def _build_anonymizer(parsed_args) -> machine.Anonymizer | None:
     """Build the anonymizer of ``--anonymize``; None without the option.
 
-    With the key of a file, several exports replace equal names equally.
-    Without a file, the key is random.
+    What replaces a name depends on a secret key. ``--key`` is a file with the
+    key: an export with the same file has the same replacements. Without it the
+    key is random, and the next export has others.
 
     :raises: CommandError for ``--key`` without ``--anonymize``, or a key that
         is short enough to be guessed.

@@ -302,25 +302,18 @@ class ReapplyInspectionRules(command.BaremetalCommand):
             for reapplication in reapplications
             if reapplication.has_failed
         ]
-        if failed:
-            rows = [
-                [
-                    reapplication.name,
-                    reapplication.state,
-                    reapplication.reason or '',
-                ]
-                for reapplication in failed[:_MAX_ROWS]
-            ]
-            self.app.stdout.write(
-                table.render(
-                    [_('Node'), _('State'), _('Reason')], rows, self.app.stdout
-                )
-            )
-            self.app.stdout.write('\n')
-        if len(failed) > _MAX_ROWS:
-            self.app.stdout.write(
-                _('and %d more\n') % (len(failed) - _MAX_ROWS)
-            )
+        if not failed:
+            return
+        titles = [_('Node'), _('State'), _('Reason')]
+        rows = []
+        for reapplication in failed[:_MAX_ROWS]:
+            reason = reapplication.reason or ''
+            rows.append([reapplication.name, reapplication.state, reason])
+        table_of_failed = table.render(titles, rows, self.app.stdout)
+        self.app.stdout.write(f'{table_of_failed}\n')
+        left_out = len(failed) - _MAX_ROWS
+        if left_out > 0:
+            self.app.stdout.write(_('and %d more\n') % left_out)
 
 
 def _require_queue(baremetal: Any) -> None:

@@ -122,29 +122,33 @@ def explain_refusal(
 
 
 def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
-    """Return rules that all have a UUID.
+    """Return rules of files that all have a UUID.
 
-    A rule without one gets that of the rule in force that ``apply`` would
-    replace, or else a new one. The server would make a new UUID in every
-    request, so that results of two pages could not be added up.
+    A rule that ``apply`` would store in place of another has the UUID of that
+    one. Any other rule without a UUID gets a new one. It gets it here, and not
+    from the server, which would make a new UUID in every request: the results
+    of a rule come from several requests, and are added up by its UUID.
 
+    :param rules: the rules of the files.
     :param in_force: rules with conditions and actions: a rule that has
         neither UUID nor description is recognized by them.
     """
-    canonical = [_with_canonical_uuid(rule) for rule in rules]
-    stored = [rule for rule in in_force if not rule['built_in']]
-    identified: list[Rule] = []
-    # By UUID; without a UUID by the description, if no other rule has it, or
-    # else by the whole content.
-    matches = replacement.match(canonical, stored)
-    for rule, match in zip(canonical, matches, strict=True):
+    rules_of_files = [_with_canonical_uuid(rule) for rule in rules]
+    # "apply" replaces no built-in rule.
+    stored_rules = [rule for rule in in_force if not rule['built_in']]
+    # A rule matches by UUID; without a UUID by the description, if no other
+    # rule has it, or else by the whole content.
+    matches = replacement.match(rules_of_files, stored_rules)
+    rules_with_uuids: list[Rule] = []
+    for rule, match in zip(rules_of_files, matches, strict=True):
         if match:
-            identified.append({**rule, 'uuid': match.rule['uuid']})
+            uuid_of_replaced = match.rule['uuid']
+            rules_with_uuids.append({**rule, 'uuid': uuid_of_replaced})
         elif rule.get('uuid') in (None, ''):
-            identified.append({**rule, 'uuid': str(uuid.uuid4())})
+            rules_with_uuids.append({**rule, 'uuid': str(uuid.uuid4())})
         else:
-            identified.append(rule)
-    return identified
+            rules_with_uuids.append(rule)
+    return rules_with_uuids
 
 
 def _with_canonical_uuid(rule: Rule) -> Rule:

@@ -56,14 +56,18 @@ class Anonymizer:
         """
         # Secrets go before identifiers are looked for.
         masked = disclosure.data(dict(data))
-        # Learned from all data first: in a text nobody may know a name by its
-        # form.
-        learned = known.Known(self._forms, self._replacer.replace_name)
-        learning.keep_parts(learned, masked)
+        # Identifiers are learned from the fields that have them, as nobody
+        # recognizes a name in the middle of a text: "node-7" of the field
+        # "hostname" is replaced in "booted node-7" too.
+        identifiers = known.Known(self._forms, self._replacer.replace_name)
+        # Words that stay, though a field may have them as a name: "eth0" of an
+        # interface, and the words of models.
+        learning.keep_parts(identifiers, masked)
         for name in names:
-            learned.add_name(name)
-        learning.learn(learned, masked)
-        return _Document(self._replacer, learned).mapping(masked)
+            identifiers.add_name(name)
+        learning.learn(identifiers, masked)
+        document = _Document(self._replacer, learned=identifiers)
+        return document.mapping(masked)
 
 
 class _Document:
