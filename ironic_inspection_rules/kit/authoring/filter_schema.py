@@ -106,38 +106,47 @@ def _list_refused_calls(name: str, op: registry.Op) -> Iterator[str]:
 def _refused_literals(schemas: list[Schema]) -> Iterator[str]:
     """Yield patterns of literals that an argument of a filter does not take.
 
-    They are literals of another type, and, for a single schema, texts that are
-    empty or do not match its pattern. A text at whose beginning or end a
-    pattern looks is not refused here: inside of a larger pattern ``^`` and
-    ``$`` would match nothing.
+    A schema that takes texts with a digit in them, for example, gives patterns
+    of numbers, booleans, nulls, lists and mappings, and a pattern of texts
+    without any digit.
 
     :param schemas: the schemas of the argument, one of which has to be met.
     """
-    accepted: set[str] = set()
+    accepted_types: set[str] = set()
     for schema in schemas:
         # A schema without a type accepts all of them.
         types = schema.get('type', list(_LITERALS))
         if isinstance(types, str):
-            accepted.add(types)
+            accepted_types.add(types)
         else:
-            accepted.update(types)
-    if 'integer' in accepted:
-        # The pattern of a number matches integers too: if numbers were
-        # refused, so would be 5.
-        accepted.add('number')
-    for kind, literal in _LITERALS.items():
-        if kind not in accepted:
-            yield literal
-    if len(schemas) != 1:
-        return
-    [schema] = schemas
+            accepted_types.update(types)
+    if 'integer' in accepted_types:
+        # Integers have no pattern of their own: to refuse literals such as
+        # 1.5 would refuse 5 as well.
+        accepted_types.add('number')
+    for literal_type, pattern_of_literals in _LITERALS.items():
+        if literal_type not in accepted_types:
+            yield pattern_of_literals
+    # A text that one of several schemas refuses may meet another.
+    if len(schemas) == 1:
+        yield from _refused_texts(schemas[0])
+
+
+def _refused_texts(schema: Schema) -> Iterator[str]:
+    """Yield patterns of literal texts that are empty or have a wrong form."""
     if schema.get('minLength') == 1:
         # An empty text.
         yield r"""(?:''|"")\s*[,)]"""
     pattern = schema.get('pattern')
-    if pattern is not None and not _ANCHOR.search(pattern):
-        # A text in which the pattern is nowhere.
-        yield (
-            rf"""(?:'(?!{_SINGLE}*?(?:{pattern})){_SINGLE}*'|"""
-            rf""""(?!{_DOUBLE}*?(?:{pattern})){_DOUBLE}*")\s*[,)]"""
-        )
+    if pattern is None:
+        return
+    if _ANCHOR.search(pattern):
+        # "^", for example, would mean the beginning of the text with the
+        # field, and not that of the literal in it. Such literals are left to
+        # lint.
+        return
+    # A text in quotes with no place, after its first quote, at which the
+    # pattern matches: "(?!" looks ahead for such a place.
+    single_quoted = rf"'(?!{_SINGLE}*?(?:{pattern})){_SINGLE}*'"
+    double_quoted = rf'"(?!{_DOUBLE}*?(?:{pattern})){_DOUBLE}*"'
+    yield rf'(?:{single_quoted}|{double_quoted})\s*[,)]'

@@ -129,8 +129,9 @@ class FieldValue(typing.NamedTuple):
     :param steps: the path of the value in the data, if it is read from there.
     :param path_of_items: if it is a list that a filter made: the path of the
         items in the data.
-    :param made_type: its type, if a filter or the rule made it.
-    :param form: the form of its text, if a filter made it.
+    :param made_type: its type, if a filter or the rule made it. It counts
+        before the type that data have at ``steps``.
+    :param form: the form of its text, if a filter made it: :data:`UPPER`.
     :param choices: all values that it may have, None if that is unknown.
     """
 
@@ -159,8 +160,9 @@ class FieldValue(typing.NamedTuple):
     ) -> 'FieldValue':
         """Return what is known of the result of a filter on this value.
 
-        ``map('size')`` on ``{inventory.disks}``, for example, makes a list
-        whose items are in the data at ``inventory.disks.*.size``.
+        ``first`` on ``{inventory.disks}``, for example, gives a value that is
+        in the data at ``inventory.disks.*``. ``map('size')`` makes a list that
+        is not in the data; its items are, at ``inventory.disks.*.size``.
 
         :param call: the filter with its arguments.
         :param attribute: the path of the attribute of items that the filter
@@ -176,8 +178,10 @@ class FieldValue(typing.NamedTuple):
         if call.name in ('first', 'last'):
             return FieldValue(steps=items)
         if call.name in ('max', 'min'):
+            # The result is an item: max('size') gives the largest disk, a
+            # mapping, and not its size. The type is known from the attribute
+            # also where that of the data is not.
             if attribute:
-                # An item that has attributes is a mapping.
                 return FieldValue(steps=items, made_type=MAPPING)
             return FieldValue(steps=items)
         if call.name == 'map':
@@ -188,12 +192,17 @@ class FieldValue(typing.NamedTuple):
                 )
             return FieldValue(made_type=LIST)
         if call.name in ('tier', 'lookup'):
+            # tier([[512, "big"], [0, "small"]]) gives "big" or "small".
             return FieldValue(choices=_list_results(call))
         if call.name == 'default':
-            # The value and the default may have a type in common.
-            if type_of(_find_argument(call, 'default')) == self.type:
+            # The result is this value or the default: its type is known only
+            # if both have the same.
+            type_of_default = type_of(_find_argument(call, 'default'))
+            if type_of_default == self.type:
                 return FieldValue(made_type=self.type)
             return FieldValue()
+        # Of any other filter, only what all its results have in common is
+        # known: those of "upper" are texts in upper case.
         return FieldValue(
             made_type=_type_of_result(call.name), form=_form_of_result(call)
         )

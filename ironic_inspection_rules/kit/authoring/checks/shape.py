@@ -285,7 +285,9 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             if quantity is None:
                 continue
             number, unit = quantity.groups()
-            example = _convert_to_unit_of(fact.field, float(number), unit)
+            example = _describe_in_unit_of(
+                fact.field, number=float(number), unit=unit
+            )
             yield (
                 condition.pointer,
                 _(
@@ -296,12 +298,15 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             )
 
 
-def _convert_to_unit_of(field: str, number: float, unit: str) -> str:
-    """Convert a quantity to the unit of a field, for the end of a message.
+def _describe_in_unit_of(field: str, number: float, unit: str) -> str:
+    """Return the end of a message: a quantity in the unit of a field.
 
-    "16 GiB" gives ", 16384: {inventory.memory.physical_mb} is in MiB".
+    For 16 GiB and the field ``physical_mb`` this is ", 16384:
+    {inventory.memory.physical_mb} is in MiB".
 
     :param field: such as ``/inventory/memory/physical_mb``.
+    :param number: 16 of "16 GiB".
+    :param unit: "GiB" of "16 GiB".
     :returns: ``''`` if the unit of the field or of the quantity is unknown.
     """
     name = field.rpartition('/')[2]
@@ -309,10 +314,10 @@ def _convert_to_unit_of(field: str, number: float, unit: str) -> str:
         return ''
     if unit.lower() not in known_values.BYTES:
         return ''
-    kept_in = known_values.KEPT_IN[name]
-    size = known_values.BYTES[unit.lower()]
+    unit_of_field = known_values.KEPT_IN[name]
+    size_in_bytes = number * known_values.BYTES[unit.lower()]
     return _(', %(number)d: {%(field)s} is in %(unit)s') % {
-        'number': number * size / kept_in.size,
+        'number': size_in_bytes / unit_of_field.size,
         'field': '.'.join(data_path.split_pointer(field)),
-        'unit': kept_in.name,
+        'unit': unit_of_field.name,
     }
