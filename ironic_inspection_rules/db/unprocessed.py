@@ -115,12 +115,13 @@ def _read_newest(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
 def store_by_content(limit: int, after: int = 0) -> int:
     """Move the data of ended requests to the content store, or remove them.
 
-    What a ramdisk posted is moved: there, inspections of one machine share
-    equal data. What was given for a single reapplication is removed, as nobody
-    reads it again. The leader of the workers calls this in rounds.
+    A row has the data of one request. What a ramdisk posted is moved to the
+    content store, where inspections of one machine share equal data. What was
+    given for a single reapplication is removed, as nobody reads it again. The
+    leader of the workers calls this in rounds.
 
-    :param limit: how many data to store or to remove at most.
-    :param after: the ``id`` before the first one to look at, 0 to begin.
+    :param limit: how many rows to move or to remove at most.
+    :param after: the ``id`` before the first row to look at, 0 to begin.
     :returns: the ``id`` to go on after, 0 when all were looked at.
     """
     ended, last_id = _find_without_open_request(limit, after)
@@ -131,8 +132,10 @@ def store_by_content(limit: int, after: int = 0) -> int:
             posted_ids.append(row.id)
         else:
             reapplied_ids.append(row.id)
-    # A new request of the node may have begun since, and SQLite reuses the id
-    # of a row that is gone: the same conditions are part of the deletion.
+    # Since these rows were read, a new request of a node may have begun, and
+    # SQLite may have given the id of a row that is gone to another. So the
+    # deletion asks again whether the node has no open request, and the row no
+    # posted data. So does the move.
     removal.remove_unlocked(
         models.InspectionDataRow,
         reapplied_ids,

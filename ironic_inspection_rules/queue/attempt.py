@@ -181,20 +181,25 @@ class Attempt(inspection.Inspection):
         return ended
 
     def settle(self) -> None:
-        """Bring the node of the request, which has ended, into a final state.
+        """Fail the node if the ended request left it in inspection; unlock it.
 
-        The node is unlocked then.
+        The leader of the workers does so for a request that was ended without
+        its node, as where its worker could not fail the node.
         """
         task = self.task
         request = self.request
+        # The node is still "inspecting", or in "inspect wait".
         if queue_node.is_left_over(task.node, request):
-            # An open request is a newer one, which the node waits for: it will
-            # bring the node into a final state itself.
-            if self._queue.find_open(task.node.uuid) is None:
-                failure.fail_node(
-                    task, request, request.last_error or _('it has ended')
-                )
-        task.settle(functools.partial(self._queue.settle, request))
+            # This request has ended, so an open one of the node is newer: the
+            # node waits for it, and its end brings the node out of inspection.
+            newer_request = self._queue.find_open(task.node.uuid)
+            if newer_request is None:
+                reason = request.last_error or _('it has ended')
+                failure.fail_node(task, request, reason)
+        # In one transaction the task unlocks the node, and the queue notes
+        # that nothing is left to do for the request.
+        note_in_queue = functools.partial(self._queue.settle, request)
+        task.settle(note_in_queue)
 
     def run_phase(
         self, phase: str, inventory: dict, plugin_data: dict

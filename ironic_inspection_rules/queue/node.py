@@ -187,16 +187,21 @@ def _unlock_dead_holder(
     requests: database_queue.DatabaseQueue,
     request: queue_request.Request,
 ) -> bool:
-    """Unlock the node of a request if a delivery that has ended locks it.
+    """Unlock the node of a request if a dead worker has locked it.
 
-    Its worker died or was given up, so it will not unlock the node itself.
+    Every time a worker takes a request is a delivery, in whose name it locks
+    the node. A delivery has ended if its worker died or was given up: then the
+    worker will not unlock the node itself.
 
-    :returns: whether the node may be free now.
+    :returns: false if the holder of the lock may be at work. True if nobody
+        held the lock, or a dead worker did: it is worth while to try to lock
+        the node, though another worker may be faster.
     """
     node = objects.Node.get_by_uuid(context, request.node_uuid)
     if node.reservation is None:
+        # Unlocked since the attempt to lock it.
         return True
-    return unlock_if_over(requests, node.uuid, node.reservation)
+    return unlock_if_over(requests, node.uuid, holder=node.reservation)
 
 
 def unlock_if_over(

@@ -293,23 +293,29 @@ class SymbolicInspection:
     def _end_phase(begin: State, state: State, phase: str) -> State:
         """Return the machines after a phase, which saves all or nothing.
 
-        Machines on which an error ended the phase are as before the phase. An
-        early phase does not know the node, and leaves it as it is.
+        A machine on which an error ended the phase has the data from before
+        the phase; all others have what the rules have made of them.
 
-        :param begin: the machines before the phase.
-        :param state: the machines after the last of its rules.
+        :param begin: all machines before the phase.
+        :param state: all machines after the last of its rules.
         """
-        # Only errors of this phase: before it the inspection went on.
-        ended_with_error = logic.settled(
+        # A formula that is true of the machines on which this phase, and no
+        # phase before it, ended with an error. If it is true of all or of
+        # none, settled() makes it a constant, and choose() has nothing to do.
+        where_ended_with_error = logic.settled(
             logic.conj(begin.going, state.result == states.ERROR)
         )
         roots = {}
         for name, value in state.roots.items():
             if phase == model.EARLY and name in interpolation.OF_NODE:
+                # An early phase does not know the node, and saves nothing
+                # below {node}, {ports} and the like.
                 roots[name] = begin.roots[name]
             else:
                 roots[name] = values.choose(
-                    ended_with_error, begin.roots[name], value
+                    where_ended_with_error,
+                    chosen=begin.roots[name],
+                    otherwise=value,
                 )
         return dataclasses.replace(state, roots=roots)
 
