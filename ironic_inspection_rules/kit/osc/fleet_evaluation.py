@@ -14,6 +14,7 @@ from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.client import fleet
@@ -45,7 +46,14 @@ _MAX_ERROR_LENGTH = 200
 _BEFORE = ('traits', 'resource_class')
 """Fields of a node that a result has with their present values."""
 
-_RULE_FIELDS = ('uuid', 'description', 'phase', 'priority', 'mode')
+_RULE_FIELDS = (
+    'uuid',
+    'description',
+    'phase',
+    'priority',
+    'mode',
+    'sensitive',
+)
 
 Plain = dict[str, Any]
 
@@ -428,6 +436,8 @@ def _print_tables(result: Plain, output: TextIO) -> None:
         *_groups_table(result, output),
         *_machine_lines(result),
     ]
+    if any(map(stored_rule.is_posted_sensitive, result['rules'])):
+        parts.append(_('What sensitive rules would change is withheld.'))
     for title, nodes in (
         (
             _('Instances that would no longer validate: %s'),
@@ -621,7 +631,8 @@ def _lines_of_group(group: Plain) -> Iterator[str]:
         text = _P('and %d more change', 'and %d more changes', left_out)
         yield text % left_out
     if not group['changes'] and not group['error']:
-        yield _('passes, nothing changes')
+        # It passes where it failed, or what differs is withheld.
+        yield _('passes, nothing changes but what sensitive rules may set')
 
 
 def _change_line(change: Plain) -> str:

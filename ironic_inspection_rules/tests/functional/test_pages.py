@@ -437,6 +437,25 @@ class PagesTestCase(files.FilesTestCase):
             ['r002-u05.example.org'], self.browser.texts(f'{ROWS} .opener')
         )
 
+    def test_changes_of_sensitive_rules_are_not_said_to_be_none(self):
+        data = page_samples.fleet(3)
+        data['compared'] = False
+        for node in data['nodes']:
+            node.update(result='ok', error=None, changes=[])
+            for name in ('differs', 'validates'):
+                node.pop(name, None)
+        for sensitive, headline, state in (
+            (False, 'Nothing changes on any machine.', 'Unchanged'),
+            (True, 'No change is shown of any machine;', 'No change shown'),
+        ):
+            data['rules'][0]['sensitive'] = sensitive
+            self.page(fleet.render(data))
+            [title] = self.browser.texts('h1')
+            self.assertIn(headline, title)
+            self.browser.go_to('machines')
+            self.browser.search('r', '#machines input')
+            self.assertIn(state, self.browser.texts(ROWS)[0])
+
     def test_machines_that_a_flavor_loses_are_found(self):
         sample = page_samples.fleet(1200)
         self.page(fleet.render(sample))

@@ -51,6 +51,7 @@ DATA = {
     'objects.rule',
     'kit.machine.outliers.field_name',
     'kit.client.inspection_table',
+    'kit.osc.fleet_evaluation',
     'kit.osc.inspection_rule',
     'kit.osc.inspection_table',
     'kit.report.pages.rule_text',

@@ -8,6 +8,7 @@ import os.path
 import typing
 
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import change as engine_change
 from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.kit.machine.profile import rules as profile_rules
@@ -384,6 +385,7 @@ def _rule_data(rule: model.Rule) -> dict[str, typing.Any]:
         'scope': rule.scope,
         'mode': rule.mode,
         'vars': '\n'.join(rule_text.variable_lines(rule)),
+        **disclosure.mark(rule),
     }
     # Its conditions and its actions.
     for name in model.OPERATIONS:

@@ -12,9 +12,13 @@ function headline() {
   }
   const failing = count(
     (node) => ['failed', 'error'].includes(node.result));
-  return failing ? 'Nothing would change, but ' + many(failing,
-    'inspection would fail.', 'inspections would fail.') :
-    'Nothing changes on any machine.';
+  const nothing = leftOut ? 'No change is shown' : 'Nothing would change';
+  if (failing) {
+    return `${nothing}, but ` + many(failing, 'inspection would fail.',
+      'inspections would fail.');
+  }
+  return leftOut ? 'No change is shown of any machine; what sensitive rules ' +
+    'change is withheld.' : 'Nothing changes on any machine.';
 }
 
 function tileOf(name, words, look) {

@@ -9,10 +9,14 @@ const changes = data.changes.map(([object, op, path, value, before]) => ({
   value: textOf(value), before: textOf(before)}));
 const traitsOf = data.traits.map(
   (set) => new Set(set.map((name) => texts[name])));
+// Whether changes are left out: those of sensitive rules are never there.
+// A comparison says of each machine whether it differs, by these as well.
+const leftOut = !data.compared && rules.some((rule) => rule.sensitive);
 const states = {
   error: ['Rule error', 'bad'], failed: ['Fails', 'bad'],
   risk: ['At risk', 'warn'], changed: ['Changes', 'good'],
-  same: ['Unchanged', ''], untried: ['Not tried', '']};
+  same: [leftOut ? 'No change shown' : 'Unchanged', ''],
+  untried: ['Not tried', '']};
 
 function traitName(path) {
   return path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');

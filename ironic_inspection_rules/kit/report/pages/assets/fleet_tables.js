@@ -25,8 +25,8 @@ function riskNote(node) {
     names ? ` Lost: ${names}` : '');
 }
 
-function nothingNote() {
-  return make('p', {className: 'soft'}, 'none');
+function nothingNote(words = 'none') {
+  return make('p', {className: 'soft'}, words);
 }
 
 function sameDifferenceLink({difference}) {
@@ -36,8 +36,11 @@ function sameDifferenceLink({difference}) {
       'other machine', 'other machines')));
 }
 
-function changesOf({outcome}) {
-  if (!outcome.changes.length) { return nothingNote(); }
+function changesOf({changed, outcome}) {
+  if (!outcome.changes.length) {
+    return nothingNote(leftOut || changed ?
+      'none but what sensitive rules may set' : 'none');
+  }
   return underObjects(outcome.changes.map(
     (change) => [change.object, lineOf(change, true)]));
 }

@@ -100,8 +100,15 @@ function whyRule(machine, rule) {
   return parts;
 }
 
+// Changes of sensitive rules are in no page.
+function mayHideChanges(machine) {
+  return rules.some(({withheld, mode, at}) => withheld &&
+    mode === 'enforce' && machine.cells[at].state !== 'skipped');
+}
+
 function whyMachine(machine) {
-  const none = make('p', {className: 'soft'}, 'none');
+  const none = make('p', {className: 'soft'}, mayHideChanges(machine) ?
+    'none but what sensitive rules may set' : 'none');
   return [
     block('Machine', make('p', {}, machine.name), machine.error ?
       make('p', {className: 'say bad'}, machine.error) : null),

@@ -23,6 +23,7 @@ IN_FORCE = {
     'phase': 'main',
     'priority': 5,
     'mode': 'enforce',
+    'sensitive': False,
     'built_in': False,
 }
 RULE = {
@@ -142,6 +143,7 @@ class EvaluateNodesTestCase(base.TestCase):
                         'phase',
                         'priority',
                         'mode',
+                        'sensitive',
                     )
                 }
             ],
@@ -354,6 +356,7 @@ class EvaluateNodesTestCase(base.TestCase):
                     'phase': 'main',
                     'priority': 7,
                     'mode': 'enforce',
+                    'sensitive': False,
                 }
             ],
             self.printed()['rules'],
@@ -514,6 +517,27 @@ class EvaluateNodesTestCase(base.TestCase):
                 f'name of c would fail: {ERROR}',
             ],
             lines,
+        )
+
+    def test_changes_of_sensitive_rules_are_said_to_be_withheld(self):
+        withheld = 'What sensitive rules would change is withheld.'
+        for sensitive in (False, True):
+            rule = {**IN_FORCE, 'sensitive': sensitive}
+            self.ironic.routes['GET', '/inspection_rules'] = (
+                200,
+                {'inspection_rules': [rule]},
+            )
+            self.app.stdout = io.StringIO()
+            self.evaluate('--nodes')
+            lines = self.app.stdout.getvalue().splitlines()
+            self.assertIs(sensitive, withheld in lines)
+
+    def test_a_difference_that_is_not_shown_may_be_withheld(self):
+        self.says(a={'differs': True, 'in_force': {}}, b={'differs': False})
+        self.evaluate('--nodes', '--rules', self.rules(RULE))
+        self.assertIn(
+            'passes, nothing changes but what sensitive rules may set',
+            self.app.stdout.getvalue(),
         )
 
     def test_they_do_not_of_many_or_of_differences(self):

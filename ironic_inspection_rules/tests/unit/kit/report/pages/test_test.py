@@ -169,8 +169,10 @@ class TestPageTestCase(files.FilesTestCase):
   actions: [{{op: log, args: ["{{item}}"], loop: []}}]
 """,
             )
-            texts = page_data.read(page)['texts']
-            self.assertEqual(not sensitive, reason in texts)
+            data = page_data.read(page)
+            self.assertEqual(not sensitive, reason in data['texts'])
+            # By this the page says that changes may be left out.
+            self.assertEqual(sensitive, 'withheld' in data['rules'][0])
 
     def test_operations_are_shown_as_they_are_written(self):
         rule = self.data['rules'][1]
