@@ -222,10 +222,15 @@ def _goes_before(
 ) -> bool:
     """Return whether a known identifier is replaced rather than another one.
 
-    The two overlap in a text, and only one is replaced: the known identifier
-    if it holds all of the other and is longer: its rest would stay otherwise.
-    It is also replaced if both are the same characters, which are a host in a
-    URL or look like a version; or if it is a part of a date with a time.
+    The two overlap in a text, and only one is replaced. It is the known one if
+
+    * it holds all of the other and is longer: its rest would stay otherwise;
+    * both are the same characters, which are a host in a URL or look like a
+      version;
+    * it is a MAC address or a worldwide unique number without the type or the
+      prefix that the other has;
+    * it has eight characters or more, and the other is a date, a time or a PCI
+      address.
 
     :param candidate: the known identifier.
     :param identified: the other identifier, which was found by its form.
