@@ -23,6 +23,7 @@ class Form(enum.Enum):
     IP = 'IP address'
     QUAD = 'four numbers that are an IPv4 address, or else a version'
     VERSION = 'four numbers after a word that says they are a version'
+    KEPT_VERSION = 'four numbers of a version, which stay'
     DASHED = 'IPv4 address with dashes, after a word such as "ip-"'
     JOINED = 'IPv4 address joined to a word that says so, such as "ip"'
     DASHED_QUAD = 'four numbers with dashes: an IPv4 address, or a version'

@@ -17,7 +17,7 @@ Kind = field.FieldKind
 _FREE_TEXTS = frozenset(
     (Kind.OTHER, Kind.TEXT, Kind.VERSION, Kind.MAYBE_VERSION)
 )
-_LESS_EXACT = frozenset((Form.SITE, Form.KEPT))
+_LESS_EXACT = frozenset((Form.SITE, Form.KEPT, Form.KEPT_VERSION))
 _LIKE_VERSION = frozenset((Form.QUAD, Form.DASHED_QUAD))
 _OF_HARDWARE = frozenset((Form.OCTETS, Form.WWN))
 _SHORTEST_OCTETS = 12  # Characters.
@@ -59,7 +59,7 @@ class Replacer:
             case Form.QUALIFIED:
                 # After "iqn." and a month comes a name.
                 return original[:_DATE] + self.replace_name(original[_DATE:])
-            case Form.KEPT:
+            case Form.KEPT | Form.KEPT_VERSION:
                 return original
             case Form.DASHED | Form.DASHED_QUAD:
                 return self.forms.quad(original)
@@ -185,7 +185,7 @@ class Texts:
         by_form = []
         for identified in identifier.find(text):
             if identified.form in forms_of_version:
-                identified = identified._replace(form=Form.KEPT)
+                identified = identified._replace(form=Form.KEPT_VERSION)
             by_form.append(identified)
         known_identifiers = []
         for candidate in self._learned.find(text):

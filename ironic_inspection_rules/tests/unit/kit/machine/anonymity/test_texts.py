@@ -80,6 +80,18 @@ class TextsTestCase(base.TestCase):
         text = 'made 2023-05-17 10:00'
         self.assertEqual(text, self.made(text, serial_number='2023'))
 
+    def test_a_version_stays_whole_beside_a_serial_number(self):
+        # The serial number is in the first part of the version.
+        text = 'FW-REV-10.2.0.4'
+        for serial in ('FW-REV-10', 'REV-10.2'):
+            self.assertEqual(text, self.made(text, serial_number=serial))
+        self.assertEqual(
+            'BIOS-U-30.20.10.4',
+            self.made(
+                'BIOS-U-30.20.10.4', 'bios_version', serial_number='BIOS-U-30'
+            ),
+        )
+
     def test_an_address_joined_to_a_word_that_says_so_goes(self):
         for word in ('ip', 'addr', 'host', 'DHCP: dhcp'):
             made = self.made(f'{word}10.3.5.7 is up')
