@@ -13,7 +13,8 @@ from ironic_inspection_rules.kit.machine.anonymity import address_search
 class Form(enum.Enum):
     """Forms of identifiers."""
 
-    KEPT = 'a date, a time or a PCI address'
+    KEPT = 'a time or a PCI address'
+    DATE = 'a date, perhaps with a time'
     UUID = 'UUID'
     OCTETS = 'MAC address, or a longer one of pairs of digits'
     WWN = 'worldwide unique number'
@@ -23,7 +24,6 @@ class Form(enum.Enum):
     IP = 'IP address'
     QUAD = 'four numbers that are an IPv4 address, or else a version'
     VERSION = 'four numbers after a word that says they are a version'
-    KEPT_VERSION = 'four numbers of a version, which stay'
     DASHED = 'IPv4 address with dashes, after a word such as "ip-"'
     JOINED = 'IPv4 address joined to a word that says so, such as "ip"'
     DASHED_QUAD = 'four numbers with dashes: an IPv4 address, or a version'
@@ -50,8 +50,8 @@ _WORD = '[0-9A-Za-z]'
 _PATTERNS = {
     Form.KEPT: rf'(?<!{_WORD})(?:{_HEX}{{4}}|{_HEX}{{8}}):{_HEX}{{2}}:'
     rf'{_HEX}{{2}}\.[0-7](?!{_WORD}|\.\d)'
-    r'|(?<![0-9A-Za-z:.-])\d\d:\d\d:\d\d(?![0-9A-Za-z:-]|\.\d)'
-    r'|(?<![0-9A-Za-z-])\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?'
+    r'|(?<![0-9A-Za-z:.-])\d\d:\d\d:\d\d(?![0-9A-Za-z:-]|\.\d)',
+    Form.DATE: r'(?<![0-9A-Za-z-])\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?'
     r'(?:[.,]\d+)?Z?)?(?![0-9A-Za-z:-])',
     Form.UUID: rf'(?<!{_HEX}){_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}'
     rf'(?!{_HEX})',

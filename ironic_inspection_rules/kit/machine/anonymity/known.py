@@ -447,7 +447,9 @@ class Known:
 
     def _replace_decimal(self, written: str) -> str:
         """Replace an IPv4 address that is written as one decimal number."""
-        octets = int(written).to_bytes(4)
+        # A serial number of the same digits may stand in groups: 2026-11-25.
+        digits_alone = re.sub('[^0-9]', '', written)
+        octets = int(digits_alone).to_bytes(4)
         return str(int.from_bytes(self._forms.packed_address(octets)))
 
     def add_uuid(self, text: str) -> None:

@@ -17,7 +17,7 @@ Kind = field.FieldKind
 _FREE_TEXTS = frozenset(
     (Kind.OTHER, Kind.TEXT, Kind.VERSION, Kind.MAYBE_VERSION)
 )
-_LESS_EXACT = frozenset((Form.SITE, Form.KEPT, Form.KEPT_VERSION))
+_LESS_EXACT = frozenset((Form.SITE, Form.KEPT, Form.DATE))
 _LIKE_VERSION = frozenset((Form.QUAD, Form.DASHED_QUAD))
 _OF_HARDWARE = frozenset((Form.OCTETS, Form.WWN))
 _SHORTEST_OCTETS = 12  # Characters.
@@ -59,7 +59,7 @@ class Replacer:
             case Form.QUALIFIED:
                 # After "iqn." and a month comes a name.
                 return original[:_DATE] + self.replace_name(original[_DATE:])
-            case Form.KEPT | Form.KEPT_VERSION:
+            case Form.KEPT | Form.DATE:
                 return original
             case Form.DASHED | Form.DASHED_QUAD:
                 return self.forms.quad(original)
@@ -85,7 +85,7 @@ class Replacer:
         replaced = ''
         end = 0
         for identified in identifier.find(text):
-            if identified.form is Form.KEPT:
+            if identified.form in (Form.KEPT, Form.DATE):
                 continue
             original = text[identified.start : identified.end]
             replacement = self.replace(identified, text)
@@ -185,7 +185,7 @@ class Texts:
         by_form = []
         for identified in identifier.find(text):
             if identified.form in forms_of_version:
-                identified = identified._replace(form=Form.KEPT_VERSION)
+                identified = identified._replace(form=Form.KEPT)
             by_form.append(identified)
         known_identifiers = []
         for candidate in self._learned.find(text):
@@ -229,8 +229,8 @@ def _goes_before(
       version;
     * it is a MAC address or a worldwide unique number without the type or the
       prefix that the other has;
-    * it has eight characters or more, and the other is a date, a time or a PCI
-      address.
+    * it has eight characters or more, and the other is a date, perhaps with a
+      time.
 
     :param candidate: the known identifier.
     :param identified: the other identifier, which was found by its form.
@@ -245,7 +245,7 @@ def _goes_before(
         return True
     # A serial number may be a date, and stand with a time behind it. Shorter
     # ones would be found in the year of any date.
-    if identified.form is Form.KEPT and length >= _SHORTEST_IN_DATE:
+    if identified.form is Form.DATE and length >= _SHORTEST_IN_DATE:
         return True
     begins_before = candidate.start <= identified.start
     holds_all = begins_before and candidate.end >= identified.end

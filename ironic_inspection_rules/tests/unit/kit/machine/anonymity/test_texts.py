@@ -92,6 +92,11 @@ class TextsTestCase(base.TestCase):
             ),
         )
 
+    def test_a_pci_address_stays_whole_beside_a_name(self):
+        # The name of a host without its domain is a name as well.
+        text = 'at 0000:3b:00.0'
+        self.assertEqual(text, self.made(text, serial_number='0000:3b:00.1'))
+
     def test_an_address_joined_to_a_word_that_says_so_goes(self):
         for word in ('ip', 'addr', 'host', 'DHCP: dhcp'):
             made = self.made(f'{word}10.3.5.7 is up')
@@ -121,6 +126,16 @@ class TextsTestCase(base.TestCase):
             'size 167772160',
             self.made('size 167772160', bmc_address='10.0.0.0'),
         )
+
+    def test_a_serial_number_has_the_digits_of_an_address(self):
+        number = int(ipaddress.IPv4Address('1.53.41.5'))
+        self.assertEqual(20261125, number)
+        made = self.made(
+            'made 2026-11-25',
+            bmc_address='1.53.41.5',
+            serial_number=f'{number}',
+        )
+        self.assertNotIn('2026-11-25', made)
 
     def test_all_notations_of_an_address_become_one(self):
         digits = self.made('ac:1f:6b:0a:34:c6').replace(':', '')
