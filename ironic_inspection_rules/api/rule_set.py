@@ -549,7 +549,8 @@ def _is_unchanged(rule: Fields, before: Fields) -> bool:
 def _canonicalize_uuid(rule: Any) -> Any:
     """Return a posted rule with its UUID in the form that is stored.
 
-    So it matches the stored rule. What is no UUID stays, and is refused later.
+    So it matches the stored rule. Null and empty text stay, as a rule without
+    a UUID gets one later; what is no UUID stays, too, and is refused later.
     """
     if not isinstance(rule, dict):
         return rule

@@ -195,7 +195,10 @@ def _print_adopted(candidates: list[Candidate]) -> None:
 
 
 def undo(dry_run: bool) -> int:
-    """Put adopted rules back into Ironic's own table, and remove them here.
+    """Let Ironic run its own rules again, and remove the adopted ones here.
+
+    All rules of Ironic's own table that were set aside get their phase back,
+    also those that were set aside without being adopted.
 
     Rules that were copied from the file are removed here as well; the file
     still has them. It prints what becomes of every rule.
@@ -651,7 +654,8 @@ def _read_machines_of_files(
     """Yield a machine for every inventory file, to try stock rules on it.
 
     A file has no node, so every machine gets one as Ironic makes it when it
-    enrolls a machine: without traits, and with a port for every interface.
+    enrolls a machine: without traits, and with a port for every interface
+    that has a MAC address.
     Node and ports are built as objects of Ironic, because the engine of stock
     Ironic, which runs the rules, takes nothing else.
     """

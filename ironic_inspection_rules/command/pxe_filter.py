@@ -127,7 +127,7 @@ def _prepare_firewall() -> tuple[nftables.FilterTable, firewall.Firewall]:
 def _make_table() -> nftables.FilterTable:
     """Return the table of the interface and the ports of the configuration.
 
-    :raises: Invalid without either of them.
+    :raises: Invalid if one of them is missing.
     """
     options = CONF.inspection_pxe_filter
     for name in ('interface', 'ports'):

@@ -139,7 +139,7 @@ def _name_option_in_errors() -> Iterator[None]:
 
 
 def _check_url(backend_url: str) -> urllib.parse.SplitResult:
-    """Parse the URL of a service, and check that this host can use it.
+    """Parse the URL of a service, and check its scheme and its form.
 
     :raises: Invalid.
     """

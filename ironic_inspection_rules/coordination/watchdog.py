@@ -240,7 +240,7 @@ class Outage:
 
 
 def one_line_reason(failure: BaseException) -> str:
-    """Return the message of an error in one line.
+    """Return the first line of the message of an error.
 
     It is the message of the cause, as the error of a library may say less:
     for a missing file, tooz says "error opening file". An error of this

@@ -35,8 +35,8 @@ _ASIDE = 'was:'
 def read_ironic(set_aside: bool = False) -> list[Row]:
     """Read the rules of Ironic's own table, in creation order.
 
-    :param set_aside: True for the rules that this project has adopted, False
-        for those that Ironic still runs.
+    :param set_aside: True for the rules that were set aside, most of which
+        this project has adopted; False for those that Ironic still runs.
     :returns: the columns that describe a rule, and ``id``. The phase is the
         one that the rule had before it was adopted. No rule if this release
         of Ironic has no such table.

@@ -376,7 +376,8 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
         chunk = min(removal.CHUNK, limit - destroyed)
         ids = transaction.read(query.limit(chunk))
         count = removal.remove_unlocked(row, ids, condition)
-        # No requests are left, or all that are left are locked.
+        # No requests are left, or all of this chunk are locked: the next call
+        # looks at them again.
         if not count:
             break
         destroyed += count

@@ -46,7 +46,7 @@ def of_node(
     plugin_data: dict,
     previous: dict | None = None,
 ) -> working_copy.Facts:
-    """Build the facts of a node and its ports, which are Ironic's objects.
+    """Build the facts on which rules run, from Ironic's objects and its data.
 
     :param previous: the ``inventory`` and the ``plugin_data`` that the
         inspection before has stored; None for no such data.

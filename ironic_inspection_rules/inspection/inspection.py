@@ -241,7 +241,8 @@ class Inspection:
         :param phase: ``preprocess`` or ``main``.
         :param plugin_data: is changed in place.
         :raises: HardwareInspectionFailure if a rule fails, or the plugin's
-            tables are missing or too old.
+            tables are missing or too old; RuleError if Ironic refuses what is
+            repeated; errors of the database.
         """
         task = self.task
         # Taken again: Ironic replaces an empty mapping of plugin data by

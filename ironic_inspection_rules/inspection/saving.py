@@ -148,8 +148,12 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
         values = target.changed_of_port(index)
         if values:
             changed.append((port, values, label))
-    # By name: the port that gets it.
-    new_owners = {values.get('name'): port for port, values, _label in changed}
+    # The ports that get a name, by that name.
+    new_owners = {}
+    for port, values, _label in changed:
+        new_name = values.get('name')
+        if new_name is not None:
+            new_owners[new_name] = port
     for port, values, _label in changed:
         new_owner = new_owners.get(port.name, port)
         if 'name' in values and new_owner is not port:

@@ -99,7 +99,10 @@ class ExpiredLease(typing.NamedTuple):
 
 
 def displaces(event: str, present: typing.Any) -> bool:
-    """Return whether a new request ends or renews the node's open one.
+    """Return whether a new request takes the place of the node's open one.
+
+    Only a request that no worker has begun gives way: to posted data, or a
+    timeout to a newer one. :func:`reason_to_end` says what else ends it.
 
     :param present: the open one, a :class:`Request` or its row.
     """

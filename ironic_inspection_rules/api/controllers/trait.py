@@ -143,6 +143,8 @@ def delete(node_ident: str, *name_and_query: Any) -> None:
 def _trait(*name_and_query: Any) -> str | None:
     """Return the trait that a URL names, in its path or as a parameter.
 
+    Ironic's own API takes either.
+
     :param name_and_query: the name in the path, if there is one, then the
         query.
     :raises: Invalid if both name one.

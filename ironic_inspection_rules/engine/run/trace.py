@@ -130,7 +130,10 @@ class RuleTrace(typing.NamedTuple):
         return disclosure.disclose_entry(self.rule, self._summarize)
 
     def _summarize(self, rule: model.Rule) -> Described:
-        """Return which ops of the rule ran; undone ones did not."""
+        """Return the rule and the ops of its actions, but of undone ones.
+
+        It is stored in the plugin data of the machine.
+        """
         ops = []
         for action in self.actions:
             if action.ran and not action.reverted:

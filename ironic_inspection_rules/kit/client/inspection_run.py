@@ -34,7 +34,11 @@ def get_inspection_run(baremetal, node: str, uuid: str) -> dict[str, Any]:
 def get_failed_data(baremetal, node: str) -> dict[str, Any] | None:
     """Return the data of a machine from the newest run, if that failed.
 
-    :returns: ``inventory`` and ``plugin_data``; None if no data are kept.
+    They are newer than the inventory that Ironic has of the node, which it
+    stores only at the end of an inspection that succeeds.
+
+    :returns: ``inventory`` and ``plugin_data``; None if there is no run, if
+        the newest one did not fail, or if its data are not kept.
     """
     runs = inspection_runs(baremetal, node, limit=1, fields='uuid,result')
     newest = next(runs, None)
@@ -55,7 +59,7 @@ def get_failed_data(baremetal, node: str) -> dict[str, Any] | None:
 
 
 def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
-    """Explain which rule last set a value, or why a rule did not match.
+    """Explain which rule last set a value, or what a rule did and why.
 
     :param query: ``path``, ``trait``, ``port``, ``rule``; None counts as not
         given.

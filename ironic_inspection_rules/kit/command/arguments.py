@@ -37,8 +37,9 @@ class _Option:
     def takes(self, word: str) -> bool:
         """Return whether the next word is a value of this option.
 
-        An option of one or several values takes any first word. An option of
-        several values takes more words as long as its type accepts them.
+        An option of one or several values takes any first word but another
+        option. An option of several values takes more words as long as its
+        type accepts them. After ``--format=json`` it takes none.
         """
         if self.action is None or self.action.nargs not in (None, '+'):
             return False

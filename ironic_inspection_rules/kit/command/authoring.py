@@ -132,7 +132,7 @@ class Lint(arguments.FileCommand):
 
 
 def _run_checks(parsed_args: argparse.Namespace) -> list[lint.Finding]:
-    """Run all checks but the ignored ones, and return their findings.
+    """Run all checks, and return the findings of those not ignored.
 
     A progress bar is shown while the rules are tried on inventories.
 

@@ -241,7 +241,7 @@ class MachineSearch:
     def _find_in_rounds(
         self, wanted: logic.Formula, labels: list[str]
     ) -> witnesses.Witness | None:
-        """Return a wanted machine that is as usual as possible.
+        """Return a wanted machine which is unusual only where it must be.
 
         A round asks the solver for a machine for which all assumptions hold.
         If there is none, the solver names assumptions that contradict what is
@@ -254,7 +254,8 @@ class MachineSearch:
         :param labels: the labels of all assumptions.
         :returns: None where there is no machine, and no assumption is to
             blame.
-        :raises: :class:`Unclear` where the solver does not know.
+        :raises: :class:`Unclear` where the solver does not know, or all rounds
+            were used.
         """
         restriction_labels = [
             label for label in labels if label in self._restrictions

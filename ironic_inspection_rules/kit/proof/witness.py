@@ -618,12 +618,15 @@ def comparable_state(facts: working_copy.Facts) -> dict[str, typing.Any]:
 def value_at(
     machine_state: dict[str, typing.Any], place: data_path.Path
 ) -> typing.Any:
-    """Return the value at a place of a comparable state, ABSENT for none.
+    """Return the value at a place of a comparable state.
+
+    So the engine confirms that a rule overwrites what another one has written.
 
     :param machine_state: see :func:`comparable_state`.
-    :returns: for :data:`.state.ANY_PORT`, the values of all ports by MAC
-        address; for a trait, whether the node has it; for capabilities, a
-        list of ``name:value``.
+    :returns: ABSENT if there is no value. For :data:`.state.ANY_PORT`, the
+        values of all ports by MAC address; for a trait, whether the node has
+        it; for all traits, their names; for capabilities, a list of
+        ``name:value``.
     """
     if place[:2] == cells.TRAITS:
         traits = machine_state['node']['traits']

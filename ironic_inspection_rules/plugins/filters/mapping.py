@@ -76,7 +76,10 @@ class Items(plugin.Filter):
 
 
 class Get(plugin.Filter):
-    """``get``: the value at a path in the value; missing if there is none."""
+    """``get``: the value at a path in the value.
+
+    If there is none, the result is the argument ``default``, or missing.
+    """
 
     REARRANGES = True
 

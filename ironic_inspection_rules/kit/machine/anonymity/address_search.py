@@ -106,7 +106,9 @@ def _after_word(parts: list[re.Match[str]]) -> int:
 def _before_word(parts: list[re.Match[str]]) -> int:
     """Return the place before the word in which a run ends.
 
-    The word begins after the last colon; without a colon it is all of the run.
+    In "fe80::1:default" the run is "fe80::1:defa", whose end could be digits.
+    They belong to the word "default", which goes on behind the run. The word
+    begins after the last colon; without a colon it is all of the run.
     """
     for place in reversed(range(len(parts))):
         if parts[place][0] in (':', '::'):

@@ -83,6 +83,7 @@ class GroupNorm:
         self.keys: dict[str, list[typing.Any]] = {}
         self.machines: dict[str, views.Facts] = {}
         self._label = group.label
+        # Only then a value between two observed ones is normal, too.
         self._is_one_kind = len(group.kinds) == 1
 
     def add(self, reduced: Reduced) -> None:

@@ -186,9 +186,10 @@ def _build_group_item(
 ) -> page.Item:
     """Build the entry of a group of peers.
 
-    It has the label of the group, how many of its machines are odd, a square
-    for every machine, and two tables: the findings beside what the peers
-    have, and what the kinds of machines of the group differ in.
+    It has the label of the group, how many of its machines are odd, and a
+    square for every machine. With findings, it has a table of them beside
+    what the peers have; with several kinds of machines, one of what these
+    differ in.
 
     :param findings: the findings on machines of the group.
     """

@@ -254,8 +254,8 @@ class Matrix:
         Equal conditions, actions and texts are in the page once, and have a
         number there.
 
-        :returns: the state; where the rule ran, also the numbers of its
-            conditions and of its actions.
+        :returns: the state; where there is a trace of the rule, also the
+            numbers of its conditions and of its actions.
         """
         if cell.conditions is None or cell.actions is None:
             return [cell.state]

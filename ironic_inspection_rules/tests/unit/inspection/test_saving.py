@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import sys
+from unittest import mock
 
 import fixtures
 from ironic import objects
@@ -176,6 +177,29 @@ class PortNamesTestCase(base.GlueTestCase):
             'main',
         )
         self.assertEqual(['a', 'b'], self.names())
+
+    def test_a_port_that_gets_its_first_name_is_saved_once(self):
+        nameless, other = self.task.ports
+        nameless.name = None
+        nameless.save()
+        runner = base.Hook(
+            base.rules(
+                base.rule(
+                    ('set-port-attribute', [nameless.address, '/name', 'x']),
+                    ('set-port-attribute', [other.address, '/extra/a', 1]),
+                )
+            )
+        )
+        with mock.patch.object(
+            objects.Port, 'save', autospec=True, side_effect=objects.Port.save
+        ) as save:
+            runner.apply(self.task, {}, {}, 'main')
+
+        saved_addresses = [call.args[0].address for call in save.mock_calls]
+        self.assertCountEqual(
+            [nameless.address, other.address], saved_addresses
+        )
+        self.assertEqual(['x', 'b'], self.names())
 
     def test_two_ports_do_not_get_one_name(self):
         error = self.assertRaises(
