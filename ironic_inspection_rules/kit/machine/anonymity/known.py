@@ -349,14 +349,17 @@ class Known:
     def _replace_guid(self, mac: str, original: str) -> str:
         """Replace a GUID by the GUID of the replaced MAC address.
 
-        For example, 525400 fffe 123456 of the address 525400123456.
+        A GUID has four more digits in the middle of the MAC address: one of
+        525400123456 is 525400 fffe 123456. If the MAC address is replaced by
+        525400abcdef, the GUID is replaced by 525400 fffe abcdef.
 
+        :param mac: twelve hexadecimal digits, in small letters.
         :param original: the GUID, in any notation.
         """
         replacement = self._forms.replace_octets(mac)
         digits = _hex_digits(original)
-        # IPv6 inverts a bit of the first octet, which is inverted in the
-        # replacement as well.
+        # IPv6 inverts a bit of the first octet: 52 becomes 50. If the original
+        # has the bit inverted, the replacement gets it inverted too.
         inverted_bit = int(digits[:2], 16) ^ int(mac[:2], 16)
         first_octet = int(replacement[:2], 16) ^ inverted_bit
         filling = digits[6:10]
@@ -393,11 +396,14 @@ class Known:
             return
         packed = parsed.packed.hex()
         if isinstance(parsed, ipaddress.IPv6Address):
-            self._add_pattern(packed, packed, self._replace_packed)
+            self._add_pattern(
+                pattern=packed, key=packed, replace=self._replace_packed
+            )
             return
         padded = '.'.join(f'{part:03}' for part in parsed.packed)
         for host in (str(parsed), padded):
-            # Host names have an address with other separators: "ip-10-0-0-1".
+            # In host names, other separators stand between the four numbers
+            # of an address: "ip-10-0-0-1".
             for separator in '.-_':
                 quad = host.replace('.', separator)
                 self._add_pattern(
@@ -412,7 +418,9 @@ class Known:
             replace=self._replace_packed,
             edge=Edge.WORD,
         )
-        # Of a network it could be a size: 10.0.0.0 is 160 MiB as well.
+        # As one number, 10.0.0.0 is 167772160, which is also 160 MiB in bytes.
+        # Addresses that end in 0 are not looked for as numbers: a size of
+        # memory would be replaced.
         if parsed.packed[-1]:
             number = str(int(parsed))
             self._add_pattern(

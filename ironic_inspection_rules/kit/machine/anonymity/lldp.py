@@ -118,15 +118,19 @@ class Frames:
     def _replace_management_address(self, octets: bytes) -> bytes:
         """Replace the address in an element of a management address.
 
-        Before it stand its length and family, after it an interface and an
-        OID, which stay.
+        The element has one octet with the length of what follows it, one with
+        the family of the address, then the address. The interface and the OID
+        after it stay. For example, ``05 01 0a000001 …`` has 10.0.0.1: five
+        octets, of which the first is the family 1, IPv4.
         """
-        end = 1 + octets[0]
+        length = octets[0]
+        address_end = 1 + length
+        # An element that is cut off may have no family, and no address then.
         family = 0
         if len(octets) > 1:
             family = octets[1]
-        address = self._replace_address(family, octets[2:end])
-        return octets[:2] + address + octets[end:]
+        address = self._replace_address(family, octets[2:address_end])
+        return octets[:2] + address + octets[address_end:]
 
     def _replace_address(self, family: int, octets: bytes) -> bytes:
         """Replace an IP address or, by its length, an address of hardware."""

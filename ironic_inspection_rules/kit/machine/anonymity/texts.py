@@ -19,7 +19,7 @@ _FREE_TEXTS = frozenset(
 )
 _LESS_EXACT = frozenset((Form.SITE, Form.KEPT, Form.DATE))
 _LIKE_VERSION = frozenset((Form.QUAD, Form.DASHED_QUAD))
-_OF_HARDWARE = frozenset((Form.OCTETS, Form.WWN))
+_HARDWARE_ADDRESSES = frozenset((Form.OCTETS, Form.WWN))
 _SHORTEST_OCTETS = 12  # Characters.
 _DATE = len('iqn.2026-11.')
 _SHORTEST_IN_VERSION = 6
@@ -200,7 +200,7 @@ class Texts:
                 if _overlaps(candidate, identified)
             ]
             if all(
-                _goes_before(candidate, identified)
+                _is_replaced_first(candidate, identified)
                 for identified in overlapped
             ):
                 known_identifiers.append(candidate)
@@ -217,31 +217,35 @@ class Texts:
         return sorted(known_identifiers + others)
 
 
-def _goes_before(
+def _is_replaced_first(
     candidate: known.KnownIdentifier, identified: identifier.Identifier
 ) -> bool:
-    """Return whether a known identifier is replaced rather than another one.
+    """Return whether a known identifier wins over one found by its form.
 
-    The two overlap in a text, and only one is replaced. It is the known one if
+    A known identifier is a text that some field of the machine has, such as
+    its serial number. The other only has the form of an identifier, such as a
+    MAC address. They overlap in a text, and only one can be replaced. The
+    known identifier wins in four cases:
 
-    * it holds all of the other and is longer: its rest would stay otherwise;
-    * both are the same characters, which are a host in a URL or look like a
-      version;
-    * it is a MAC address or a worldwide unique number without the type or the
-      prefix that the other has;
-    * it has eight characters or more, and the other is a date, perhaps with a
-      time.
+    * The other is a MAC address or a worldwide unique number, and the known
+      one, of twelve characters or more, ends with it: the other may begin
+      with a type or a prefix.
+    * The other is a date, and the known one has eight characters or more.
+    * The known one holds all of the other and is longer. Otherwise the rest
+      of the known one would stay readable.
+    * Both are the same characters, and the form of the other says little: it
+      is the host in a URL, a date, a time, a PCI address or a version.
 
     :param candidate: the known identifier.
-    :param identified: the other identifier, which was found by its form.
+    :param identified: the identifier that was found by its form.
     """
     length = candidate.end - candidate.start
-    # A long known identifier at the end of an address of hardware is that
-    # address without a type or a prefix. Only so it gets the replacement that
-    # the same MAC address has elsewhere.
+    # For example, "ff:00:00:52:54:00:12:34:56" ends with a MAC address. If the
+    # MAC address is known, it gets the replacement that it has in other texts.
+    # The longer address as a whole would get an unrelated one.
     ends_alike = candidate.end == identified.end
     is_address_without_prefix = ends_alike and length >= _SHORTEST_OCTETS
-    if identified.form in _OF_HARDWARE and is_address_without_prefix:
+    if identified.form in _HARDWARE_ADDRESSES and is_address_without_prefix:
         return True
     # A serial number may be a date, and stand with a time behind it. Shorter
     # ones would be found in the year of any date.

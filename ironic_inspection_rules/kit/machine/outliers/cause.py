@@ -350,6 +350,7 @@ def _join_settings(settings: Differences) -> peer_difference.PeerDifference:
     if left_out > 0:
         # Once is enough: both texts are parts of one sentence.
         of_machine.append(f'{left_out} more')
+    # Settings are sorted: the first is the field that the finding names.
     return dataclasses.replace(
         settings[0], has='; '.join(of_machine), value='; '.join(of_peers)
     )

@@ -360,24 +360,29 @@ class _Assignment:
 
 
 def _usual_labels(best: _Feature, feature: _Feature) -> list[int] | None:
-    """Return the usual label in another feature for every population.
+    """Return which value of a feature is usual in every population.
 
-    For example, one population has 8 CPUs and another 16. Nearly all machines
-    with 8 CPUs have disks with the label 0, nearly all others disks with the
-    label 1: the usual labels are ``[0, 1]``. If all machines have equal disks,
-    the disks do not distinguish the populations.
+    A feature is a field, such as the size of the disks. Its labels number its
+    values: 0 for 480 GB, 1 for 960 GB. For example, one population has 8 CPUs
+    and another 16. Nearly all machines with 8 CPUs have disks of 480 GB, and
+    nearly all with 16 have disks of 960 GB: the usual labels are ``[0, 1]``.
 
-    :param best: the feature that divides the populations.
-    :returns: None where the other feature does not distinguish populations.
+    :param best: the feature that divides machines into populations, here the
+        number of CPUs.
+    :param feature: another feature, here the size of the disks.
+    :returns: the usual label of every population; None where the feature
+        does not distinguish the populations: one of them has no usual label,
+        or two have the same.
     """
     usual = []
     for counts in _count_labels(best, feature):
         if not counts:
+            # All machines of the population have rare values.
             return None
         [(label, count)] = counts.most_common(1)
         nearly_all = counts.total() * norm.NEARLY_ALL
         if count < nearly_all:
-            # The population has no usual label.
+            # The values of the population are mixed.
             return None
         usual.append(label)
     are_different = len(set(usual)) == len(usual)

@@ -98,32 +98,36 @@ class GroupNorm:
             self.machines[reduced.text] = facts
 
     def rules(self) -> list[dict[str, typing.Any]]:
-        """Return rules in mode ``audit`` that record how a machine is odd.
+        """Return rules that record how a machine differs from normal ones.
 
-        Such a rule matches a machine that has the values of the group, such as
-        its vendor and model, and differs in one way from its normal machines.
+        A rule matches a machine that has the vendor and the model of the
+        group, for example, but another number of CPUs than its normal
+        machines. Its mode is ``audit``: it is recorded that the rule matches,
+        and the machine stays as it is.
         """
         tolerated = component.Tolerance()
         if not self._is_one_kind:
-            # A broken machine may lie between two kinds: only values that
-            # were observed are accepted.
+            # If machines have 8 disks or 16, one with 12 may be broken: only
+            # 8 and 16 are accepted, and no number between them.
             tolerated = component.Tolerance(observed=set(component.COMPONENTS))
         conditions_of_group = [
             _group_condition(path, values)
             for path, values in self.keys.items()
         ]
-        of_machines = rules.write(
-            list(self.machines.values()),
-            self._label,
-            rules.AUDIT,
-            tolerated,
-            set(self.keys),
+        rules_for_any_machine = rules.write(
+            machines=list(self.machines.values()),
+            name=self._label,
+            on_mismatch=rules.AUDIT,
+            tolerated=tolerated,
+            # The conditions of the group compare these.
+            left_out=set(self.keys),
         )
-        of_group = []
-        for rule in of_machines:
+        # To a machine of another group, the rules must not apply.
+        rules_for_group = []
+        for rule in rules_for_any_machine:
             conditions = [*conditions_of_group, *rule['conditions']]
-            of_group.append({**rule, 'conditions': conditions})
-        return of_group
+            rules_for_group.append({**rule, 'conditions': conditions})
+        return rules_for_group
 
 
 def _group_condition(
