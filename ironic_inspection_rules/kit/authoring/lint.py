@@ -238,7 +238,7 @@ _CHECKS = {
 }
 """By the name that findings give."""
 
-_TOGETHER: dict[
+_CHECKS_OF_RULE_SETS: dict[
     str,
     typing.Callable[
         [typing.Sequence[checked_rule.CheckedRule]],
@@ -358,7 +358,7 @@ def of_documents(
     if not table_findings:
         tables_by_name = table_file.build(file_tables)
         yield from _check_tables(valid, file_tables, tables_by_name)
-    yield from _check_together(valid, site, tables_by_name)
+    yield from _check_rule_set(valid, site, tables_by_name)
 
 
 def _of_file(
@@ -512,26 +512,33 @@ def _check_cells(
         )
 
 
-def _check_together(
+def _check_rule_set(
     subjects: list[checked_rule.CheckedRule],
     site: Site,
     tables_by_name: table.Tables,
 ) -> typing.Iterator[Finding]:
-    """Check rules beside the other rules, and on the machines of the site.
+    """Yield mistakes that a rule has only because of other rules or machines.
 
-    A file with an inventory that cannot be read is a finding.
+    For example, a rule is not reached if a rule before it always ends the
+    inspection. If the site has files with the inventories of machines, a rule
+    that matches none of these machines is a finding, and so is a file that
+    cannot be read.
     """
     yield from _find_duplicates(subjects)
-    for name, find in _TOGETHER.items():
+    for name, find in _CHECKS_OF_RULE_SETS.items():
         for subject, pointer, message in find(subjects):
             yield _finding_at(subject.written, pointer, message, name)
     if not site.inventories:
         return
     tried = unreached.check_machines(
-        subjects, site.inventories, site.advance, tables_by_name
+        rules=subjects,
+        paths=site.inventories,
+        advance=site.advance,
+        tables=tables_by_name,
     )
     for subject, message in tried.unmatched:
         yield _finding_at(subject.written, '', message, UNMATCHED)
+    # Files of machines that cannot be read: no rule is at fault.
     for path, (line, column), reason in tried.broken:
         yield Finding(
             path=path,

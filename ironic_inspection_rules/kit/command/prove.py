@@ -44,6 +44,15 @@ class Prove(arguments.FileCommand):
     example = 'rules.yaml --ask dead,shadowed'
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the files of rules, what to ask of them, and how to answer.
+
+        ``dead`` asks for rules that no machine can match, ``shadowed`` for
+        rules that match but never have an effect, ``conflict`` for two rules
+        of one priority that may write different values to one place, and
+        ``gap:/resource_class`` for machines that the rules leave without a
+        resource class. ``--equivalent`` asks whether other rules treat some
+        machine differently; without ``--ask``, nothing else is asked then.
+        """
         arguments.add_files(parser)
         parser.add_argument(
             '--ask',

@@ -120,19 +120,23 @@ class Alphabet:
         return language
 
     def matching(self, pattern: str, searches: bool) -> logic.Language:
-        """Return the language of the marked texts that match a pattern.
+        """Return all texts that match a regular expression, with their marks.
 
-        :func:`marked` puts a text between two marks: ``^`` in the pattern is
-        the first of them, and ``$`` is the last.
+        The solver has no anchors. So :func:`marked` puts every text between
+        two marks: with ``<`` and ``>`` for the marks, "abc" is "<abc>". The
+        anchor ``^`` matches the mark ``<``, and ``$`` matches ``>``, in a
+        search also with a newline before it.
 
-        :param searches: whether a part of the text is enough.
+        :param searches: True if the expression has to match only a part of
+            the text, False if it has to match the whole text.
         :raises: :class:`.logic.Untranslatable` where the solver has no
             language for the pattern.
         """
         body = self.language(pattern, searches)
         if searches:
             return z3.Concat(_all_texts(), body, _all_texts())
-        # With an anchor in the pattern, the language has its mark already.
+        # The language of "^a" has "<a", with the mark of the anchor, and that
+        # of "a" only "a": with a mark that may be missing, both match "<a>".
         begin = z3.Option(z3.Re(_BEGIN))
         end = z3.Option(z3.Re(_END))
         return z3.Concat(begin, body, end)

@@ -166,10 +166,11 @@ class SymbolicEffects:
 
         :param when: holds on the machines on which the action is carried out.
         :param path: from the name of a root on, as ``('node', 'name')``.
-        :param creates: False where a part is deleted, for which no parents
-            are made.
-        :param extends: whether the value is one more item of a list, or one
-            more trait: two rules that add some do not conflict.
+        :param creates: whether mappings that are missing on the way to the
+            place are made. They are not where the value is deleted.
+        :param extends: True for one more item of a list, or one more trait.
+            Rules that both add an item do not conflict; rules that both set
+            a value may.
         """
         root = path[0]
         changed = states.put(
@@ -179,12 +180,14 @@ class SymbolicEffects:
             new=value,
             creates=creates,
         )
-        is_written = self.end_where(when, changed.broken)
+        # On a machine with a text on the way, the inspection ends here; on all
+        # others with the action, the value is written.
+        where_written = self.end_where(when, broken=changed.broken)
         write = states.SymbolicWrite(
-            path, when=is_written, value=value, extends=extends
+            path, when=where_written, value=value, extends=extends
         )
         self._rule_pass.writes.append(write)
-        self._replace_root(root, is_written, changed.value)
+        self._replace_root(root, when=where_written, value=changed.value)
 
     def _known_paths(
         self,

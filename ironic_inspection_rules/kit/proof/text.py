@@ -97,15 +97,16 @@ class TextVariable:
     def equations(
         self, variables: TextVariables, text: str
     ) -> Iterator[logic.Formula]:
-        """Yield the formulas that hold if this variable has a known text.
+        """Yield what the engine computes from a known text, as formulas.
 
-        For the text "8" one is ``number == 8``, where rules compare the text
-        with numbers. If a rule reads ``{field | lower}``, one is
-        ``lower == "dell"`` for the text "Dell". They equate the terms of all
-        facets, which are what rules ask of the text, with what the engine
-        computes.
+        Rules may compare a text as a number, or read it through a filter. The
+        solver has a term of its own for every such value. For the text "8",
+        the number of which some rule compares, a formula is ``number == 8``.
+        For the text "Dell", which some rule reads as ``{field | lower}``, a
+        formula is ``lower == "dell"``.
 
-        :param variables: all texts, also those that filters make.
+        :param variables: all texts by the number of their term; the texts that
+            filters make are among them.
         :param text: the known text.
         """
         for facet in self.facets.values():
@@ -120,7 +121,8 @@ class TextVariable:
                     yield term == logic.number_term(result)
                 else:
                     yield term == result
-                # A text that a filter makes may have facets of its own.
+                # The term may stand for a text that a filter makes, such as
+                # "dell", and rules may compute values from that text as well.
                 derived = variables.get(term.get_id())
                 if derived is not None:
                     yield from derived.equations(variables, result)

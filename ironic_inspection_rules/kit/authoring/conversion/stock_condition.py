@@ -379,16 +379,22 @@ def _constant_result(op: str, args: Args) -> bool | None:
             for left, right in itertools.pairwise(args['values'])
         )
     elif op == 'one-of':
-        is_false = _is_never_one_of(args['value'], args.get('values') or [])
+        is_false = _is_one_of_nothing(args['value'], args.get('values') or [])
     if is_false:
         return False
     return None
 
 
-def _is_never_one_of(value: typing.Any, values: typing.Any) -> bool:
-    """Return whether a value is among some values on no machine.
+def _is_one_of_nothing(value: typing.Any, values: typing.Any) -> bool:
+    """Return whether "one-of" is false on every machine.
 
-    A value with fields is a text, which only a text may be equal to.
+    In stock Ironic a value with a field becomes text on the machine:
+    ``{inventory[cpu][count]}`` becomes "8". It may equal any text, but no
+    number: it is never one of ``[8, 16]``. A value that is no text is compared
+    as it is: 4 is never one of them either.
+
+    :param values: what the value is compared with; False is returned if it
+        is neither a list nor a mapping.
     """
     if not isinstance(values, list | dict):
         return False

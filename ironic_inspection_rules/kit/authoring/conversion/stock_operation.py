@@ -434,25 +434,30 @@ def convert_looped_condition(
     :param convert_for_item: converts the condition for one item; returns a
         boolean where the result is the same on all machines.
     :param needs_all: whether it has to hold for all items, or else for any.
-    :returns: the condition with a loop, or a group with a condition for every
-        item; the condition alone if only one item matters; a boolean where the
-        result is the same on all machines.
+    :returns: a boolean where the result is the same on all machines, else a
+        condition. If only one item matters, it is that of the item. If the
+        items differ only in values that ``{item}`` can stand for, it has a
+        loop. Otherwise it is a group, such as ``{'op': 'any-of', 'conditions':
+        [...]}``.
     """
     converted = [convert_for_item(item) for item in items]
-    # A single false condition decides "all", a single true one "any".
-    deciding = not needs_all
-    if deciding in converted:
-        return deciding
+    # If all have to hold, one that is always false makes the result false. If
+    # any has to hold, one that is always true makes it true.
+    deciding_result = not needs_all
+    if deciding_result in converted:
+        return deciding_result
     conditions = [
         condition for condition in converted if not isinstance(condition, bool)
     ]
     if not conditions:
+        # If all have to hold, all are true; if any, all are false.
         return needs_all
     if len(conditions) == 1:
         return conditions[0]
     looped = _build_loop(items, converted, convert_for_item)
     if looped is None:
-        # No condition with a loop does the same as all of these.
+        # The conditions differ in more than the item, so that no loop can
+        # stand for them.
         group = 'any-of'
         if needs_all:
             group = 'all-of'

@@ -142,16 +142,20 @@ class Summary:
                 self._counts_of(audited['uuid'])['audited'] += 1
 
     def _count_failure(self, entry: Plain) -> None:
-        """Count a failed inspection for the rule that failed it."""
+        """Count a failed inspection for the rule that failed it.
+
+        A rule fails an inspection on purpose, with the action "fail", or by
+        an error, such as a field that is missing.
+        """
         failed_by = entry.get('failed_by')
         if failed_by and failed_by['kind'] == 'fail':
-            # The rule has the action "fail"; any other failure is an error.
+            # The kind "fail" is the action "fail"; any other is an error.
             self._counts_of(failed_by['rule'])['failed'] += 1
         elif failed_by:
             self._counts_of(failed_by['rule'])['errors'] += 1
         elif entry['result'] == FAILED:
-            # Ironic does not say which rule it was.
-            self._counts_of(None)['errors'] += 1
+            # Ironic does not say which rule it was: counted without a UUID.
+            self._counts_of(uuid=None)['errors'] += 1
 
     @property
     def machines(self) -> int:
