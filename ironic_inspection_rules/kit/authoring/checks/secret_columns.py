@@ -123,7 +123,7 @@ class _OneRow(table.Table):
 
     @property
     def open(self) -> table.Table:
-        return _OneRow(self.definition, self._index, self.columns)
+        return _OneRow(self.definition, self._rows_by_key, self.columns)
 
     def row(self, key: str) -> typing.Any:
         return super().row(_KEY)
