@@ -30,7 +30,10 @@ from ironic_inspection_rules.queue import state
 LOG = log.getLogger(__name__)
 
 _SECONDS_TO_YIELD = {queue_request.REAPPLY: leases.SECONDS_TO_YIELD}
-"""Seconds for which requests of an event let others go before them."""
+"""Seconds for which requests of an event let others go before them.
+
+A reapplication lets requests of machines go first.
+"""
 
 Accept = Callable[[typing.Any, str, bool], datetime.datetime | None]
 """See ``accept`` of :class:`DatabaseQueue`."""
@@ -148,8 +151,7 @@ class DatabaseQueue:
         :param data: what to store as unprocessed data, None for nothing.
         :param values: further columns of the request.
         :param trusted: whether the sender has proved to be the machine.
-        :returns: the stored request; None if another process was faster, so
-            that the decision has to be made again.
+        :returns: the stored request; None if another process was faster.
         :raises: as :meth:`put`.
         """
         first_state = state.WAITING
@@ -163,16 +165,14 @@ class DatabaseQueue:
             'version': request_object.InspectionRequest.VERSION,
             'state': first_state,
         }
+        reason_to_end = functools.partial(queue_request.reason_to_end, event)
         try:
             row, is_new = db_request.find_or_create_request(
                 new_row,
                 data,
                 accept=functools.partial(self._accept_event, event, node_uuid),
-                reason_to_end=functools.partial(
-                    queue_request.reason_to_end, event
-                ),
+                reason_to_end=reason_to_end,
                 state_of_ended=state.ERROR,
-                # A reapplication lets requests of machines go first.
                 yields_for=_SECONDS_TO_YIELD.get(event, 0.0),
             )
         except exceptions.RequestPending:
@@ -182,8 +182,7 @@ class DatabaseQueue:
             return open_request
         displaces = queue_request.displaces(event, open_request)
         if not trusted and (displaces or open_request.state == state.WAITING):
-            # An unknown sender must not replace waiting data, but may send the
-            # same data again.
+            # An unknown sender may only send again what waits already.
             waiting = unprocessed.get(row.unprocessed_id)
             if waiting is None and row.unprocessed_id is not None:
                 # The data were replaced between the two reads.
@@ -197,9 +196,8 @@ class DatabaseQueue:
                     return open_request
         if not displaces:
             raise exceptions.RequestPending(node_uuid)
-        # The open request goes on, with the new data. Only with the token that
-        # was read above: a worker that has claimed the request since then has
-        # read the other data, and would not see these.
+        # Only with the token that was read above: a worker that has claimed
+        # the request since then has read the data that are replaced here.
         renewed = db_request.renew_request(
             open_request.uuid,
             token=open_request.token,
@@ -214,9 +212,16 @@ class DatabaseQueue:
     def _accept_event(
         self, event: str, node_uuid: str, session: typing.Any
     ) -> datetime.datetime | None:
-        """Accept a request if it belongs to an inspection of its node.
+        """Accept a new request for its node, as part of storing it.
 
-        :returns: when the inspection began, see ``accept`` of the class.
+        The ``accept`` that the queue was made with decides on a power-on and
+        on a posted inventory, which are steps of an inspection in progress and
+        stop its timeout. A timeout and a reapplication are always accepted.
+
+        :param event: the event of the new request.
+        :returns: when the inspection began, in UTC, if its timeout ran until
+            now; None if it did not, or if the request is always accepted.
+        :raises: what ``accept`` raises if the node takes no such request.
         """
         is_power_on = event == queue_request.POWER_ON
         if is_power_on or event == queue_request.CONTINUE:
