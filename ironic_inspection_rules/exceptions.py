@@ -56,7 +56,10 @@ def listed(
     problems: typing.Sequence[typing.Any],
     describe: typing.Callable[[typing.Any], str] = str,
 ) -> str:
-    """Join the first problems to one text, with the number of the others.
+    """Join problems to one text, such as "a is no name; b is no name".
+
+    A text has at most :data:`MOST_PROBLEMS` problems. If there are more, it
+    ends with their number: "and 3 more".
 
     :param describe: returns the text of a problem.
     """

@@ -74,7 +74,7 @@ def find(
     past = _read_rules(context, run.revision, rules)
     rules_by_uuid = {rule.uuid: rule for rule in past.rules}
     rule = rules_by_uuid.get(uuid)
-    answer = _blank_answer(rule, uuid, run)
+    answer = _begin_answer(rule, uuid, run)
     recorded = _find_record(run.phases, uuid)
     if recorded is not None:
         answer.update(recorded)
@@ -116,12 +116,14 @@ def _why_in_force(run: Any) -> str:
     )
 
 
-def _blank_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
-    """Return the answer for a rule that did nothing in a run.
+def _begin_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
+    """Return an answer as it is for a rule that did nothing in a run.
 
-    It has all members of every answer; the caller updates them.
+    It has all members that an answer may have, so that the caller only
+    replaces those of which it knows more.
 
-    :param rule: the rule, None if only the record of the run knows it.
+    :param rule: describes the rule in the answer. None if the caller has read
+        no rule with this UUID: then description, phase and mode are None.
     """
     answer: Answer = {
         'rule': {'uuid': uuid, 'description': None, 'revision': None},
@@ -134,6 +136,7 @@ def _blank_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
         'actions': [],
         'changes': [],
         'error': None,
+        # True if the caller decides once more whether the rule matches.
         'decided_again': False,
         'reason': None,
     }

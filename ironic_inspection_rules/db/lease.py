@@ -156,7 +156,9 @@ class Search:
             # Once in a lease, all requests are looked at again.
             self._looked_until = 0.0
             self._look_again_at = time.monotonic() + self._lease
-        candidates = _due_requests(self._ranges, self._looked_until, after)
+        candidates = _due_requests(
+            self._ranges, due_after=self._looked_until, last_read=after
+        )
         if after is None and not self._serves_all:
             # All that was due before the first candidate is for other workers.
             if candidates:
@@ -243,31 +245,38 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
 
 def _due_requests(
     ranges: Iterable[sa.ColumnElement[bool]],
-    since: float,
-    after: _Candidate | None = None,
+    due_after: float,
+    last_read: _Candidate | None = None,
 ) -> list[_Candidate]:
     """Read a few requests that may be claimed, the longest due first.
 
     Nothing is locked: another worker may claim them meanwhile.
 
-    :param ranges: conditions, one of which a request must meet.
-    :param since: only requests that are due after this time; 0 for all.
-    :param after: the last request of the call before, None to begin.
+    :param ranges: conditions; a request that meets one of them may be claimed.
+    :param due_after: requests due at this time or before are left out, as they
+        are for other workers; in seconds since 1970, 0 leaves out none.
+    :param last_read: the last request that the call before returned: the
+        requests behind it are read. None to begin with the first.
     :returns: at most :data:`_CANDIDATES`.
     """
     row: typing.Any = models.RequestRow
-    is_behind = []
-    if after is not None:
-        is_later = row.due_at > after.due_at
-        # Several may be due at the same time.
-        is_next = sa.and_(row.due_at == after.due_at, row.id > after.id)
-        is_behind.append(sa.or_(is_later, is_next))
-    if since:
-        is_behind.append(row.due_at > since)
-    branches = [sa.and_(in_range, *is_behind) for in_range in ranges]
+    for_all_ranges = []
+    if last_read is not None:
+        is_later = row.due_at > last_read.due_at
+        # Several may be due at the same time: these are read by their ids.
+        is_next = sa.and_(
+            row.due_at == last_read.due_at, row.id > last_read.id
+        )
+        for_all_ranges.append(sa.or_(is_later, is_next))
+    if due_after:
+        for_all_ranges.append(row.due_at > due_after)
+    branches = [sa.and_(in_range, *for_all_ranges) for in_range in ranges]
+    # The database's own time, which hosts of workers need not agree with.
     looked_at = clock.now().label('looked_at')
     columns = [row.id, row.token, row.due_at, row.worker, looked_at]
-    query = limited(columns, branches, [row.due_at, row.id], _CANDIDATES)
+    query = limited(
+        columns, branches, order=[row.due_at, row.id], limit=_CANDIDATES
+    )
     rows = transaction.read_rows(query.order_by('due_at', 'id'))
     return [_Candidate(**values) for values in rows]
 

@@ -224,9 +224,10 @@ def get_rules_of_revision(
     """Read the rule set as it was at a revision.
 
     :returns: the row of the revision, and the versions of rules that were in
-        force then, in the order in which they ran. A number without a row of
-        its own, of a rule that was removed and put back, stands for the
-        revision before it. Revision 0, before the first change, has no rules.
+        force then, in the order in which they ran. A revision that removed a
+        rule may vanish when the rule is put back at once: its number stands
+        for the revision before it. Revision 0, before the first change, has no
+        rules.
     :raises: NotFound if there is no such revision, or it is not kept any more.
     """
     version = models.RuleVersionRow
@@ -236,7 +237,7 @@ def get_rules_of_revision(
         return models.RevisionRow(revision=0, changes=[]), []
     has_begun = columns.first_revision <= revision
     has_not_ended = sa.or_(
-        version.end_revision.is_(None), columns.end_revision > revision
+        columns.end_revision.is_(None), columns.end_revision > revision
     )
     # The last change up to this number, which may itself have no row.
     last_change = sa.select(models.RevisionRow)
@@ -245,11 +246,11 @@ def get_rules_of_revision(
     )
     last_change = last_change.order_by(models.RevisionRow.revision.desc())
     in_force = sa.select(version).where(has_begun, has_not_ended)
-    in_force = in_force.order_by(version.position, version.id)
+    in_force = in_force.order_by(columns.position, columns.id)
     with transaction.reader() as session:
         row: Any = session.execute(last_change.limit(1)).scalar_one_or_none()
-        # Without a row, older changes are not kept. A larger number is yet to
-        # come.
+        # If there is no row, changes as old as this number are not kept any
+        # more. If the number is larger than the newest, it is not in use yet.
         if row is None or revision > rule_set.read_revision(session):
             raise exceptions.NotFound(
                 _(

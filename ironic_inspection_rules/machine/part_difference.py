@@ -226,27 +226,32 @@ class PartComparison:
             yield from unidentified[max(0, left_to_find) :]
 
     def _find_unreported_changes(self) -> Iterator[PartChange]:
-        """Yield parts of which nobody knows whether they are gone or new.
+        """Yield changes to parts that may be gone or new, or only unreported.
 
-        Their source was silent at the other time, or identifies the part at
-        only one of the times. A part with another change is left out.
+        Their source was silent at the other time: a disk that only Redfish has
+        reported may still be there when only the ramdisk reports. Or their
+        source identifies the part at only one of the times. Parts that are
+        gone, new or moved for certain are left out.
         """
         moved = [old for old, _new in self._moved]
-        mentioned = self._groups.of_parts([*self._gone, *self._new, *moved])
-        # This also adds the groups of these changes to "mentioned".
-        yield from self._find_unidentified_changes(mentioned)
-        reported = mentioned | self._reported_groups
+        settled = self._groups.of_parts([*self._gone, *self._new, *moved])
+        # Its parts get into "settled", so that none is yielded again below.
+        yield from self._find_unidentified_changes(settled)
+        settled_or_reported = settled | self._reported_groups
         fallen_silent = self._groups.distinct(
-            self._parts_outside(reported, self._list_parts_fallen_silent())
+            self._parts_outside(
+                settled_or_reported, self._list_parts_fallen_silent()
+            )
         )
         # A part without an identity may be one that was reported both times.
         for old in self._groups.without_counterpart(
             fallen_silent, self._old, self._after.parts
         ):
             yield PartChange(what=UNREPORTED, before=old, after=None)
+        # Parts of sources that have reported for the first time.
         first_reported = self._groups.distinct(
             self._parts_outside(
-                mentioned, self._find_additional_parts(is_first=True)
+                settled, self._find_additional_parts(is_first=True)
             )
         )
         for new in self._groups.without_counterpart(
@@ -277,13 +282,13 @@ class PartComparison:
                 yield old
 
     def _find_unidentified_changes(
-        self, mentioned: set[part_group.Group | None]
+        self, settled: set[part_group.Group | None]
     ) -> Iterator[PartChange]:
         """Yield changes of pairs that have an identity at one time only.
 
         Nobody knows whether both are the same part.
 
-        :param mentioned: groups of parts with another change; the groups of
+        :param settled: groups of parts with another change; the groups of
             the pairs are added.
         """
         for old, new in self._list_pairs():
@@ -301,8 +306,8 @@ class PartComparison:
                 groups_of_other_side = self._known_groups
             group = self._groups.of_part(identified)
             # Another source may identify the part on the other side.
-            if group not in groups_of_other_side and group not in mentioned:
-                mentioned.add(group)
+            if group not in groups_of_other_side and group not in settled:
+                settled.add(group)
                 yield PartChange(what=UNREPORTED, before=old, after=new)
 
     def known(self, previous_time: str = '') -> part.Parts:

@@ -159,23 +159,29 @@ class Attempt(inspection.Inspection):
     def end(self, error: str | None) -> queue_request.Request:
         """End the request, store its run and unlock the node.
 
-        If the run cannot be stored, the other two are done without it.
+        All in one transaction. If the database refuses the run, a warning is
+        logged, and the request ends without its run.
 
-        :param error: why it failed, None if it did not.
+        :param error: why the request failed, None if it did not.
         :returns: the request as it ended.
-        :raises: LeaseLost if this delivery is not the last one.
+        :raises: LeaseLost if the request was delivered to a worker again.
         """
         task = self.task
         store = self._run_store
-        consume = functools.partial(self._queue.consume, self.request, error)
+        # The task calls it in its transaction, with the session.
+        end_in_queue = functools.partial(
+            self._queue.consume, self.request, error
+        )
         try:
-            ended = task.end(consume, store)
+            ended = task.end(end_in_queue, store)
         except db_exc.DBError as exc:
+            # A database that is away, for example, is not the run's fault.
             if store is None or surroundings.are_to_blame(exc):
                 raise
             recorder.warn_of_loss(task.node, exc)
-            ended = task.end(consume)
-        # The fence would refuse this, as the node is not locked any more.
+            ended = task.end(end_in_queue)
+        # The fence lets a worker commit only while it holds the node, which is
+        # unlocked by now: it would refuse to remove the old runs.
         with fence.suspended():
             recorder.cleaner.clean(CONF.inspection_rules.keep_history)
         return ended

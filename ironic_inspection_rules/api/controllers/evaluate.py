@@ -61,19 +61,25 @@ Answer = dict[str, Any]
 def post(body: Answer) -> Answer:
     """Return what rules would do to a machine, or to a page of a fleet.
 
-    The rules are the rules in force, in which posted rules replace stored
-    ones. Nothing is changed or locked.
+    Without posted rules, these are the rules in force. A posted rule replaces
+    the stored rule of the same UUID or description, and with ``prune`` the
+    posted rules replace all stored ones. Nothing is changed or locked.
 
+    :param body: chooses one machine by ``node`` or ``inventory``, or a fleet
+        by ``nodes``.
     :returns: the evaluation of one machine. For a fleet, an empty mapping, as
         the answer is sent as a stream, node by node: at most
         :data:`.page.MOST` nodes, and where the next page begins.
-    :raises: as :func:`.posted_rules.refuse` for bad members, as
-        :func:`.posted_rules.compile_plans` for bad rules, and as
-        :func:`_gather_facts`.
+    :raises: InvalidBody if members are bad, as where the body chooses neither
+        or both; InvalidRuleSet if its rules or tables are bad as well.
+    :raises: InvalidRules if only the rules are bad, and other errors of
+        :func:`.posted_rules.compile_plans`.
+    :raises: NotFound if the machine or its inventory is not found.
     """
     problems = _find_problems_of_choice(body)
     if problems:
-        # Raises an error, which also has the problems of the rules.
+        # It never returns: it checks the rules as well, and raises one error
+        # for all problems.
         posted_rules.refuse(body, problems)
     context = api.request.context
     rules = start.rules()
@@ -97,8 +103,10 @@ def post(body: Answer) -> Answer:
         stream.send(stream.page(entries, 'nodes', page.next))
         # The stream is the answer: nothing is left to return.
         return {}
-    facts_of_machine, members = _gather_facts(
-        context, body, _reads_previous(plans)
+    # The answer also says where the inventory is from, as "source" and "run",
+    # and why no rules would run on the node, as "warnings".
+    facts_of_machine, source_and_warnings = _gather_facts(
+        context, body, reads_previous=_reads_previous(plans)
     )
     outcome = evaluation.evaluate(
         plans,
@@ -107,7 +115,7 @@ def post(body: Answer) -> Answer:
         limits=rules.limits,
         refuse=refusals.find,
     )
-    return {**outcome.as_dict(), **members}
+    return {**outcome.as_dict(), **source_and_warnings}
 
 
 def _reads_previous(plans: posted_rules.Plans) -> bool:

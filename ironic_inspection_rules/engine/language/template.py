@@ -182,7 +182,7 @@ def _compile_filters(
     """Compile the filters of a field; only the first one may read a table."""
     first, *others = field.filters
     reads_table = field.root == interpolation.TABLES
-    compiled = [_compile_filter(first, reads_table)]
+    compiled = [_compile_filter(first, is_applied_to_table=reads_table)]
     for call in others:
         compiled.append(_compile_filter(call))
     return tuple(compiled)
@@ -208,16 +208,16 @@ class _CompiledFilter(typing.NamedTuple):
 
 
 def _compile_filter(
-    call: filter_syntax.FilterCall, reads_table: bool = False
+    call: filter_syntax.FilterCall, is_applied_to_table: bool = False
 ) -> _CompiledFilter:
     """Compile one filter of a field, with its arguments.
 
-    :param reads_table: whether it is applied to a table, as only ``row``
-        may be.
+    :param is_applied_to_table: whether it is applied to a table, as only
+        ``row`` may be.
     :raises: OperationError if the filter is unknown, or does not take its
         arguments.
     """
-    op = _find_filter(call, reads_table)
+    op = _find_filter(call, is_applied_to_table)
     literals, varying = _compile_arguments(op, call)
     for name, problem in op.problems_of_filter(literals, varying):
         raise _filter_error(op, f'{name} {problem}')
@@ -234,13 +234,16 @@ def _compile_filter(
 
 
 def _find_filter(
-    call: filter_syntax.FilterCall, reads_table: bool
+    call: filter_syntax.FilterCall, is_applied_to_table: bool
 ) -> registry.Op:
-    """Find the plugin of a filter.
+    """Find the plugin of a filter by its name.
 
-    :raises: OperationError if it is unknown, or ``row`` without a table.
+    :param is_applied_to_table: whether the filter comes directly after a
+        table, as ``row`` in ``{tables.racks | row(node.name)}``.
+    :raises: OperationError if no filter has the name, or if ``row`` is applied
+        to anything but a table.
     """
-    if call.name == filter_syntax.ROW and not reads_table:
+    if call.name == filter_syntax.ROW and not is_applied_to_table:
         raise exceptions.OperationError(
             _(
                 'filter %(name)s is the first one of a table: {tables.NAME | '

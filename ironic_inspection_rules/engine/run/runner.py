@@ -161,7 +161,7 @@ class _Phase:
     ) -> None:
         self._target = target
         self._explain = explain
-        self._keep = keep
+        self._is_run_kept = keep
         # Explanations and audited rules have budgets of their own: with one
         # for all, an inspection would fail because somebody asked why, or
         # because a rule is being tried. With the budget of all that decides
@@ -187,7 +187,7 @@ class _Phase:
     def decide_first(self, plan: compiler.CompiledRule) -> None:
         """Decide whether a rule matches, before it is its turn."""
         self._decided[plan] = self.matches(plan)
-        if self._keep and self._decided[plan]:
+        if self._is_run_kept and self._decided[plan]:
             self._keep_why(plan)
 
     def matches(self, plan: compiler.CompiledRule) -> bool:
@@ -216,7 +216,7 @@ class _Phase:
         finally:
             if plan.vars:
                 self._vars.take_out(plan, view)
-        if self._keep:
+        if self._is_run_kept:
             self._take_time(plan.rule.uuid)
         return holds
 
@@ -225,7 +225,12 @@ class _Phase:
     ) -> bool:
         """Return whether a rule matches, and keep why.
 
-        :raises: :class:`.exceptions.RuleError` unless the rule is audited.
+        Why it matches, or does not, is the result of every condition with its
+        reason, such as "values=(1, 2)" where these two are not equal.
+
+        :param view: the data as the rule sees them.
+        :raises: :class:`.exceptions.RuleError` if a condition fails. A rule
+            in mode ``audit`` does not match then, and nothing is raised.
         """
         traces: list[reasons.ConditionResult] = []
         try:
@@ -233,13 +238,14 @@ class _Phase:
                 return self._audit_conditions(plan, view)
             return step.decide(plan, view, traces)
         finally:
-            # Also after an error, which people want explained first. Reasons
-            # are built now, before later rules and the rule's own actions
-            # change the data. Most conditions return their reason with the
-            # result, so that nothing is read twice.
+            # Also after an error, which people want explained first; and now,
+            # before actions change the data that the reasons speak of.
             if explanation.is_complete(plan, traces):
+                # Every condition has returned its reason with its result.
                 self._why[plan] = tuple(traces)
             else:
+                # Reasons are added, or removed if the rule must show none. To
+                # build them must not use up the budget of the inspection.
                 with self._target.paid_by(self._for_reasons):
                     self._why[plan] = explanation.explain(plan, view, traces)
 
@@ -253,11 +259,11 @@ class _Phase:
 
     def act(self, plan: compiler.CompiledRule) -> None:
         """Carry out a rule that matches."""
-        if self._keep:
+        if self._is_run_kept:
             self._keep_why(plan)
             self._started = time.perf_counter()
         for_reasons = None
-        if self._explain or (self._keep and plan.masked):
+        if self._explain or (self._is_run_kept and plan.masked):
             # Of a rule that sees secrets, a kept run must have no reasons.
             for_reasons = self._for_reasons
         self._act_or_revert(plan, step.act, for_reasons)
@@ -301,7 +307,7 @@ class _Phase:
         :param plans: the rules of the phase, in their order.
         :param error: of the rule that ended the phase; None if no rule did.
         """
-        if self._keep and error is not None:
+        if self._is_run_kept and error is not None:
             # The time of a rule is taken at its end, which this one did not
             # reach.
             self._take_time(error.rule_uuid)
@@ -358,14 +364,15 @@ class _Phase:
         """Carry out a rule, or undo it, and keep the trace.
 
         :param take_step: :func:`.step.act` or :func:`.step.revert`.
-        :param for_reasons: the budget of the reasons of conditions; None for
-            no reasons.
-        :raises: :class:`.exceptions.RuleError` unless the rule is audited.
+        :param for_reasons: limits the work of finding out why each condition
+            holds; None if the trace is to have no such reasons.
+        :raises: :class:`.exceptions.RuleError` if an action fails. The error
+            of a rule in mode ``audit`` is only in its trace.
         """
         if plan.audited:
             self._try_on_copy(plan, take_step, for_reasons)
         else:
-            # Most rules have no vars: they are spared a context.
+            # A context takes time, and most rules have no vars that need it.
             if plan.vars:
                 with self._vars.in_data(plan, self._target):
                     traced, error = take_step(plan, self._target, for_reasons)
@@ -375,7 +382,8 @@ class _Phase:
                 self._traces[plan] = traced
             if error is not None:
                 raise error
-        if self._keep:
+        if self._is_run_kept:
+            # The record of the run says how long every rule took.
             self._take_time(plan.rule.uuid)
 
     def _try_on_copy(

@@ -303,7 +303,7 @@ class WorkingCopy:
 
     def call(self, request: GetRequest) -> None:
         """Send a GET request; see :meth:`Effects.call`."""
-        text = self.journal.request(request.url)
+        text = self.journal.note_request(request.url)
         seconds = self.roots.budget.remaining()
         try:
             self._effects.call(request, seconds)

@@ -322,8 +322,13 @@ class Map(plugin.Filter):
         return results
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Check that a filter or an attribute is given, and not both.
+
+        The message has the name of the argument before the text: "attribute or
+        the name of a filter is expected".
+        """
         has_filter = 'filter' in arguments
         has_attribute = 'attribute' in arguments
-        # Either of them, not both.
+        # Equal: both are given, or none is.
         if has_filter == has_attribute:
             yield 'attribute', _('or the name of a filter is expected')

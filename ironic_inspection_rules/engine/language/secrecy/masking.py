@@ -269,16 +269,19 @@ def find_secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
 def is_masked_in_api(path: data_path.Path) -> bool:
     """Return whether Ironic's API masks a value of a node for its readers.
 
-    The API decides only by the name nearest to the value, and masks fewer
-    names than rules see masked: a rule could write a secret where others read
-    it.
+    If it does not, everybody who may read the node can read a secret that a
+    rule writes there. The API decides only by the name nearest to the value,
+    such as ``ipmi_password`` in ``driver_info.ipmi_password``, and only in
+    ``driver_info`` and ``instance_info``.
 
-    :param path: the path from the node on.
+    :param path: the path from the node on, such as ``('driver_info',
+        'ipmi_password')``.
     """
     pattern = MASKED_IN_API.get(path[0])
     if pattern is None:
         return False
-    # The last token that is a name: items of a list have none.
+    # From the end of the path to its last name: the token of an item of a list
+    # is an index or, for an item to append, a dash, and no name.
     for token in reversed(path[1:]):
         is_index = data_path.index(token) is not None
         is_place_in_list = is_index or data_path.is_append(token)

@@ -49,7 +49,7 @@ class Journal:
         # Whether its secrets are masked in what is recorded.
         self._masked = False
         # Whether its rule is sensitive, so that its changes are withheld.
-        self._withholds = False
+        self._is_rule_sensitive = False
 
     def enter(self, rule: model.Rule, action: str, masked: bool) -> None:
         """Begin an action: the records that follow are its.
@@ -60,7 +60,7 @@ class Journal:
         self._rule = rule
         self._action = action
         self._masked = masked
-        self._withholds = rule.sensitive
+        self._is_rule_sensitive = rule.sensitive
 
     def fork(self) -> 'Journal':
         """Return an empty journal with the same ports."""
@@ -150,18 +150,22 @@ class Journal:
 
         :returns: the message as the log may have it.
         """
-        if self._withholds:
+        if self._is_rule_sensitive:
             return _('a sensitive rule logs what is withheld')
         self.notes.append(f'{level}: {message}')
         return message
 
-    def request(self, url: str) -> str:
-        """Record a request that is sent, but none of a sensitive rule.
+    def note_request(self, url: str) -> str:
+        """Note a GET request that the current action sends.
 
-        :returns: what an error may say of it.
+        A request of a sensitive rule is not noted: nobody may see what such a
+        rule does.
+
+        :returns: the request as messages of errors name it, with the secrets
+            in its URL masked, such as ``GET http://mirror/hosts``.
         """
         text = f'GET {masking.mask_url(url)}'
-        if not self._withholds:
+        if not self._is_rule_sensitive:
             self.notes.append(text)
         return text
 
@@ -180,14 +184,14 @@ class Journal:
         is_kept = (
             self.keeps_confirmed and len(self.confirmed) < _MOST_CONFIRMED
         )
-        if not (is_kept or self._withholds):
+        if not (is_kept or self._is_rule_sensitive):
             return
         op = 'replace'
         if root == engine_change.TRAITS:
             op = 'add'
         change = self._change(op, root, path, value, value)
         change.earlier = len(self.changes)
-        if self._withholds:
+        if self._is_rule_sensitive:
             # Always, as the value at this place is withheld from now on.
             self.withheld.append(change)
         else:
@@ -247,7 +251,7 @@ class Journal:
     def _add(self, change: engine_change.Change) -> None:
         """Add a change; that of a sensitive rule is withheld."""
         self._made.append(change)
-        if self._withholds:
+        if self._is_rule_sensitive:
             self.withheld.append(change)
         else:
             self.changes.append(change)

@@ -40,7 +40,7 @@ class TraitTestCase(base.TestCase):
         self.journal.record_traits([], ['A'])
         self.journal.confirm(engine_change.TRAITS, ('A',), 'A')
         self.assertNotIn('A', self.journal.log('info', 'A'))
-        self.assertEqual('GET http://b', self.journal.request('http://b'))
+        self.assertEqual('GET http://b', self.journal.note_request('http://b'))
         self.assertEqual([], self.changes())
         self.assertEqual([], self.journal.confirmed)
         self.assertEqual([], self.journal.notes)
