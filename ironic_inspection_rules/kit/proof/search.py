@@ -254,8 +254,7 @@ class MachineSearch:
         :param labels: the labels of all assumptions.
         :returns: None where there is no machine, and no assumption is to
             blame.
-        :raises: :class:`Unclear` where the solver does not know, or all rounds
-            were used.
+        :raises: Unclear where the solver does not know, or rounds run out.
         """
         restriction_labels = [
             label for label in labels if label in self._restrictions
