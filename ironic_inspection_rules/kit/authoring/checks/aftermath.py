@@ -110,7 +110,7 @@ class Aftermath:
         :returns: None if the result depends on the machine.
         """
         fields = condition.fields
-        if not fields or not all(map(self._knows, fields)):
+        if not fields or not all(map(self.knows, fields)):
             return None
         if self._target is None or condition.plan is None:
             return None
@@ -121,7 +121,7 @@ class Aftermath:
             # Other checks find a condition that fails.
             return None
 
-    def _knows(self, field: interpolation.Field) -> bool:
+    def knows(self, field: interpolation.Field) -> bool:
         """Return whether a field surely reads only what the rule wrote."""
         is_known = False
         for action in self._subject.actions:

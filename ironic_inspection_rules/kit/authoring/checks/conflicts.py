@@ -104,11 +104,19 @@ class _WritingRule:
                 self._places_around.add(place[:length])
         # The conditions of the rule.
         self._claims = list(map(exclusion.Claim, rule.conditions))
+        self._fails = any(map(aftermath.fails, rule.actions))
+        # The places that conditions read, with all places around them.
+        self._places_read: set[tuple[str, ...]] = set()
+        for condition in rule.all_conditions:
+            for field in effects.fields_of_operation(condition):
+                steps = (str(field.root), *field.steps)
+                for length in range(1, len(steps) + 1):
+                    self._places_read.add(steps[:length])
         self._decides_first = aftermath.decides_first(rule)
         # Caches: aftermaths by the pointer to an action, and conditions by
         # their pointer.
         self._aftermaths: dict[str, aftermath.Aftermath] = {}
-        self._conditions: dict[str, aftermath.RuleCondition] = {}
+        self._conditions: dict[str, list[aftermath.RuleCondition]] = {}
         # The "when" of actions, by the pointer to the action.
         self._claims_of_actions: dict[str, list[exclusion.Claim]] = {}
         for action in rule.actions:
@@ -187,22 +195,43 @@ class _WritingRule:
         :param later_write: a write of the later rule, which undoes ``write``.
         """
         conditions = self._claims_of(write)
+        later_conditions = later._claims_of(later_write)
         if not model.is_same_value(
             model.VARS, self.rule.rule.vars, later.rule.rule.vars
         ):
             # The same words over other vars are conditions on other things:
             # they exclude nothing.
-            conditions = [
-                claim for claim in conditions if not _reads_vars(claim)
-            ]
-        later_conditions = self._list_undecided(write, later, later_write)
-        if later_conditions is None:
-            # The later write never follows this one. The order decides only
-            # if this one does not follow the later one either.
-            if later._list_undecided(later_write, self, write) is not None:
+            conditions = _without_vars(conditions)
+            later_conditions = _without_vars(later_conditions)
+        if not self._affects(later) and not later._affects(self):
+            # So it is with most pairs, and quickly answered.
+            return not exclusion.exclude(conditions, later_conditions)
+        later_undecided = self._list_undecided(write, later, later_write)
+        if later_undecided is not None and not exclusion.exclude(
+            conditions, later_undecided
+        ):
+            # The later write may follow this one.
+            return True
+        undecided = later._list_undecided(later_write, self, write)
+        if exclusion.exclude(conditions, later_conditions):
+            # No machine meets both at first. In the other order this write
+            # may follow the later one, which makes its conditions hold.
+            if undecided is None or any(claim.inner for claim in undecided):
+                # It does not, or hardly: a group may be decided in part.
                 return False
-            later_conditions = later._claims_of(later_write)
-        return not exclusion.exclude(conditions, later_conditions)
+            return not exclusion.exclude(later_conditions, undecided)
+        # The later write never follows this one. The order decides only if
+        # this one may not follow the later one either.
+        return undecided is None or any(
+            claim.overwritten for claim in undecided
+        )
+
+    def _affects(self, other: '_WritingRule') -> bool:
+        """Return whether this rule may decide whether another one matches.
+
+        It writes what the other rule reads, or fails the inspection.
+        """
+        return self._fails or not self.places.isdisjoint(other._places_read)
 
     def _list_undecided(
         self,
@@ -226,18 +255,19 @@ class _WritingRule:
         if self.rule.rule.mode != model.ENFORCE:
             # It is only tried: other rules see nothing of it.
             return claims
-        if any(map(aftermath.fails, self.rule.actions)):
+        if self._fails:
             return None
         after = self._after(write.pointer)
         undecided = []
         for claim in claims:
-            result = None
-            if not other._sees_other_data(claim, other_write):
-                result = after.decides(other._condition_of(claim))
-            if result is False:
-                return None
-            if result is None:
+            if other._sees_other_data(claim, other_write):
                 undecided.append(claim)
+                continue
+            results = list(map(after.decides, other._conditions_of(claim)))
+            if False in results:
+                return None
+            if None in results:
+                undecided.append(_claim_after(claim, after))
         return undecided
 
     def _after(self, pointer: str) -> aftermath.Aftermath:
@@ -249,13 +279,20 @@ class _WritingRule:
             self._aftermaths[pointer] = aftermath.Aftermath(self.rule, pointer)
         return self._aftermaths[pointer]
 
-    def _condition_of(self, claim: exclusion.Claim) -> aftermath.RuleCondition:
-        """Return a condition of this rule, to be decided after other rules."""
+    def _conditions_of(
+        self, claim: exclusion.Claim
+    ) -> list[aftermath.RuleCondition]:
+        """Return a condition of this rule, to be decided after other rules.
+
+        :returns: the condition, or its parts if it compares several pairs of
+            values: one part may be decided where the whole is not.
+        """
         pointer = claim.condition.pointer
         if pointer not in self._conditions:
-            self._conditions[pointer] = aftermath.RuleCondition(
-                self.rule.rule, claim.condition
-            )
+            self._conditions[pointer] = [
+                aftermath.RuleCondition(self.rule.rule, part)
+                for part in exclusion.split_into_pairs(claim.condition)
+            ]
         return self._conditions[pointer]
 
     def _sees_other_data(
@@ -299,6 +336,31 @@ def _is_written(
     """Return whether a write at one of some places sets all of a field."""
     steps = (field.root, *field.steps)
     return any(steps[:length] in places for length in range(1, len(steps) + 1))
+
+
+def _claim_after(
+    claim: exclusion.Claim, after: aftermath.Aftermath
+) -> exclusion.Claim:
+    """Return what a condition states of the data before another rule.
+
+    :param after: what the other rule leaves, before the condition is decided.
+    """
+    if claim.inner:
+        # A group may hold by its conditions on other fields.
+        return claim
+    overwritten = set()
+    for field in effects.fields_of_operation(claim.condition):
+        if field.is_plain and after.knows(field):
+            steps = (str(field.root), *field.steps)
+            overwritten.add(data_path.pointer(steps))
+    if not overwritten:
+        return claim
+    return exclusion.Claim(claim.condition, overwritten)
+
+
+def _without_vars(claims: list[exclusion.Claim]) -> list[exclusion.Claim]:
+    """Return the conditions that read no ``vars`` of their rule."""
+    return [claim for claim in claims if not _reads_vars(claim)]
 
 
 def _reads_vars(claim: exclusion.Claim) -> bool:

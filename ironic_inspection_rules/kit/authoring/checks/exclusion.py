@@ -7,8 +7,10 @@ common is not asked.
 """
 
 import collections
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+import dataclasses
 import functools
+import itertools
 import json
 import re
 import typing
@@ -26,23 +28,67 @@ from ironic_inspection_rules.rule_file import file_rule
 
 Operation = file_rule.Operation
 
+_EQUAL_WITHOUT_ORDER = 'equal without order'
+"""How two nulls compare, or two mappings: neither ``lt`` nor ``le`` holds."""
+
+_ALL_OUTCOMES = frozenset(
+    ('less', 'equal', 'greater', _EQUAL_WITHOUT_ORDER, 'unequal')
+)
+"""How two values of a machine may compare. A null and a number are just
+``unequal``."""
+
+_OUTCOMES = {
+    'lt': frozenset(('less',)),
+    'le': frozenset(('less', 'equal')),
+    'gt': frozenset(('greater',)),
+    'ge': frozenset(('greater', 'equal')),
+    'eq': frozenset(('equal', _EQUAL_WITHOUT_ORDER)),
+    'ne': frozenset(('less', 'greater', 'unequal')),
+}
+"""By a comparison, the outcomes for which it holds."""
+
+
+class _Compared(typing.NamedTuple):
+    """Two values of a rule that are compared.
+
+    :ivar kind: ``version-``, ``text`` with ``force_strings``, or empty.
+    :ivar left: the value that sorts first, as text, such as ``/node/name``.
+    """
+
+    kind: str
+    left: str
+    right: str
+
+
+_Comparisons = dict[_Compared, frozenset[str]]
+
 
 class Claim:
     """A condition with its facts, computed once for many comparisons.
 
     Claims are equal if their conditions mean the same, such as ``a < b`` and
     ``b > a``.
+
+    :param overwritten: names of fields, as :func:`.facts.field_name` returns
+        them, that another rule has set before the condition is decided. Of
+        their values before, the condition states nothing.
     """
 
-    def __init__(self, condition: Operation) -> None:
+    def __init__(
+        self, condition: Operation, overwritten: Collection[str] = ()
+    ) -> None:
         self.condition = condition
+        self.overwritten = overwritten
         self.loops = condition.loops
         self.inverted = condition.inverted
 
     @functools.cached_property
     def inner(self) -> list['Claim']:
         """The conditions of a group."""
-        return list(map(Claim, self.condition.inner))
+        return [
+            Claim(condition, self.overwritten)
+            for condition in self.condition.inner
+        ]
 
     @functools.cached_property
     def says(self) -> tuple[str, str]:
@@ -87,8 +133,45 @@ class Claim:
 
     @functools.cached_property
     def facts(self) -> list[facts.Fact]:
-        """The facts about fields that the condition states."""
-        return facts.of(self.condition)
+        """The facts about single fields that follow from the condition."""
+        return [
+            fact
+            for fact in facts.implied_by(self.condition)
+            if self._is_as_before(fact.field)
+        ]
+
+    @functools.cached_property
+    def comparisons(self) -> '_Comparisons':
+        """How pairs of values compare if the condition holds.
+
+        It is empty for an inverted condition of several pairs, such as ``!eq``
+        of three values: one pair differs, but it is unknown which.
+        """
+        comparisons = _compare_pairs(self.condition)
+        if comparisons and self.inverted:
+            if len(comparisons) > 1:
+                return {}
+            possible = _list_possible_outcomes(self.condition)
+            comparisons = {
+                pair: possible - outcomes
+                for pair, outcomes in comparisons.items()
+            }
+        return {
+            pair: outcomes
+            for pair, outcomes in comparisons.items()
+            if self._is_as_before(pair.left) and self._is_as_before(pair.right)
+        }
+
+    def _is_as_before(self, text: str) -> bool:
+        """Return whether a value is the same before another rule has run.
+
+        :param text: a name of a field, or a value as JSON.
+        """
+        if not self.overwritten:
+            return True
+        # A text with fields in it, or a field with filters, may read any
+        # field that is overwritten.
+        return text not in self.overwritten and not interpolation.fields(text)
 
     @functools.cached_property
     def about(self) -> frozenset[typing.Any]:
@@ -145,11 +228,117 @@ def apart(first: Claim, second: Claim) -> bool:
     if first.loops or second.loops:
         # The two conditions may hold for different items.
         return False
-    if first.says == second.says:
+    reads_overwritten = first.overwritten or second.overwritten
+    if first.says == second.says and not reads_overwritten:
         return first.inverted is not second.inverted
     if facts.contradict(first.facts, second.facts):
         return True
+    if _compare_apart(first, second):
+        return True
     return _refutes(first, second) or _refutes(second, first)
+
+
+def split_into_pairs(condition: Operation) -> list[Operation]:
+    """Return comparisons of two values that hold together with a condition.
+
+    For ``eq: [a, b, 4]`` these are ``eq: [a, b]`` and ``eq: [b, 4]``.
+
+    :returns: the condition itself if it compares no more than two values, or
+        only a part of it need hold.
+    """
+    compared = condition.arguments.get('values')
+    is_comparison = facts.from_the_right(condition.op.name) is not None
+    if not is_comparison or not isinstance(compared, list):
+        return [condition]
+    if len(compared) < 3 or condition.inverted or condition.loops:
+        return [condition]
+    parts = []
+    for pair in itertools.pairwise(compared):
+        arguments = {**condition.arguments, 'values': list(pair)}
+        parts.append(
+            dataclasses.replace(
+                condition,
+                written={**condition.written, 'args': arguments},
+                arguments=arguments,
+            )
+        )
+    return parts
+
+
+def _compare_apart(first: Claim, second: Claim) -> bool:
+    """Return whether two conditions want one pair to compare differently.
+
+    Such as ``lt: [a, b]`` and ``eq: [b, a, 4]`` for two fields a and b.
+    """
+    for pair, outcomes in first.comparisons.items():
+        other_outcomes = second.comparisons.get(pair, _ALL_OUTCOMES)
+        if outcomes.isdisjoint(other_outcomes):
+            return True
+    return False
+
+
+def _compare_pairs(condition: Operation) -> _Comparisons:
+    """Return how pairs of values compare where a comparison holds.
+
+    For ``le: ["{node.name}", "{node.owner}"]`` the name, which sorts first, is
+    ``less`` or ``equal``.
+
+    :returns: nothing for a condition that does not compare its values. An
+        inverted condition has the pairs of the one without ``!``.
+    """
+    kind = _kind_of_comparison(condition)
+    name = condition.op.name.removeprefix(plugin.VERSION)
+    compared = condition.arguments.get('values')
+    if name not in _OUTCOMES or not isinstance(compared, list):
+        return {}
+    written = [_value_as_text(value) for value in compared]
+    pairs = list(itertools.pairwise(written))
+    # Of versions and of texts, the first and the last of three compare as
+    # neighbours do. Of other values they may not: the text "5" equals 5, and
+    # 5 equals the text "5.0".
+    are_texts = kind != '' and name != 'ne'
+    equal_a_text = name == 'eq' and any(map(_has_one_form, compared))
+    if not condition.inverted and (are_texts or equal_a_text):
+        pairs = list(itertools.combinations(written, 2))
+    possible = _list_possible_outcomes(condition)
+    comparisons: _Comparisons = {}
+    for left, right in pairs:
+        outcomes = _OUTCOMES[name]
+        if left > right:
+            left, right = right, left
+            outcomes = _OUTCOMES[str(facts.from_the_right(name))]
+        pair = _Compared(kind, left, right)
+        comparisons[pair] = outcomes & comparisons.get(pair, possible)
+    return comparisons
+
+
+def _kind_of_comparison(condition: Operation) -> str:
+    """Return as what a condition compares values, see :class:`_Compared`."""
+    if condition.op.name.startswith(plugin.VERSION):
+        return plugin.VERSION
+    if condition.arguments.get('force_strings'):
+        return 'text'
+    return ''
+
+
+def _list_possible_outcomes(condition: Operation) -> frozenset[str]:
+    """Return how the values of a comparison may compare at all."""
+    has_order = _kind_of_comparison(condition) != ''
+    for value in condition.arguments['values']:
+        is_text = isinstance(value, str) and not interpolation.fields(value)
+        if is_text or isinstance(value, int | float):
+            # What equals a text or a number has an order.
+            has_order = True
+    if has_order:
+        return _ALL_OUTCOMES - {_EQUAL_WITHOUT_ORDER}
+    return _ALL_OUTCOMES
+
+
+def _value_as_text(value: typing.Any) -> str:
+    """Return a value as text, such as ``/node/name`` for ``{node.name}``."""
+    if facts.is_field(value):
+        return facts.field_name(value)
+    return _as_text(value)
 
 
 def _is_group_apart(group: Claim, holds: str, other: Claim) -> bool:
@@ -172,8 +361,8 @@ def _is_group_apart(group: Claim, holds: str, other: Claim) -> bool:
 
 
 def _is_same(one: Claim, other: Claim) -> bool:
-    """Return whether two conditions outside of loops say the same."""
-    if one.loops or other.loops:
+    """Return whether two conditions say the same of the same data."""
+    if one.loops or other.loops or one.overwritten or other.overwritten:
         return False
     return one.says == other.says and one.inverted is other.inverted
 

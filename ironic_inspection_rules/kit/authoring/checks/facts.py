@@ -39,6 +39,18 @@ _VERSION_ORDERS = {
     for name in _FROM_THE_RIGHT
 }
 
+_PASSED_ON = (
+    'eq',
+    'version-eq',
+    'version-lt',
+    'version-le',
+    'version-gt',
+    'version-ge',
+)
+"""The comparisons that hold for the first and the last of three values if they
+hold for neighbours. ``lt`` is none of them: "10" < "4" as text, and "4" < 5,
+but 10 is not less than 5."""
+
 
 def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     """Return the facts that a condition states: field, relation and value.
@@ -51,9 +63,37 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     """
     if condition.loops and not looped:
         return []
-    about_one_field = []
     # A plugin that fails to say its facts has none: another check reports it.
-    for fact in effects.facts(condition):
+    return _about_one_field(effects.facts(condition))
+
+
+def implied_by(condition: file_rule.Operation) -> list[Fact]:
+    """Return the facts of :func:`of`, and those that follow from them.
+
+    A condition compares neighbours: ``eq: ["{node.name}", "{node.owner}", a]``
+    states that the owner is ``a``. It follows that the name is ``a``, too.
+    """
+    stated = of(condition)
+    name = condition.op.name
+    compared = condition.arguments.get('values')
+    if condition.loops or condition.inverted:
+        return stated
+    if name not in _PASSED_ON or not isinstance(compared, list):
+        return stated
+    if condition.arguments.get('force_strings'):
+        # Compares 5 as text, while a fact is about the value itself.
+        return stated
+    distant = []
+    for position, left in enumerate(compared):
+        for right in compared[position + 2 :]:
+            distant.append(Fact(left, name, right))
+    return stated + _about_one_field(distant)
+
+
+def _about_one_field(stated: Iterable[Fact]) -> list[Fact]:
+    """Return the facts that compare one field with a literal, field first."""
+    about_one_field = []
+    for fact in stated:
         turned = from_the_right(fact.relation)
         if is_field(fact.value) and turned is not None:
             # As in 8 < {cpu.count}: the field comes first.

@@ -607,6 +607,106 @@ class OneAfterTheOtherTestCase(base.CheckTestCase):
         self.assertEqual(1, self.conflicts(rule, ('', fails)))
         self.assertEqual(1, self.conflicts(('', fails, 'mode: audit'), rule))
 
+    def compares(self, op, values, more=''):
+        """Return a condition on the fields of plugin data x, y and z."""
+        fields = {name: f'"{{plugin_data.{name}}}"' for name in 'xyz'}
+        written = ', '.join(fields.get(value, value) for value in values)
+        return f'{{op: "{op}", args: {{values: [{written}]{more}}}}}'
+
+    def test_comparisons_of_several_fields_exclude_one_another(self):
+        for first, second in (
+            (('eq', 'xy'), ('lt', 'yx')),
+            (('gt', 'xy'), ('lt', 'xyz')),
+            (('!ne', 'xy'), ('!eq', 'yx')),
+            (('!ge', 'xy'), ('gt', ['x', 'y', '5'])),
+            (('eq', ['x', 'y', 'a']), ('!le', 'xy')),
+            (('eq', ['x', 'y', '5']), ('eq', ['x', '6'])),
+            (('eq', ['x', 'y', 'a']), ('eq', ['z', 'b', 'x'])),
+            (('version-le', ['x', 'z', 'y']), ('version-gt', 'xy')),
+            (('version-ge', ['"2"', 'x', 'y']), ('version-eq', ['y', '"3"'])),
+            (('!version-le', 'xy'), ('version-eq', 'xy')),
+        ):
+            self.assertEqual(
+                0,
+                self.conflicts(
+                    (self.compares(*first), self.writes(1)),
+                    (self.compares(*second), self.writes(2)),
+                ),
+                (first, second),
+            )
+
+    def test_comparisons_of_several_fields_may_hold_together(self):
+        as_text = ', force_strings: true'
+        for first, second in (
+            # The machine may have "5", 5 and "5.0".
+            (('eq', 'xzy'), ('ne', 'xy')),
+            # Two nulls are equal, and have no order.
+            (('eq', 'xy'), ('!le', 'xy')),
+            # A text has no order with a number.
+            (('!lt', 'xy'), ('!ge', 'xy')),
+            # "10" and "4" are in order as text.
+            (('lt', ['x', 'y', '5']), ('eq', ['x', '10'])),
+            # True is the text "True".
+            (('eq', 'xy', as_text), ('ne', 'xy')),
+            # It is enough that one pair differs.
+            (('!eq', 'xyz'), ('eq', 'xy')),
+        ):
+            self.assertEqual(
+                1,
+                self.conflicts(
+                    (self.compares(*first), self.writes(1)),
+                    (self.compares(*second), self.writes(2)),
+                ),
+                (first, second),
+            )
+
+    def test_a_field_that_was_written_excludes_no_rule(self):
+        sets_x = SET.format('/x', 5)
+        differ, equal = self.compares('!eq', 'xy'), self.compares('eq', 'xy')
+        # Where y is 5, the first rule makes x equal to it.
+        self.assertEqual(
+            1,
+            self.conflicts(
+                (differ, self.writes(1, sets_x)), (equal, self.writes(2))
+            ),
+        )
+        # The second rule does so, if it runs first.
+        self.assertEqual(
+            1,
+            self.conflicts(
+                (equal, self.writes(1)), (differ, self.writes(2, sets_x))
+            ),
+        )
+        # The second rule never follows the first one, which may not follow
+        # the second one either.
+        less = self.compares('le', 'yx')
+        self.assertEqual(
+            1,
+            self.conflicts(
+                (less, self.writes(1, SET.format('/x', 1))),
+                (
+                    STATE.format('eq', 2),
+                    self.writes(2, SET.format('/x', 0)),
+                ),
+            ),
+        )
+        # y is not written.
+        self.assertEqual(
+            0,
+            self.conflicts(
+                (self.compares('eq', ['y', '1']), self.writes(1, sets_x)),
+                (self.compares('eq', ['x', 'y', '2']), self.writes(2)),
+            ),
+        )
+        # The part that compares x with 6 never holds.
+        self.assertEqual(
+            0,
+            self.conflicts(
+                ('', self.writes(1, sets_x)),
+                (self.compares('eq', ['y', '6', 'x']), self.writes(2)),
+            ),
+        )
+
     def test_what_may_not_be_written_decides_nothing(self):
         one = (STATE.format('eq', 1), self.writes(2))
         for action in (
