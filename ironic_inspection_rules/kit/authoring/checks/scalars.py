@@ -46,14 +46,10 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         # other places.
         return
     for pointer, raw, value in _find_misread_scalars(rule):
-        read_as = value
+        read_as = str(value)
         if isinstance(value, bool):
-            read_as = str(value).lower()
-        yield (
-            pointer,
-            _('YAML reads %(raw)s as %(value)s; put text in quotes: "%(raw)s"')
-            % {'raw': raw, 'value': read_as},
-        )
+            read_as = read_as.lower()
+        yield pointer, _format_misread(raw, read_as)
     for pointer, _text in _find_texts_with_newline(rule):
         yield (
             pointer,
@@ -102,9 +98,7 @@ def check_table(
         if definition.types.get(name) == 'number':
             continue
         value = rows.rows[column.row][name]
-        message = _(
-            'YAML reads %(raw)s as %(value)s; put text in quotes: "%(raw)s"'
-        ) % {'raw': column.written, 'value': value}
+        message = _format_misread(column.written, str(value))
         if column.count > 1:
             message = _('%(message)s (in %(count)d rows of this column)') % {
                 'message': message,
@@ -112,6 +106,22 @@ def check_table(
             }
         place = data_path.pointer(('rows', str(column.row), name))
         yield name, place, message
+
+
+def _format_misread(raw: str, read_as: str) -> str:
+    """Return the message about a scalar that was probably meant as text.
+
+    :param raw: the text of the scalar in the file, such as ``0123``.
+    :param read_as: the value that it gives, such as ``83``.
+    """
+    if raw == read_as:
+        # So it is with 1.5e+300, and with 1e+300 in a file of JSON.
+        return _(
+            '%(raw)s is read as a number; put text in quotes: "%(raw)s"'
+        ) % {'raw': raw}
+    return _(
+        'YAML reads %(raw)s as %(value)s; put text in quotes: "%(raw)s"'
+    ) % {'raw': raw, 'value': read_as}
 
 
 def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:

@@ -52,6 +52,27 @@ class ScalarsTestCase(base.CheckTestCase):
                 written,
             )
 
+    def test_what_is_read_as_it_is_written_is_a_number(self):
+        rule = (
+            '- {{conditions: [{{op: eq, args: ["{{{}}}", {}]}}], '
+            'actions: [{{op: log, args: {{msg: x}}}}]}}'
+        )
+        for written, message in (
+            (
+                '1.5e+300',
+                '1.5e+300 is read as a number; put text in quotes: "1.5e+300"',
+            ),
+            (
+                '1.0e+300',
+                'YAML reads 1.0e+300 as 1e+300; put text in quotes: '
+                '"1.0e+300"',
+            ),
+        ):
+            self.assertEqual(
+                [('/conditions/0/args/1', message)],
+                self.messages(scalars.check, rule.format(SERIAL, written)),
+            )
+
     def test_a_message_is_text(self):
         for written in ('no', 'yes', 'off', '2.10', '0x1F'):
             self.assertEqual(
