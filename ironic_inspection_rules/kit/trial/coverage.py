@@ -56,13 +56,22 @@ class RulePart(typing.NamedTuple):
 
 
 def parts(rule: model.Rule) -> typing.Iterator[RulePart]:
-    """Yield the conditions and actions of a rule.
+    """Yield the conditions and actions of a rule, in the order of reports.
 
-    A group comes before the conditions in it, and an action before its own.
+    A group comes before the conditions in it, and an action before its own
+    conditions. For a rule with a group of two conditions, and with one action
+    that has a condition, these are::
+
+        condition 1 (any-of)
+        condition 1.1 (eq)
+        condition 1.2 (gt)
+        action 1 (fail)
+        condition 1 (is-true) of action 1
     """
     yield from _condition_parts(rule.conditions, (rule.uuid, 'conditions'))
     for index, action in enumerate(rule.actions):
         place = (rule.uuid, 'actions', index)
+        # Users count from one.
         number = index + 1
         yield RulePart(
             place=place, number=str(number), op=action['op'], results=(RAN,)
@@ -81,9 +90,16 @@ def _condition_parts(
 ) -> typing.Iterator[RulePart]:
     """Yield conditions, and after a group the conditions in it.
 
-    :param above: the place of the list of conditions.
-    :param group: the number of the group around the list, such as ``2.``.
-    :param of_action: ``of`` of :class:`RulePart`.
+    Condition 2 of a rule is at ``(uuid, 'conditions', 1)``. If it is a group,
+    its first condition has the number 2.1, and is at
+    ``(uuid, 'conditions', 1, 0)``.
+
+    :param above: the place of the list of conditions, such as
+        ``(uuid, 'conditions')``.
+    :param group: the number of the group around the list with a dot, such as
+        ``2.``; empty for a list that is in no group.
+    :param of_action: such as " of action 2"; empty for the conditions of the
+        rule itself.
     """
     for index, condition_or_group in enumerate(conditions or ()):
         place = (*above, index)
@@ -130,8 +146,10 @@ class Coverage:
         self.problems: list[str] = []
         self.broken = 0
 
-    def note(self, machine: machine_test.MachineTest, watch: 'Watch') -> None:
-        """Count one machine.
+    def count_machine(
+        self, machine: machine_test.MachineTest, watch: 'Watch'
+    ) -> None:
+        """Add one machine to the counts of the parts that it reached.
 
         :param machine: the test of the machine, with traces of all rules.
         :param watch: has noted the results inside of groups during the test.
@@ -140,36 +158,41 @@ class Coverage:
             self.problems.append(str(machine.problem))
         elif machine.result == 'error':
             self.broken += 1
+        # Conditions in groups: the trace of a rule has no results of them.
         self.counts.update(watch.results)
-        for traced in machine.outcome.traces:
-            uuid = traced.rule.uuid
-            for index, decided in enumerate(traced.conditions):
-                if decided.result is None:
+        for rule_trace in machine.outcome.traces:
+            uuid = rule_trace.rule.uuid
+            for index, condition_trace in enumerate(rule_trace.conditions):
+                if condition_trace.result is None:
                     # An error is neither true nor false.
                     continue
-                result = _name_of_result(decided.result)
+                result = _name_of_result(condition_trace.result)
                 self.counts[uuid, 'conditions', index, result] += 1
-            if traced.matched:
-                self._note_actions(traced)
+            if rule_trace.matched:
+                self._count_actions(rule_trace)
 
-    def _note_actions(self, traced: trace.RuleTrace) -> None:
-        """Count which actions of a rule ran, and why the others did not.
+    def _count_actions(self, rule_trace: trace.RuleTrace) -> None:
+        """Count a machine for the actions of a rule that matched it.
 
-        The conditions of an action itself are counted too, by their results.
+        An action that ran adds to ``(uuid, 'actions', 0, 'ran')``. One whose
+        own conditions do not hold adds to ``(uuid, 'actions', 0, 'when')``,
+        and such a condition to ``(uuid, 'actions', 0, 'when', 0, 'false')``.
         """
-        for index, action in enumerate(traced.actions):
-            place = (traced.rule.uuid, 'actions', index)
+        for index, action in enumerate(rule_trace.actions):
+            place = (rule_trace.rule.uuid, 'actions', index)
             result = RAN
             if action.idle:
+                # Why it did not run: a key of CAUSES.
                 result = action.idle.cause
             self.counts[*place, result] += 1
-            for number, asked in enumerate(action.when):
-                part = (*place, 'when', number)
-                # Machines are counted, not the items of a loop.
-                if asked.true:
-                    self.counts[*part, TRUE] += 1
-                if asked.false:
-                    self.counts[*part, FALSE] += 1
+            for number, when_trace in enumerate(action.when):
+                place_of_condition = (*place, 'when', number)
+                # In a loop it was asked for many items, and may have been
+                # both. Machines are counted here, not items.
+                if when_trace.true:
+                    self.counts[*place_of_condition, TRUE] += 1
+                if when_trace.false:
+                    self.counts[*place_of_condition, FALSE] += 1
 
     def add(self, other: 'Coverage') -> None:
         """Add the counts of other machines for the same rules."""
@@ -189,9 +212,12 @@ class Coverage:
     def reached(self, rule: model.Rule, within: Place = ()) -> list[bool]:
         """Return whether machines reached the results of a rule's parts.
 
-        A condition has the results true and false, an action that it ran.
+        A condition has the results true and false, an action that it ran. For
+        a condition that was only ever true, and an action that ran, it is
+        ``[True, False, True]``.
 
-        :param within: the place whose parts count; without it, all parts.
+        :param within: the place whose parts count, such as
+            ``(uuid, 'actions', 0)``; without it, all parts.
         """
         reached = []
         for part in parts(rule):
@@ -202,34 +228,41 @@ class Coverage:
         return reached
 
     def missed(self, rule: model.Rule) -> typing.Iterator[str]:
-        """Yield what no machine reached: "action 1 (fail) never ran".
+        """Yield what no machine reached, in words.
 
-        Nothing is said of a sensitive rule, as it would show the ops.
+        For example "condition 2.1 (eq) was never true", and "action 1 (fail)
+        never ran". Nothing is said of a sensitive rule, as it would show the
+        ops.
         """
+        # Of a sensitive rule, disclose_rule() leaves no conditions and no
+        # actions.
         for part in parts(disclosure.disclose_rule(rule)):
             for result in part.results:
-                if self.counts[*part.place, result]:
+                was_reached = self.counts[*part.place, result] > 0
+                if was_reached:
                     continue
-                if result != RAN:
-                    yield _(
+                if result == RAN:
+                    text = _('action %(number)s (%(op)s) never ran')
+                    text %= part._asdict()
+                    why = self.why_idle(part.place)
+                    if why:
+                        text = f'{text}: {why}'
+                else:
+                    text = _(
                         'condition %(number)s (%(op)s)%(of)s was never '
                         '%(result)s'
-                    ) % {**part._asdict(), 'result': result}
-                    continue
-                text = _('action %(number)s (%(op)s) never ran') % (
-                    part._asdict()
-                )
-                why = self.why_idle(part.place)
-                if why:
-                    text = f'{text}: {why}'
+                    )
+                    text %= {**part._asdict(), 'result': result}
                 yield text
 
     def why_idle(self, place: Place) -> str:
         """Return why an action did not run, although its rule matched.
 
-        :param place: the place of the action.
+        :param place: the place of the action, such as
+            ``(uuid, 'actions', 0)``.
         :returns: such as "its conditions do not hold (2 machines)"; the most
-            frequent cause comes first.
+            frequent cause comes first. Empty where the rule matched no
+            machine, or the action always ran.
         """
         machines_by_cause = collections.Counter(self._count_idle(place))
         texts = []
@@ -243,7 +276,11 @@ class Coverage:
         return ', '.join(texts)
 
     def _count_idle(self, place: Place) -> dict[str, int]:
-        """Count the machines on which an action did not run, by cause."""
+        """Count the machines on which an action did not run, by cause.
+
+        For example ``{'when': 2}``, as the own conditions of the action did
+        not hold for two machines.
+        """
         idle = {}
         for cause in CAUSES:
             count = self.counts[*place, cause]
@@ -266,12 +303,13 @@ class Coverage:
         it ran. A condition that was only ever true and an action that ran are
         two results out of three: 66.7. Rules without parts have 100.
         """
+        # A truth value for every result: whether a machine reached it.
         reached: list[bool] = []
         for rule in rules:
             reached += self.reached(rule)
         if not reached:
             return 100.0
-        return 100 * sum(reached) / len(reached)
+        return 100 * reached.count(True) / len(reached)
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the coverage of all rules, and of tables, as JSON data."""
@@ -284,7 +322,11 @@ class Coverage:
         return covered
 
     def _describe_table(self, name: str) -> dict[str, typing.Any]:
-        """Return the number of rows that rules looked up in a table."""
+        """Return the number of rows that rules looked up in a table.
+
+        For example ``{'name': 'racks', 'rows': 3, 'matched': 2, 'unmatched':
+        ['b7']}``, with the keys of the rows that no rule looked up.
+        """
         unmatched = self.unmatched(name)
         rows = len(self.tables[name])
         return {
@@ -295,10 +337,18 @@ class Coverage:
         }
 
     def _describe_rule(self, rule: model.Rule) -> dict[str, typing.Any]:
-        """Return the coverage of a rule; the share only if it is sensitive."""
+        """Return the coverage of a rule; the share only if it is sensitive.
+
+        A sensitive rule gives ``{'uuid': …, 'withheld': True, 'covered':
+        66.7}``. Any other rule gives its description and the counts of its
+        parts.
+        """
         covered = round(self.percent_of(rule), 1)
         return disclosure.disclose_entry(
-            rule, self._describe_open_rule, covered=covered
+            rule,
+            describe=self._describe_open_rule,
+            # A member of the entry of a sensitive rule only.
+            covered=covered,
         )
 
     def _describe_open_rule(self, rule: model.Rule) -> dict[str, typing.Any]:
@@ -339,7 +389,8 @@ class Coverage:
     ) -> list[dict[str, typing.Any]]:
         """Return the counts of conditions, and of those in groups.
 
-        For example ``[{'true': 3, 'false': 2}]``.
+        For a group with one condition, for example ``[{'true': 3, 'false': 2,
+        'conditions': [{'true': 3, 'false': 2}]}]``.
 
         :param above: the place of the list of conditions.
         """
@@ -406,42 +457,48 @@ class Watch:
     """
 
     def __init__(self, plans: machine_test.Plans) -> None:
-        """Replace the conditions of all groups in the plans."""
+        """Replace the conditions inside of all groups in the plans.
+
+        The new ones note their results here whenever a rule of the plans runs.
+        """
         self.results: set[Place] = set()
         for plan in itertools.chain(*plans.values()):
             uuid = plan.rule.uuid
-            for index, watched in enumerate(plan.conditions):
-                self._replace_conditions_of_group(
-                    watched, (uuid, 'conditions', index)
-                )
+            for index, compiled in enumerate(plan.conditions):
+                place = (uuid, 'conditions', index)
+                self._watch_inside_group(compiled, place)
             for index, action in enumerate(plan.actions):
-                place = (uuid, 'actions', index, 'when')
-                for number, watched in enumerate(action.when):
-                    self._replace_conditions_of_group(
-                        watched, (*place, number)
-                    )
+                place_of_action = (uuid, 'actions', index)
+                for number, compiled in enumerate(action.when):
+                    place = (*place_of_action, 'when', number)
+                    self._watch_inside_group(compiled, place)
 
-    def _replace_conditions_of_group(
-        self, watched: condition.CompiledCondition, place: Place
+    def _watch_inside_group(
+        self, compiled: condition.CompiledCondition, place: Place
     ) -> None:
-        """Replace the conditions of a group by watched ones.
+        """Replace the conditions in a group by conditions that note results.
 
         A condition that is no group stays as it is: the trace of its rule has
         the result.
+
+        :param place: the place of the group, such as
+            ``(uuid, 'conditions', 0)``.
         """
-        group = watched
-        if isinstance(watched, condition.Looped):
+        group = compiled
+        if isinstance(compiled, condition.Looped):
             # The group is asked for one item after the other.
-            group = watched.condition
-        if isinstance(group, condition.CompoundCondition):
-            parts = []
-            for index, part in enumerate(group.parts):
-                place_of_part = (*place, index)
-                self._replace_conditions_of_group(part, place_of_part)
-                parts.append(
-                    WatchedCondition(part, place_of_part, self.results)
-                )
-            group.parts = tuple(parts)
+            group = compiled.condition
+        if not isinstance(group, condition.CompoundCondition):
+            return
+        watched_parts = []
+        for index, part in enumerate(group.parts):
+            place_of_part = (*place, index)
+            # The part may be a group as well.
+            self._watch_inside_group(part, place_of_part)
+            watched_parts.append(
+                WatchedCondition(part, place_of_part, self.results)
+            )
+        group.parts = tuple(watched_parts)
 
 
 class WatchedTable(table.Table):
@@ -469,7 +526,11 @@ class WatchedTable(table.Table):
         return WatchedTable(self, self._noted, masked=True)
 
     def row(self, key: str) -> typing.Any:
-        """Return the row of a key, and note that it was looked up."""
+        """Return the row of a key, and note that it was looked up.
+
+        Row ``b7`` of the table ``racks`` is noted as ``('racks', 'b7')``. A
+        key without a row is not noted.
+        """
         row = super().row(key)
         if row is not data_path.ABSENT:
             self._noted.add((self.definition.name, key))
@@ -512,30 +573,32 @@ class _CoverageWork:
     ) -> None:
         self._rules = rules
         self._nodes = nodes
-        # Name and key of the rows that rules have looked up.
-        self._noted: set[tuple[str, str]] = set()
-        watched = {
-            name: WatchedTable(rows, self._noted)
+        # The rows that rules have looked up, such as ("racks", "b7").
+        self._rows_noted: set[tuple[str, str]] = set()
+        watched_tables = {
+            name: WatchedTable(rows, self._rows_noted)
             for name, rows in tables.items()
         }
-        # A sensitive rule leaves no trace of its parts, so that it is opened
-        # for the counts. Reports leave its parts out.
+        # A sensitive rule leaves no trace of its parts, so that it is compiled
+        # as if it were none. Reports leave its parts out.
         self._plans: machine_test.Plans = {phase: [] for phase in model.PHASES}
         for rule in repository.order(rules):
             if rule.mode != model.OFF:
-                plan = machine_test.compile_opened(rule, watched)
+                plan = machine_test.compile_opened(rule, watched_tables)
                 self._plans[rule.phase].append(plan)
         # Replaces conditions in the plans, which have to be there by now.
         self._watch = Watch(self._plans)
 
     def __call__(self, paths: typing.Sequence[str]) -> Coverage:
         """Return the coverage by the machines of some files."""
-        # Without the large tables, which only the total needs.
+        # Without the large tables: the coverage is sent to another process,
+        # where the total has them.
         coverage = Coverage(self._rules)
-        self._noted.clear()
+        self._rows_noted.clear()
         for path in paths:
+            # Every machine counts by itself.
             self._watch.results.clear()
             test = machine_test.attempt(path, self._plans, self._nodes)
-            coverage.note(test, self._watch)
-        coverage.keys = set(self._noted)
+            coverage.count_machine(test, self._watch)
+        coverage.keys = set(self._rows_noted)
         return coverage

@@ -69,21 +69,27 @@ class Nodes:
     """
 
     def __init__(self, path: str | None = None) -> None:
-        self._files: dict[str, str] = {}
-        node_of_all = path
+        # The files of a directory by their names without the ending: "a" for
+        # "nodes/a.json", which is the node of "machines/a.json".
+        self._file_by_stem: dict[str, str] = {}
         if path is not None and os.path.isdir(path):
             for node_file in find_inventories([path]):
-                self._files[pathlib.Path(node_file).stem] = node_file
-            # Machines without a file there are new nodes.
-            node_of_all = None
-        self._node = load_node(node_of_all)
+                self._file_by_stem[pathlib.Path(node_file).stem] = node_file
+            # The node of machines without a file there: a new one.
+            self._usual_node = load_node(None)
+        else:
+            self._usual_node = load_node(path)
 
     def of(self, inventory: str) -> Node:
-        """Return the node of a machine."""
-        path = self._files.get(pathlib.Path(inventory).stem)
-        if path is None:
-            return self._node
-        return load_node(path)
+        """Return the node of a machine.
+
+        :param inventory: the file of the machine, such as
+            ``machines/a.json``.
+        """
+        node_file = self._file_by_stem.get(pathlib.Path(inventory).stem)
+        if node_file is None:
+            return self._usual_node
+        return load_node(node_file)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,11 +123,14 @@ class MachineTest:
 
     @property
     def matched(self) -> list[str]:
-        """The titles of the rules that matched."""
+        """The titles of the rules that matched, in mode ``enforce`` only.
+
+        A rule in mode ``audit`` may match, but changes nothing.
+        """
         return [
-            title(traced.rule)
-            for traced in self.outcome.traces
-            if traced.matched and traced.rule.mode == model.ENFORCE
+            title(rule_trace.rule)
+            for rule_trace in self.outcome.traces
+            if rule_trace.matched and rule_trace.rule.mode == model.ENFORCE
         ]
 
     @property
@@ -130,10 +139,15 @@ class MachineTest:
 
         It is true whether they changed anything or not.
         """
-        for traced in self.outcome.traces:
-            is_enforced = traced.rule.mode == model.ENFORCE
-            has_run = traced.matched or traced.reverted
-            if is_enforced and has_run and disclosure.mark(traced.rule):
+        for rule_trace in self.outcome.traces:
+            rule = rule_trace.rule
+            # A rule that does not match may undo what it did before.
+            has_run = rule_trace.matched or rule_trace.reverted
+            if not has_run or rule.mode != model.ENFORCE:
+                continue
+            # The mark is empty for a rule that is not sensitive.
+            is_withheld = bool(disclosure.mark(rule))
+            if is_withheld:
                 return True
         return False
 
@@ -183,8 +197,9 @@ def load_rule_set(
         and tables.
     :raises: :class:`.exceptions.InvalidDocument` at the first problem.
     """
-    written_rules = []
     documents = table_file.documents(paths)
+    # The rules as they stand in the files, not checked yet.
+    written_rules = []
     for rules_file in documents:
         rules_of_file = file_rule.list_rules(rules_file)
         written_rules += rules_of_file
@@ -192,6 +207,8 @@ def load_rule_set(
             warn(_('%s: warning: the file holds no rules\n') % rules_file.path)
     tables = table_file.build(table_file.load(documents))
     rules = file_rule.parse_all(written_rules, registry.installed(), warn)
+    # A rule of one file may read a table of another: so they are checked when
+    # all files are read.
     table_file.check_rules(written_rules, rules, tables)
     files = [rules_file.path for rules_file in documents]
     return RuleSet(rules, tables, files)
@@ -226,9 +243,9 @@ def compile_opened(
 ) -> compiler.CompiledRule:
     """Compile a rule as if it were not sensitive, but with its own tables.
 
-    The result leaves a trace of its conditions and actions, which reports must
-    not show. A sensitive rule still reads the secret columns of tables, which
-    are masked for other rules.
+    Such a rule leaves a trace of its conditions and actions, which reports
+    must not show. It still reads the secret columns of tables if it is
+    sensitive; for other rules they are masked.
     """
     opened = compiler.compile_rule(
         disclosure.as_not_sensitive(rule),
@@ -236,7 +253,8 @@ def compile_opened(
         explained=False,
         tables=tables,
     )
-    if opened.tables is None:
+    reads_tables = opened.tables is not None
+    if not reads_tables:
         return opened
     # The tables as the rule itself sees them, sensitive or not.
     as_it_is = compiler.compile_rule(rule, registry.installed(), tables=tables)
@@ -259,33 +277,38 @@ def find_inventories(paths: typing.Iterable[str]) -> list[str]:
 def load_node(path: str | None) -> Node:
     """Read a file with a node as Ironic's API shows it.
 
+    The file may have the node alone, or its ports and port groups as well::
+
+        {"name": "rack1-u12", "traits": ["CUSTOM_GPU"]}
+        {"node": {"name": "rack1-u12"}, "ports": [{"address": …}]}
+
     Attributes that the file leaves out have their defaults.
 
-    :param path: a file with the node alone, or with a mapping of ``node`` and
-        perhaps ``ports`` and ``port_groups``; None for a new node.
+    :param path: None for a new node.
     :raises: :class:`.exceptions.InvalidDocument` for a file without a node, or
         with ports that are no list.
     """
-    mapping: dict[str, typing.Any] = {}
-    if path:
-        mapping = document.load_mapping(path)
+    defaults = {**_NODE_DEFAULTS, 'traits': []}
+    if not path:
+        return Node(defaults)
+    mapping = document.load_mapping(path)
     if 'node' not in mapping:
-        return Node({**_NODE_DEFAULTS, 'traits': [], **mapping})
+        return Node({**defaults, **mapping})
     fields = mapping['node']
     if not isinstance(fields, dict):
-        raise exceptions.InvalidDocument(path or '', _('there is no node'))
+        raise exceptions.InvalidDocument(path, _('there is no node'))
     for name in ('ports', 'port_groups'):
         if not isinstance(mapping.get(name), list | None):
             raise exceptions.InvalidDocument(
-                path or '', _('"%s" must be a list') % name
+                path, _('"%s" must be a list') % name
             )
+    # No ports in the file are not an empty list of ports: the machine then
+    # has one for every interface of its inventory.
     node_ports = None
     if mapping.get('ports') is not None:
         node_ports = tuple(mapping['ports'])
     port_groups = tuple(mapping.get('port_groups') or ())
-    return Node(
-        {**_NODE_DEFAULTS, 'traits': [], **fields}, node_ports, port_groups
-    )
+    return Node({**defaults, **fields}, node_ports, port_groups)
 
 
 def run(
@@ -343,8 +366,10 @@ def run_all(
 ) -> typing.Iterator[typing.Any]:
     """Try rules on machines from files, on all processors.
 
-    :param extract: returns the part of a test that is kept; whole tests are
-        too large to send to this process.
+    :param extract: returns the part of a test that is kept, such as its
+        result; whole tests are too large to send to this process.
+    :param advance: called with the number of files of every chunk that is
+        done.
     :param explain: see :func:`run`.
     :returns: the parts, in the order of the paths.
     """
@@ -375,12 +400,16 @@ class _Trials:
         self._explain = explain
 
     def __call__(self, paths: typing.Sequence[str]) -> list[typing.Any]:
-        """Return the wanted parts of the tests of some files."""
-        parts = []
+        """Try the machines of a chunk of files, in their order.
+
+        :returns: of every test the part that the caller of :func:`run_all`
+            wants, such as its result.
+        """
+        extracted_parts = []
         for path in paths:
             test = attempt(path, self._plans, self._nodes, self._explain)
-            parts.append(self._extract(test))
-        return parts
+            extracted_parts.append(self._extract(test))
+        return extracted_parts
 
 
 def attempt(
@@ -388,20 +417,19 @@ def attempt(
 ) -> MachineTest:
     """Try rules on one machine, whose files perhaps cannot be read.
 
+    One bad file is not to end the trial of a thousand others.
+
     :returns: a test; with ``problem`` and an empty outcome if a file cannot be
         read.
     """
     try:
         return run(path, plans, nodes.of(path), explain)
     except exceptions.InvalidDocument as exc:
-        nothing = working_copy.Facts({}, {})
-        return MachineTest(
-            path=path,
-            outcome=evaluation.Evaluation(
-                traces=(), changes=(), facts=nothing
-            ),
-            problem=exc,
+        no_facts = working_copy.Facts(inventory={}, plugin_data={})
+        no_outcome = evaluation.Evaluation(
+            traces=(), changes=(), facts=no_facts
         )
+        return MachineTest(path, no_outcome, problem=exc)
 
 
 def ports(
@@ -409,10 +437,13 @@ def ports(
 ) -> tuple[dict[str, typing.Any], ...]:
     """Return ports for the interfaces of an inventory that have an address.
 
-    So does the hook ``ports`` of Ironic, which runs before the rules.
+    So does the hook ``ports`` of Ironic, which runs before the rules. An
+    interface ``{'mac_address': '52:54:00:00:00:01'}`` gives a port ``{…,
+    'address': '52:54:00:00:00:01'}``, with defaults for all other fields.
     """
     interfaces = inventory.get('interfaces')
     if not isinstance(interfaces, list):
+        # A ramdisk may send anything.
         return ()
     node_ports = []
     for interface in interfaces:

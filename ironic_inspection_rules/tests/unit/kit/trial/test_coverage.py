@@ -31,7 +31,7 @@ class CoverageCase(files.FilesTestCase):
         for number in megabytes:
             inventory = {**files.INVENTORY, 'memory': {'physical_mb': number}}
             watch.results.clear()
-            covered.note(
+            covered.count_machine(
                 machine_test.run(
                     self.write(f'{number}.json', inventory),
                     plans,

@@ -276,7 +276,7 @@ class WhatRanTestCase(base.TestCase):
             covered = coverage.Coverage(rules)
             watch = coverage.Watch({})
             for tried in machines:
-                covered.note(
+                covered.count_machine(
                     machine_test.MachineTest('m', tried.evaluated), watch
                 )
             for rule, shown in zip(
