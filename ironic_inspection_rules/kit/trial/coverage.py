@@ -465,13 +465,15 @@ class Watch:
         for plan in itertools.chain(*plans.values()):
             uuid = plan.rule.uuid
             for index, compiled in enumerate(plan.conditions):
-                place = (uuid, 'conditions', index)
-                self._watch_inside_group(compiled, place)
+                self._watch_inside_group(
+                    compiled, place=(uuid, 'conditions', index)
+                )
             for index, action in enumerate(plan.actions):
-                place_of_action = (uuid, 'actions', index)
                 for number, compiled in enumerate(action.when):
-                    place = (*place_of_action, 'when', number)
-                    self._watch_inside_group(compiled, place)
+                    self._watch_inside_group(
+                        compiled,
+                        place=(uuid, 'actions', index, 'when', number),
+                    )
 
     def _watch_inside_group(
         self, compiled: condition.CompiledCondition, place: Place

@@ -65,12 +65,15 @@ class Comparison(typing.NamedTuple):
 
 KEYS = ('result', 'error', 'matched', 'traits', 'changes')
 
-_PARTS = {'has': list, 'matches': str, 'contains': str}
+_TYPE_OF_PART = {'has': list, 'matches': str, 'contains': str}
+"""What stands behind ``has``, ``matches`` and ``contains`` in a file."""
 
 
 def load(path: str) -> dict[str, Expectation]:
-    """Read a file of expectations, by the path of the inventory.
+    """Read a file of expectations.
 
+    :returns: what is expected of machines, by the path of their inventory:
+        ``{'machines/a.json': {'result': 'ok', 'matched': ['Set rack']}}``.
     :raises: :class:`.exceptions.InvalidDocument` for any other content.
     """
     expected = document.load_mapping(path)
@@ -99,12 +102,15 @@ def _check_part(
     :param path: the file.
     :param place: the place in the file, such as ``a.json, error``.
     :param part: the mapping, which expects a part of the value.
-    :raises: :class:`.exceptions.InvalidDocument` for any other mapping.
+    :raises: :class:`.exceptions.InvalidDocument` for any other mapping, also
+        an empty one, and for a regular expression that is none.
     """
-    are_good = all(
-        isinstance(value, _PARTS.get(kind, ())) for kind, value in part.items()
-    )
-    if not part or not are_good:
+    is_good = bool(part)
+    for kind, expected in part.items():
+        # No value is of the types () of an unknown kind.
+        if not isinstance(expected, _TYPE_OF_PART.get(kind, ())):
+            is_good = False
+    if not is_good:
         raise exceptions.InvalidDocument(
             path,
             _(
@@ -113,18 +119,19 @@ def _check_part(
             )
             % place,
         )
-    try:
-        for kind in ('matches', 'contains'):
+    for kind in ('matches', 'contains'):
+        try:
             re.compile(part.get(kind, ''))
-    except re.error as exc:
-        raise exceptions.InvalidDocument(path, f'{place}: {exc}') from exc
+        except re.error as exc:
+            raise exceptions.InvalidDocument(path, f'{place}: {exc}') from exc
 
 
 def _has_parts(expected: typing.Any, value: typing.Any) -> bool:
     """Return whether a value is as ``{has: […]}`` and the like expect it.
 
     ``has`` expects some items in a list, ``matches`` and ``contains`` a text
-    of which a regular expression matches all or some part.
+    of which a regular expression matches all or some part: ``{contains: old}``
+    is met by "too old".
 
     :returns: False for any other expectation, which is compared as a whole.
     """
@@ -134,15 +141,16 @@ def _has_parts(expected: typing.Any, value: typing.Any) -> bool:
     text = ''
     if isinstance(value, str):
         text = value
-    for kind, wanted in expected.items():
+    for kind, part in expected.items():
         if kind == 'has':
             is_met = isinstance(value, list) and all(
-                item in value for item in wanted
+                item in value for item in part
             )
         elif kind == 'matches':
-            is_met = re.fullmatch(wanted, text) is not None
+            is_met = re.fullmatch(part, text) is not None
         else:
-            is_met = re.search(wanted, text) is not None
+            # The only other kind that load() accepts is "contains".
+            is_met = re.search(part, text) is not None
         if not is_met:
             return False
     return True
@@ -155,6 +163,7 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
     it as it was, and leaves no other file.
 
     :param path: the file of expectations.
+    :param machines: tried while the file is written, one after another.
     """
     new_path = f'{path}.new'
     with contextlib.ExitStack() as on_error:
@@ -162,16 +171,17 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
             exceptions.naming(new_path),
             open(new_path, 'w', encoding='utf-8') as stream,
         ):
+            # From here on there is a new file, which an error removes.
             on_error.callback(os.unlink, new_path)
             for inventory, outcome in machines:
                 expected = dict(outcome)
                 if not expected.get('traits'):
                     # Most machines get no traits.
                     expected.pop('traits', None)
-                stream.write(
-                    _as_yaml({_name_inventory(path, inventory): expected})
-                )
+                name = _name_inventory(path, inventory)
+                stream.write(_as_yaml({name: expected}))
         os.replace(new_path, path)
+        # There was no error, and nothing is left to remove.
         on_error.pop_all()
 
 
@@ -206,8 +216,17 @@ def _compare_outcome(
     """Return a diff of what is not as expected, empty if all is.
 
     Members that hold by ``{has: …}`` are left out, and members that the
-    expectation does not mention.
+    expectation does not mention. For a machine that failed it begins with::
+
+        --- a.json as expected
+        +++ a.json as it is
+        @@ -1 +1 @@
+        -result: ok
+        +result: failed
+
+    :param name: the path of the inventory, such as ``a.json``.
     """
+    # What may still differ: both sides of the diff have only these members.
     wanted = {}
     for key, value in expectation.items():
         if _has_parts(value, outcome.get(key)):
@@ -224,28 +243,31 @@ def _compare_outcome(
             # The diff has only the traits that are missing, and no "[]".
             continue
         compared[key] = value
-    return '\n'.join(
-        difflib.unified_diff(
-            _yaml_lines(wanted),
-            _yaml_lines(compared),
-            _('%s as expected') % name,
-            _('%s as it is') % name,
-            lineterm='',
-        )
+    diff_lines = difflib.unified_diff(
+        _yaml_lines(wanted),
+        _yaml_lines(compared),
+        _('%s as expected') % name,
+        _('%s as it is') % name,
+        lineterm='',
     )
+    return '\n'.join(diff_lines)
 
 
 def actual(test: machine_test.MachineTest) -> Actual:
     """Return what happened to a machine, in the form of an expectation.
 
     An error lacks the UUID of its rule, which may change with every edit of
-    the rule. Traits are left out if a sensitive rule set some.
+    the rule: it is ``fail: too old``. Traits are left out if a sensitive rule
+    set some.
     """
-    error = test.outcome.error
+    # Of a file that cannot be read, why.
     error_text = test.error
-    if error is not None:
-        reason = error.reason or _('failed')
-        error_text = f'{error.op}: {reason}'
+    rule_error = test.outcome.error
+    if rule_error is not None:
+        # The error of a sensitive rule has no reason.
+        reason = rule_error.reason or _('failed')
+        error_text = f'{rule_error.op}: {reason}'
+    # In the order of KEYS, as the file has them.
     outcome: Expectation = {'result': test.result}
     if error_text:
         outcome['error'] = error_text

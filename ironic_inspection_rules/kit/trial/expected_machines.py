@@ -13,7 +13,7 @@ from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.machine import table_comparison
 
-_RACKS = ('rack', 'cabinet', 'location')
+_RACK_COLUMNS = ('rack', 'cabinet', 'location')
 """Columns by which people look for machines."""
 
 
@@ -37,12 +37,15 @@ def compare(
 ) -> list[table_comparison.TableFinding]:
     """Compare machines with the rows of a table, and return the findings.
 
-    The machine of a file that cannot be read counts as missing.
+    A finding is a row with its machine, or one of the two alone, and a state:
+    ``right``, ``wrong``, ``missing``, ``unexpected`` or ``twice``. The machine
+    of a file that cannot be read counts as missing.
 
     :param nodes: the node that each machine is taken for.
     :param paths: files with their inventories.
     :param complain: called with the reason why a file cannot be read.
-    :param by: the column that groups machines, None if none does.
+    :param by: the column that groups machines, such as ``rack``; None if none
+        does.
     """
     prepare = functools.partial(_RowComparison, expected, nodes, by)
     machines: list[table_comparison.ComparedMachine] = []
@@ -54,11 +57,15 @@ def compare(
 
 
 def rack_column(expected: table.Table) -> str | None:
-    """Return the column that says where a machine stands, if one does."""
-    by_name = {column.lower(): column for column in expected.columns}
-    for name in _RACKS:
-        if name in by_name:
-            return by_name[name]
+    """Return the column that says where a machine stands, if one does.
+
+    It is the first of "rack", "cabinet" and "location" that the table has, in
+    upper or lower case: "Rack" is such a column as well.
+    """
+    column_by_name = {column.lower(): column for column in expected.columns}
+    for name in _RACK_COLUMNS:
+        if name in column_by_name:
+            return column_by_name[name]
     return None
 
 
@@ -73,8 +80,11 @@ class _RowComparison:
         self._by = by
 
     def __call__(self, paths: Sequence[str]) -> _Chunk:
-        """Return the compared machines, and why files have none."""
-        chunk = _Chunk([], [])
+        """Compare the machines of some files with the table.
+
+        A file that cannot be read has no machine, but a problem.
+        """
+        chunk = _Chunk(machines=[], problems=[])
         for path in paths:
             try:
                 facts = machine_test.load_facts(path, self._nodes.of(path))

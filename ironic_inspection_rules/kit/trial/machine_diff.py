@@ -17,8 +17,8 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.trial import machine_test
 
-# Of a value in a line.
-_MOST_CHARACTERS = 500
+_LONGEST_VALUE = 500
+"""Most characters of a value in a line of a diff."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +112,15 @@ def treat(
 ) -> Treatment:
     """Evaluate two sets of rules on one machine, and compare the results.
 
-    The ending of the inspection counts, and the data afterwards.
+    The ending of the inspection counts, and the data afterwards. For a machine
+    that only the new rules refuse, and that the old ones gave a rack, the
+    lines of the treatment are::
+
+        inspection
+        - ok
+        + failed: too old
+        node
+        - /extra/rack: "b7"
 
     :param path: the file with the inventory of the machine.
     :param nodes: the nodes that belong to files of machines.
@@ -126,11 +134,12 @@ def treat(
     old = evaluation.evaluate(old_plans, facts, explain=False)
     new = evaluation.evaluate(new_plans, facts, explain=False)
     lines = []
-    before = _describe_ending(old)
-    after = _describe_ending(new)
-    if before != after:
-        lines += ['inspection', f'- {before}', f'+ {after}']
-    # From the data after the old rules to those after the new rules.
+    old_ending = _describe_ending(old)
+    new_ending = _describe_ending(new)
+    if old_ending != new_ending:
+        lines += ['inspection', f'- {old_ending}', f'+ {new_ending}']
+    # From the data after the old rules to those after the new rules. What the
+    # machine was before both does not matter.
     between = difference.between(old.facts, new.facts, facts.ports)
     lines += change_lines(change.with_before() for change in between.changes)
     # There are more differences, in values that sensitive rules set.
@@ -166,12 +175,13 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
     :param changes: mappings with ``object``, ``op``, ``path``, ``before`` and
         ``value``; the changes of one object follow one another.
     """
-    current = None
+    object_of_last_line = None
     for change in changes:
-        if change['object'] != current:
-            current = change['object']
-            yield current
-        if current == working_copy.TRAITS:
+        if change['object'] != object_of_last_line:
+            # A line such as "node" is above all changes of the node.
+            object_of_last_line = change['object']
+            yield object_of_last_line
+        if change['object'] == working_copy.TRAITS:
             # A trait has a name and no value.
             name = data_path.parse(change['path'])[0]
             if change['op'] == 'remove':
@@ -179,6 +189,7 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
             else:
                 yield f'+ {name}'
             continue
+        # A value that is replaced has both lines.
         if change['op'] != 'add':
             yield f'- {change["path"]}: {_format_value(change["before"])}'
         if change['op'] != 'remove':
@@ -186,8 +197,11 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
 
 
 def _format_value(value: typing.Any) -> str:
-    """Format a value as JSON for a line of a diff, cut off if it is long."""
+    """Format a value as JSON for a line of a diff, cut off if it is long.
+
+    ``{'rack': 'b7'}`` becomes ``{"rack": "b7"}``.
+    """
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    if len(text) > _MOST_CHARACTERS:
-        return f'{text[:_MOST_CHARACTERS]}…'
+    if len(text) > _LONGEST_VALUE:
+        return f'{text[:_LONGEST_VALUE]}…'
     return text

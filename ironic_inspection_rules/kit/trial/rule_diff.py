@@ -74,9 +74,13 @@ class ComparedRules:
             written_rules += file_rule.list_rules(rules_file)
         tables = table_file.build(table_file.load(documents))
         rules = file_rule.parse_all(written_rules, registry.installed(), warn)
+        # A rule of one file may read a table of another: so they are checked
+        # when all files are read.
         table_file.check_rules(written_rules, rules, tables)
         given_uuids = set()
         for rule, written_rule in zip(rules, written_rules, strict=True):
+            # A parsed rule always has a UUID. Only the file shows whether the
+            # author gave it.
             if written_rule.entry.get('uuid'):
                 given_uuids.add(rule.uuid)
         meanings = {rule.uuid: rule_meaning.of(rule) for rule in rules}
@@ -121,39 +125,43 @@ def compare_tables(
     """Return the changes of tables, in the form of a plan.
 
     A plan has the first added, removed and changed rows, and nothing of secret
-    columns.
+    columns. Tables that stay as they are are left out.
     """
     steps = []
+    # All names, those of removed tables among them, in a stable order.
     for name in {**old.tables, **new.tables}:
         before = old.tables.get(name)
         after = new.tables.get(name)
-        moved = False
+        is_in_other_order = False
         if before is not None and after is not None:
-            moved = list(before.keys) != list(after.keys)
-        rows = table_change.compare(_rows_of(before), _rows_of(after))
+            # True for other keys as well: these are a change in any case.
+            is_in_other_order = list(before.keys) != list(after.keys)
+        changed_rows = table_change.compare(_rows_of(before), _rows_of(after))
         step = table_change.Step(
             name=name,
             before=_definition_of(before),
             after=_definition_of(after),
-            difference=rows,
-            moved=moved,
+            difference=changed_rows,
+            moved=is_in_other_order,
         )
         if step.outcome != table_change.UNCHANGED:
             steps.append(step.as_dict())
     return steps
 
 
-def _definition_of(rows: table.Table | None) -> table.TableDefinition | None:
-    if rows is None:
+def _definition_of(
+    table_or_none: table.Table | None,
+) -> table.TableDefinition | None:
+    if table_or_none is None:
         return None
-    return rows.definition
+    return table_or_none.definition
 
 
-def _rows_of(rows: table.Table | None) -> table_change.Pairs:
+def _rows_of(table_or_none: table.Table | None) -> table_change.Pairs:
     """Return pairs of key and row, none without a table."""
-    if rows is None:
+    if table_or_none is None:
         return ()
-    return rows.pairs
+    return table_or_none.pairs
 
 
 class RuleSetDifference(typing.NamedTuple):
@@ -174,11 +182,15 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
     description that is unique in both sets; else by their meaning, unless
     authors have given the rules two UUIDs.
     """
-    present = []
+    # The plan that a server would make, if it had stored the old rules and
+    # got the new ones.
+    stored_rules = []
     # Positions in a plan are floats, so that a rule can move between two.
-    for number, rule in enumerate(old.rules, 1):
-        present.append({**rule.to_mapping(), 'position': float(number)})
-    matches = _match_rules(old, new, present)
+    for number, old_rule in enumerate(old.rules, 1):
+        stored_rules.append(
+            {**old_rule.to_mapping(), 'position': float(number)}
+        )
+    matches = _match_rules(old, new, stored_rules)
     rules = []
     new_meanings = {}
     for new_rule, match in zip(new.rules, matches, strict=True):
@@ -188,43 +200,52 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
             rule = dataclasses.replace(new_rule, uuid=match.rule['uuid'])
         rules.append(rule)
         new_meanings[rule.uuid] = new.meanings[new_rule.uuid]
+    wanted_rules = [rule.to_mapping() for rule in rules]
     given_uuids = old.given_uuids | new.given_uuids
-    wanted = [rule.to_mapping() for rule in rules]
     changes = []
-    for step in replacement.decide(wanted, matches, present):
-        if step.outcome not in _CHANGES:
+    for step in replacement.decide(wanted_rules, matches, stored_rules):
+        is_unchanged = step.outcome not in _CHANGES
+        if is_unchanged:
             continue
+        # A removed rule has nothing "after".
         fields = step.after or step.before or {}
-        is_same = _is_same_meaning(
+        keeps_meaning = _is_same_meaning(
             old.meanings.get(fields['uuid']), new_meanings.get(fields['uuid'])
         )
-        changes.append(_describe_change(step, is_same, given_uuids))
+        changes.append(_describe_change(step, keeps_meaning, given_uuids))
     return RuleSetDifference(changes, rules)
 
 
 def _describe_change(
-    step: replacement.RuleStep, is_same: bool, given_uuids: frozenset[str]
+    step: replacement.RuleStep,
+    keeps_meaning: bool,
+    given_uuids: frozenset[str],
 ) -> RuleChange:
     """Return the kind of a change, such as ``renamed``, and its lines.
 
     A rule that keeps its meaning is :data:`RENAMED` if only its description
     changes, else :data:`REWRITTEN`, or :data:`MOVED`, which matters more than
-    the others.
+    the others. The title of a rule with another description has both of
+    them: "Set rack → Set the rack".
 
-    :param is_same: whether the rule keeps its meaning.
+    :param step: the step of a plan that changes the old rule to the new one.
+    :param keeps_meaning: whether the rule does the same as before.
     :param given_uuids: the UUIDs that authors gave rules.
     """
     change = _CHANGES[step.outcome]
+    # A removed rule has nothing "after", and a new one nothing "before".
     title = _title(step.after or step.before or {})
-    if change == CHANGED and is_same:
+    if change == CHANGED and keeps_meaning:
         change = REWRITTEN
         if 'description' in step.fields:
             title = f'{_title(step.before or {})} → {title}'
         if step.fields == ['description']:
             change = RENAMED
-        if step.new_position is not None:
+        is_at_other_place = step.new_position is not None
+        if is_at_other_place:
             change = MOVED
     lines: typing.Iterable[str] = ()
+    # Of a rule that only moves, no line is another.
     if step.outcome != replacement.MOVED:
         lines = replacement.lines(
             {
@@ -239,7 +260,10 @@ def _describe_change(
 def _hide_generated_uuid(
     given_uuids: frozenset[str], fields: replacement.Fields | None
 ) -> replacement.Fields | None:
-    """Return a rule with the UUID None if it was made of its content."""
+    """Return a rule with the UUID None if it was made of its content.
+
+    Its author has never seen such a UUID: in a diff it would only confuse.
+    """
     if not fields or fields['uuid'] in given_uuids:
         return fields
     return {**fields, 'uuid': None}
@@ -248,7 +272,7 @@ def _hide_generated_uuid(
 def _match_rules(
     old: ComparedRules,
     new: ComparedRules,
-    present: typing.Sequence[replacement.Fields],
+    old_fields: typing.Sequence[replacement.Fields],
 ) -> list[replacement.Match | None]:
     """Match new rules with old ones, by UUID, description or meaning.
 
@@ -256,7 +280,7 @@ def _match_rules(
     which its author gave no UUID has one that is made of its content, and so
     another one after every edit: it is matched by its description.
 
-    :param present: the old rules as mappings of their fields.
+    :param old_fields: the old rules as mappings of their fields.
     :returns: matches in the order of the new rules; None for a new rule that
         has no old one.
     """
@@ -276,24 +300,29 @@ def _match_rules(
             is_known_by_uuid = False
         uuid: str | None = rule.uuid
         if rule.description and not is_known_by_uuid:
+            # match() goes by the description of a rule without a UUID.
             uuid = None
         identities.append({'uuid': uuid, 'description': rule.description})
-    matches = replacement.match(identities, present)
+    matches = replacement.match(identities, old_fields)
+    # The rules that are left may have another description and no UUID, but
+    # do the same as an old rule.
     matched_uuids = {match.rule['uuid'] for match in matches if match}
-    unmatched = [rule for rule in present if rule['uuid'] not in matched_uuids]
+    unmatched = [
+        fields for fields in old_fields if fields['uuid'] not in matched_uuids
+    ]
     for index, rule in enumerate(new.rules):
         if matches[index] is not None:
             continue
-        for old_rule in unmatched:
-            old_uuid = old_rule['uuid']
+        for fields in unmatched:
+            old_uuid = fields['uuid']
             if old_uuid in old.given_uuids and rule.uuid in new.given_uuids:
                 # Their authors have given the two rules different UUIDs.
                 continue
             if _is_same_meaning(
                 old.meanings[old_uuid], new.meanings[rule.uuid]
             ):
-                matches[index] = replacement.Match(old_rule, 'meaning')
-                unmatched.remove(old_rule)
+                matches[index] = replacement.Match(fields, 'meaning')
+                unmatched.remove(fields)
                 break
     return matches
 
@@ -302,7 +331,10 @@ def _is_same_meaning(
     one: typing.Mapping[str, typing.Any] | None,
     other: typing.Mapping[str, typing.Any] | None,
 ) -> bool:
-    """Return whether two meanings are equal; None is equal to nothing."""
+    """Return whether two meanings are equal; None is equal to nothing.
+
+    A rule that is added or removed has None for one of the two.
+    """
     return one is not None and other is not None and data_path.same(one, other)
 
 

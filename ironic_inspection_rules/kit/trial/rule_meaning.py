@@ -29,8 +29,11 @@ NAMES = ('uuid', 'description')
 def of(rule: model.Rule) -> dict[str, typing.Any]:
     """Return the meaning of a rule that passed validation.
 
-    :returns: the fields of :data:`.model.WRITABLE` but :data:`NAMES`, to be
-        compared by :func:`.path.same`.
+    It has all fields of the rule but the UUID and the description. The two
+    actions ``set-attribute: [/name, a]`` and ``set-attribute: {path: name,
+    value: a}`` are written otherwise, and have the same meaning.
+
+    :returns: a mapping, to be compared by :func:`.path.same`.
     """
     conditions, actions = file_rule.operations(rule, registry.installed())
     meaning = rule.to_mapping()
@@ -47,9 +50,15 @@ def of(rule: model.Rule) -> dict[str, typing.Any]:
 def _meaning_of_vars(values: dict[str, typing.Any]) -> typing.Any:
     """Return the meaning of vars, whose order counts where one uses another.
 
-    :returns: a mapping; a list of pairs where the order counts.
+    Of ``{'a': '8', 'b': '{vars.a}'}`` the order counts, as ``b`` may only use
+    a variable before it.
+
+    :returns: a mapping, as equal mappings may have any order; a list of pairs
+        where the order counts.
     """
     meaning = _meaning_of_value(values)
+    # The word "vars" in any text: it need not be a field, but then rules only
+    # seem to differ where they have their variables in another order.
     may_use_another = model.VARS in str(list(values.values()))
     if may_use_another:
         return list(meaning.items())
@@ -57,6 +66,11 @@ def _meaning_of_vars(values: dict[str, typing.Any]) -> typing.Any:
 
 
 def _meaning_of_action(action: file_rule.Operation) -> dict[str, typing.Any]:
+    """Return the meaning of an action, and whether it is undone.
+
+    An action that reverts is undone when its rule does not match any more: its
+    field ``revert`` says so, or else that it has a cleanup value.
+    """
     reverts = engine_action.reverts(action.written, action.op)
     return {**_meaning_of_operation(action), 'reverts': reverts}
 
@@ -77,20 +91,26 @@ def _meaning_of_operation(
 ) -> dict[str, typing.Any]:
     """Return the meaning of a condition or an action.
 
+    ``{op: eq, args: ['{node.name}', a]}`` means an ``op`` "eq" that is not
+    ``inverted``, its ``arguments`` by name, and no ``loop``, no ``multiple``
+    and no ``inner`` conditions.
+
     :param outer: the loop around the operation.
     """
-    loop = operation.loop
-    inside = engine_loop.Loop.of(loop, outer)
-    items = loop
-    if isinstance(loop, dict):
+    loop_around_arguments = engine_loop.Loop.of(operation.loop, outer)
+    items = operation.loop
+    if isinstance(items, dict):
         # A loop over a mapping has the mapping as its only item.
-        items = [loop]
+        items = [items]
     multiple = None
-    if loop is not None:
+    if operation.loop is not None:
+        # The first word is what a loop without the field means.
         multiple = operation.written.get('multiple') or model.MULTIPLE[0]
     meanings = {}
     for name, value in operation.arguments.items():
-        meanings[name] = _meaning_of_argument(operation, name, value, inside)
+        meanings[name] = _meaning_of_argument(
+            operation, name, value, loop_around_arguments
+        )
     return {
         'op': operation.op.name,
         'inverted': operation.inverted,
@@ -98,7 +118,8 @@ def _meaning_of_operation(
         'loop': _meaning_of_value(items),
         'multiple': multiple,
         'inner': [
-            _meaning_of_operation(inner, inside) for inner in operation.inner
+            _meaning_of_operation(inner, loop_around_arguments)
+            for inner in operation.inner
         ],
     }
 
@@ -113,18 +134,23 @@ def _meaning_of_argument(
 
     The text ``"5"`` means 5 where the op takes a number.
 
+    :param name: the name of the argument, such as ``path``.
+    :param value: what the rule has for it.
     :param loop: the innermost loop around the value.
     """
     argument = operation.op.signature.by_name[name]
     if value is not None and argument.type is data_path.Path:
         return _meaning_of_path(value, loop)
     if argument.type is pattern.Pattern:
+        # Two regular expressions may match the same texts. Which do is not
+        # looked into.
         return value
     meaning = value
+    # Braces in a literal argument are text, and no fields.
     if name not in operation.op.plugin.LITERAL:
         meaning = _meaning_of_value(value)
     if isinstance(meaning, _Text):
-        # How it is converted depends on the machine.
+        # It has fields: how it is converted depends on the machine.
         return meaning
     return arguments.convert(meaning, argument)
 
@@ -134,26 +160,33 @@ def _meaning_of_path(
 ) -> typing.Any:
     """Return the meaning of a path: its tokens, such as ``['extra', 'rack']``.
 
-    A path with ``{item}`` means the paths of all items of a literal loop. The
-    item is filled in before the path is split: ``extra/rack`` is two tokens.
+    A path with ``{item}`` means the paths of all items of a literal loop: with
+    the items "rack" and "bmc/port", ``/extra/{item}`` means ``[['extra',
+    'rack'], ['extra', 'bmc', 'port']]``. The item is filled in before the path
+    is split.
 
     :param loop: the innermost loop around the path.
     """
+    # The items are not known of a loop over a field, such as {node.traits}.
     if loop is not None and loop.items is not None:
-        filled = [
+        paths_of_items = [
             interpolation.fill_item(str(text), item) for item in loop.items
         ]
-        if any(path != text for path in filled):
+        has_item = any(path != text for path in paths_of_items)
+        if has_item:
             # No path has an item any more, so that no loop matters.
             return _PathsOfItems(
-                _meaning_of_path(path, loop=None) for path in filled
+                _meaning_of_path(path, loop=None) for path in paths_of_items
             )
     tokens = engine_call.split_path(interpolation.parse(str(text)))
     return [_meaning_of_text(token) for token in tokens]
 
 
 def _meaning_of_value(value: typing.Any) -> typing.Any:
-    """Return the meaning of a value with fields in it."""
+    """Return the meaning of a value: the fields in its texts are parsed.
+
+    A value without fields, such as 8 or ``['a', 'b']``, is its own meaning.
+    """
     if isinstance(value, str):
         return _meaning_of_text(interpolation.parse(value))
     if isinstance(value, list | tuple):
@@ -170,13 +203,17 @@ def _meaning_of_key(key: typing.Any) -> typing.Any:
     """Return the meaning of a key of a mapping, as text if it has fields."""
     meaning = _meaning_of_value(key)
     if isinstance(meaning, _Text):
-        # A list cannot be the key of a mapping.
+        # A list cannot be the key of a mapping: its text is as good, as it is
+        # only compared.
         return str(meaning)
     return meaning
 
 
 def _meaning_of_text(pieces: list[str | interpolation.Field]) -> typing.Any:
-    """Return the meaning of text: plain text, or its pieces with fields."""
+    """Return the meaning of text: plain text, or its pieces with fields.
+
+    ``rack-{node.name}`` has two pieces: "rack-", and the meaning of the field.
+    """
     meanings: list[typing.Any] = []
     has_fields = False
     for piece in pieces:

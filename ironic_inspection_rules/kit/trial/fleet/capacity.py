@@ -51,7 +51,8 @@ class _Offer:
     def serves(self, wanted: flavor.Flavor) -> bool:
         """Return whether a node with the offer can take a flavor.
 
-        A node in use counts, too: it can do so when it is free again.
+        A node in use counts, too: it can do so when it is free again. A node
+        out of service, such as one in maintenance, cannot.
         """
         is_in_service = self.use is not None
         if not is_in_service:
@@ -73,12 +74,15 @@ class Capacity:
     def add(self, entry: Plain, node: Plain) -> None:
         """Count a node for all flavors, before and after the rules.
 
-        :param entry: the answer for the node, of an evaluation that does not
-            compare.
+        :param entry: the answer for the node, of a dry run that does not
+            compare: what the rules would change, and whether they would fail
+            its inspection.
         :param node: the node before the rules, with :data:`FIELDS`, ``uuid``
             and ``name``.
         """
         before = _offer_of(node)
+        # With the rules that changed what the node offers, by what they
+        # changed, such as the name of a trait.
         after, rule_by_name = _offer_after_rules(entry, node)
         for counts in self._counts:
             counts.add(node, before, after, rule_by_name)
@@ -120,22 +124,28 @@ class _Counts:
         :param before: the offer of the node before the rules.
         :param after: the offer of the node after the rules.
         :param rule_by_name: the UUID of the last rule to change something, by
-            the name of a field, a trait or :data:`_FAILED`.
+            the name of a field, a trait or :data:`_FAILED`: such as
+            ``{'CUSTOM_GPU': UUID, 'maintenance': UUID}``.
         """
-        could = before.serves(self._flavor)
-        can = after.serves(self._flavor)
-        if could and before.use is not None:
+        served_before = before.serves(self._flavor)
+        serves_after = after.serves(self._flavor)
+        # A node that serves a flavor has a use: it is free or in use.
+        if served_before and before.use is not None:
             self._before[before.use] += 1
-        if can and after.use is not None:
+        if serves_after and after.use is not None:
             self._after[after.use] += 1
-        named = {'uuid': node['uuid'], 'name': node['name']}
-        if could and not can:
+        listed_node = {'uuid': node['uuid'], 'name': node['name']}
+        if served_before and not serves_after:
             rules = _rules_in_the_way(self._flavor, after, rule_by_name)
-            self._lost.append({**named, 'use': before.use, 'rules': rules})
-        elif can and not could:
+            self._lost.append(
+                {**listed_node, 'use': before.use, 'rules': rules}
+            )
+        elif serves_after and not served_before:
             # The rules that changed what was in the way before.
             rules = _rules_in_the_way(self._flavor, before, rule_by_name)
-            self._gained.append({**named, 'use': after.use, 'rules': rules})
+            self._gained.append(
+                {**listed_node, 'use': after.use, 'rules': rules}
+            )
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON data.
@@ -144,11 +154,11 @@ class _Counts:
         flavor, by use; ``lost`` and ``gained`` are nodes. ``loss`` is in
         percent of the number before, 0 for a gain.
         """
-        before = sum(self._before.values())
-        after = sum(self._after.values())
+        count_before = sum(self._before.values())
+        count_after = sum(self._after.values())
         loss = 0.0
-        if before:
-            loss = 100 * max(before - after, 0) / before
+        if count_before:
+            loss = 100 * max(count_before - count_after, 0) / count_before
         return {
             'name': self._flavor.name,
             'problem': self._flavor.problem,
@@ -166,15 +176,16 @@ def _offer_of(node: Plain) -> _Offer:
 
     A node with an instance is in use, whatever its state. Else it is free if
     it is available, not in maintenance, not retired, and without power errors
-    (``_node_resources_unavailable`` of the driver).
+    (``_node_resources_unavailable`` of Nova's driver). Any other node is out
+    of service: its ``use`` is None.
     """
     is_available = node.get('provision_state') == 'available'
-    has_power = node.get('power_state') != 'error'
-    is_out_of_service = any(node.get(name) for name in _OUT_OF_SERVICE)
+    has_power_error = node.get('power_state') == 'error'
+    is_put_aside = node.get('maintenance') or node.get('retired')
     use = None
     if node.get('instance_uuid'):
         use = IN_USE
-    elif is_available and has_power and not is_out_of_service:
+    elif is_available and not has_power_error and not is_put_aside:
         use = FREE
     resource_class = flavor.normalize(node.get(_RESOURCE_CLASS))
     traits = frozenset(node.get(_TRAIT) or ())
@@ -186,13 +197,16 @@ def _offer_after_rules(
 ) -> tuple[_Offer, dict[str, str]]:
     """Return what a node offers after the rules, and which rules changed it.
 
-    :param entry: the answer for the node, of an evaluation that does not
-        compare.
+    After a rule has made the change ``{'object': 'traits', 'op': 'add',
+    'path': '/CUSTOM_GPU'}``, the offer has this trait, and the rules are
+    ``{'CUSTOM_GPU': UUID}``.
+
+    :param entry: the answer for the node, of a dry run that does not compare.
     :returns: the offer; and the UUIDs of the last rules to change something,
         by the name of a field, a trait or :data:`_FAILED`.
     """
-    after = {name: node.get(name) for name in FIELDS}
-    traits = set(node.get(_TRAIT) or ())
+    node_after = {name: node.get(name) for name in FIELDS}
+    traits_after = set(node.get(_TRAIT) or ())
     rule_by_name: dict[str, str] = {}
     changes = entry.get('changes') or ()
     # The UUIDs of the rules that made the changes, in the same order.
@@ -201,21 +215,21 @@ def _offer_after_rules(
         # Without the slash: the name of a trait, or of a field of the node.
         name = change['path'][1:]
         is_removed = change['op'] == 'remove'
-        if change['object'] == _TRAIT:
-            if is_removed:
-                traits.discard(name)
-            else:
-                traits.add(name)
+        if change['object'] == _TRAIT and is_removed:
+            traits_after.discard(name)
+        elif change['object'] == _TRAIT:
+            traits_after.add(name)
         elif change['object'] == 'node' and name in _CHANGED_FIELDS:
-            after[name] = change['value']
+            node_after[name] = change['value']
             if is_removed:
-                after[name] = None
+                node_after[name] = None
         else:
             # No flavor asks for anything else.
             continue
         rule_by_name[name] = rule
-    offer = _offer_of({**after, _TRAIT: traits})
+    offer = _offer_of({**node_after, _TRAIT: traits_after})
     if entry['result'] == _FAILED:
+        # A node whose inspection fails is out of service.
         failed_by = entry.get('failed_by') or {}
         rule_by_name[_FAILED] = failed_by.get('rule', '')
         offer = dataclasses.replace(offer, use=None)
@@ -236,16 +250,18 @@ def _rules_in_the_way(
     :param rule_by_name: the UUID of the last rule to change something, by the
         name of a field, a trait or :data:`_FAILED`.
     """
-    in_the_way: list[str] = []
+    # Fields and traits by their names, such as "maintenance", "CUSTOM_GPU".
+    names_in_the_way: list[str] = []
     if offer.use is None:
-        in_the_way += [*_OUT_OF_SERVICE, _FAILED]
+        names_in_the_way += [*_OUT_OF_SERVICE, _FAILED]
     if offer.resource_class != wanted.resource_class:
-        in_the_way.append(_RESOURCE_CLASS)
-    in_the_way += sorted(wanted.required - offer.traits)
-    in_the_way += sorted(wanted.forbidden & offer.traits)
+        names_in_the_way.append(_RESOURCE_CLASS)
+    names_in_the_way += sorted(wanted.required - offer.traits)
+    names_in_the_way += sorted(wanted.forbidden & offer.traits)
     # What no rule has changed cannot be why the node is lost or gained.
-    rules = [
-        rule_by_name[name] for name in in_the_way if rule_by_name.get(name)
-    ]
+    rules = []
+    for name in names_in_the_way:
+        if rule_by_name.get(name):
+            rules.append(rule_by_name[name])
     # Every rule once, the first reason first.
     return list(dict.fromkeys(rules))

@@ -14,7 +14,8 @@ _CUSTOM = 'CUSTOM_'
 _REQUIRED = 'required'
 _FORBIDDEN = 'forbidden'
 _GROUP_POLICY = 'group_policy'
-# ResourceRequest.XS_KEYPAT of nova.scheduler.utils.
+# ResourceRequest.XS_KEYPAT of nova.scheduler.utils: kind, suffix of the group
+# and name, as in "resources_gpu:VGPU" or "trait:CUSTOM_GPU".
 _SPEC_KEY = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
 # What Nova writes as one underscore in the name of a resource class.
 _NOT_ALPHANUMERIC = re.compile('[^0-9A-Za-z]+')
@@ -78,7 +79,9 @@ class _SpecGroup:
         :param value: ``required`` or ``forbidden``.
         """
         return frozenset(
-            name for name, asked in self.traits.items() if asked == value
+            name
+            for name, value_of_trait in self.traits.items()
+            if value_of_trait == value
         )
 
 
@@ -91,32 +94,38 @@ def parse(
 ) -> Flavor:
     """Read a flavor as ``ResourceRequest.from_request_spec`` of Nova does.
 
-    It asks for processors, memory and disk as well, unless extra specs such as
-    ``resources:VCPU=0`` say otherwise. No node of Ironic has these: the flavor
-    gets a problem in place of a resource class and traits.
+    The extra specs ``resources:CUSTOM_LARGE=1`` and
+    ``trait:CUSTOM_GPU=required`` ask for a node of the resource class
+    ``CUSTOM_LARGE`` that has the trait.
+
+    A flavor asks for processors, memory and disk as well, unless extra specs
+    such as ``resources:VCPU=0`` say otherwise. No node of Ironic has these:
+    the flavor gets a problem in place of a resource class and traits.
 
     :param vcpus: processors; 0 for none.
     :param ram: memory in MiB.
     :param disk: in GiB, with swap and ephemeral disk.
     """
+    # By suffix: all extra specs with "_gpu", as "resources_gpu:VGPU", are one
+    # group, and those without a suffix are the group ''.
     groups: dict[str, _SpecGroup] = collections.defaultdict(_SpecGroup)
     ignored = []
     for key, value in extra_specs.items():
         if not _add_spec(groups, key, value):
             ignored.append(key)
-    asked: set[str] = set()
+    names_in_specs: set[str] = set()
     for group in groups.values():
-        asked.update(group.resources)
+        names_in_specs.update(group.resources)
     # An extra spec for a resource, in any group, replaces the amount of the
-    # flavor, which belongs to the group without a name.
-    unnamed = groups[''].resources
+    # flavor, which belongs to the group without a suffix.
+    amounts_of_flavor = groups[''].resources
     # Nova has VCPU for dedicated processors (PCPU) too.
-    if 'VCPU' not in asked and 'PCPU' not in asked:
-        unnamed['VCPU'] = vcpus
-    if 'MEMORY_MB' not in asked:
-        unnamed['MEMORY_MB'] = ram
-    if 'DISK_GB' not in asked:
-        unnamed['DISK_GB'] = disk
+    if 'VCPU' not in names_in_specs and 'PCPU' not in names_in_specs:
+        amounts_of_flavor['VCPU'] = vcpus
+    if 'MEMORY_MB' not in names_in_specs:
+        amounts_of_flavor['MEMORY_MB'] = ram
+    if 'DISK_GB' not in names_in_specs:
+        amounts_of_flavor['DISK_GB'] = disk
     problem = next(_find_problems(groups), None)
     if problem:
         return Flavor(name, problem=problem, ignored=tuple(ignored))
@@ -136,7 +145,7 @@ def asks_for_bare_metal(extra_specs: Mapping[str, Any]) -> bool:
     """Check whether extra specs ask for a custom resource class.
 
     Flavors of virtual machines do not, and are left out of a count of bare
-    metal.
+    metal. ``{'resources:CUSTOM_LARGE': '1'}`` does.
     """
     groups: dict[str, _SpecGroup] = collections.defaultdict(_SpecGroup)
     for key, value in extra_specs.items():
@@ -148,9 +157,10 @@ def asks_for_bare_metal(extra_specs: Mapping[str, Any]) -> bool:
 
 
 def normalize(resource_class: str | None) -> str | None:
-    """Return a resource class as Placement has it: ``CUSTOM_LARGE_1``.
+    """Return a resource class as Placement has it.
 
-    This is ``normalize_rc_name`` of ``nova.utils``; here for ``large-1``.
+    ``large-1`` becomes ``CUSTOM_LARGE_1``, as by ``normalize_rc_name`` of
+    ``nova.utils``.
     """
     if not resource_class:
         return None
@@ -160,7 +170,10 @@ def normalize(resource_class: str | None) -> str | None:
 def _add_spec(groups: dict[str, _SpecGroup], key: str, value: Any) -> bool:
     """Add the resource or trait of an extra spec to its group.
 
-    :param groups: by suffix, such as ``_gpu`` of ``resources_gpu:VGPU``.
+    ``resources_gpu:VGPU`` with the value "2" adds the resource ``{'VGPU': 2}``
+    to the group ``_gpu``.
+
+    :param groups: the groups by suffix.
     :returns: False for an extra spec that a flavor ignores: Placement or Nova
         would not read it.
     """
@@ -179,9 +192,10 @@ def _add_spec(groups: dict[str, _SpecGroup], key: str, value: Any) -> bool:
         amount = int(value)
     except (TypeError, ValueError):
         return False
-    if amount >= 0:
-        group.resources[name] = amount
-    return amount >= 0
+    if amount < 0:
+        return False
+    group.resources[name] = amount
+    return True
 
 
 def _find_problems(groups: Mapping[str, _SpecGroup]) -> Iterator[str]:
@@ -189,6 +203,7 @@ def _find_problems(groups: Mapping[str, _SpecGroup]) -> Iterator[str]:
 
     To Placement a node has one unit of one custom resource class.
     """
+    # Such as ("VCPU", 4). A resource may be in two groups.
     wanted: list[tuple[str, int]] = []
     for group in groups.values():
         wanted += group.wanted.items()
@@ -200,7 +215,8 @@ def _find_problems(groups: Mapping[str, _SpecGroup]) -> Iterator[str]:
                 'it asks for %(name)s=%(amount)d, which no node of '
                 'Ironic has: set resources:%(name)s=0'
             ) % {'name': name, 'amount': amount}
-    if sum(amount for _name, amount in wanted) > 1:
+    units_wanted = sum(amount for _name, amount in wanted)
+    if units_wanted > 1:
         amounts = [f'{name}={amount}' for name, amount in wanted]
         yield _(
             'it asks for %s, and a node has one resource class, once'

@@ -20,7 +20,7 @@ CAPABILITY = 'capabilities'
 KINDS = (TRAIT, RESOURCE_CLASS, CAPABILITY)
 """Names that a machine has, and rules give and take."""
 
-_PATHS = {
+_PATH_IN_NODE = {
     RESOURCE_CLASS: '/resource_class',
     CAPABILITY: '/properties/capabilities',
 }
@@ -108,38 +108,45 @@ class Summary:
         :param node: the node before the rules: ``traits``,
             ``resource_class``, ``properties``.
         """
-        named = {'uuid': entry['uuid'], 'name': entry['name']}
+        listed_machine = {'uuid': entry['uuid'], 'name': entry['name']}
         self.results[entry['result']] += 1
         if entry['result'] == NOT_TRIED:
-            self.not_tried.append({**named, 'error': entry['error']})
+            self.not_tried.append({**listed_machine, 'error': entry['error']})
             return
         self._count_matches(entry)
         self._count_failure(entry)
         changes = entry.get('changes') or ()
         by_kind = differences(changes, node, self.compared)
         for kind, difference in by_kind.items():
+            # Every name counts one more machine.
             self.gained[kind].update(difference.gained)
             self.lost[kind].update(difference.lost)
         if validation_newly_fails(entry, self.compared):
-            self.invalid.append(named)
+            self.invalid.append(listed_machine)
         if not entry.get('matched'):
-            self.unmatched.append(named)
+            self.unmatched.append(listed_machine)
         if self.compared:
+            # From what the rules in force do.
             differs = bool(entry.get('differs'))
             if differs:
                 self.differ += 1
         else:
+            # From what the machine is without the rules.
             differs = bool(changes) or entry['result'] == FAILED
         if differs:
             self.groups.add(entry)
 
     def _count_matches(self, entry: Plain) -> None:
-        """Count a machine for every rule that matches it, audited ones too."""
+        """Count a machine for every rule that matches it, audited ones too.
+
+        :param entry: with the UUIDs of the rules as ``matched``, and with a
+            mapping for every rule in mode ``audit`` as ``audit``.
+        """
         for uuid in entry.get('matched') or ():
             self._counts_of(uuid)['matched'] += 1
-        for audited in entry.get('audit') or ():
-            if audited.get('matched', True):
-                self._counts_of(audited['uuid'])['audited'] += 1
+        for audited_rule in entry.get('audit') or ():
+            if audited_rule.get('matched', True):
+                self._counts_of(audited_rule['uuid'])['audited'] += 1
 
     def _count_failure(self, entry: Plain) -> None:
         """Count a failed inspection for the rule that failed it.
@@ -176,7 +183,7 @@ class Summary:
         """Return the summary as plain JSON data.
 
         ``differ`` is None without a comparison. Every kind of names has a
-        member such as ``'traits': {'gained': {…}, 'lost': {…}}``.
+        member such as ``'traits': {'gained': {'CUSTOM_GPU': 3}, 'lost': {}}``.
         """
         differ = None
         if self.compared:
@@ -202,24 +209,37 @@ class Summary:
         }
 
     def _counts_of(self, uuid: str | None) -> dict[str, Any]:
-        """Return the counts of a rule; they are added for an unknown rule."""
+        """Return the counts of a rule, to be added to.
+
+        A rule that was not among the rules of the summary gets counts when it
+        is first asked for.
+
+        :param uuid: None for errors of which Ironic does not say the rule.
+        """
         return self.rules.setdefault(str(uuid), _begin_counts({'uuid': uuid}))
 
 
 def _sort_by_count(counts: Mapping[str, int]) -> dict[str, int]:
-    """Sort counts, the largest first, and equal counts by their names."""
+    """Sort counts, the largest first, and equal counts by their names.
+
+    ``{'b': 1, 'c': 3, 'a': 1}`` becomes ``{'c': 3, 'a': 1, 'b': 1}``.
+    """
     by_name = sorted(counts.items())
+    # Equal counts stay in the order that they have by now.
     return dict(sorted(by_name, key=operator.itemgetter(1), reverse=True))
 
 
 def _begin_counts(rule: Plain) -> dict[str, Any]:
-    """Return a rule with all counts at 0."""
-    counted = {}
+    """Return a rule with all counts at 0, as a line of the summary.
+
+    For example ``{'uuid': …, 'description': 'Set rack', …, 'matched': 0}``.
+    """
+    line: dict[str, Any] = {}
     for name in ('uuid', 'description', 'phase', 'priority', 'mode'):
-        counted[name] = rule.get(name)
+        line[name] = rule.get(name)
     for name in ('matched', 'failed', 'errors', 'audited'):
-        counted[name] = 0
-    return counted
+        line[name] = 0
+    return line
 
 
 def validation_newly_fails(entry: Plain, compared: bool) -> bool:
@@ -285,17 +305,25 @@ def differences(
 def _compare_with_node(
     changes: Iterable[Plain], node: Mapping[str, Any]
 ) -> dict[str, NameDifference]:
-    """Return the names that a node has, and has after changes."""
+    """Return the names that a node has, and has after changes.
+
+    A node with the capability ``boot_mode:bios``, and a change of
+    ``/properties/capabilities`` to ``boot_mode:uefi``, give both names: the
+    first only before, the second only after.
+    """
     before = {TRAIT: set(node.get('traits') or ())}
-    for kind, path in _PATHS.items():
+    for kind, path in _PATH_IN_NODE.items():
         before[kind] = _read_names(kind, node, path)
     after = {kind: set(names) for kind, names in before.items()}
     for change in changes:
-        name_of_trait = change['path'][1:]
         if change['object'] != TRAIT:
+            # The new value replaces all names of a kind that are in it.
             for kind, path in _find_kinds_changed(change):
                 after[kind] = _read_names(kind, _new_value(change), path)
-        elif change['op'] == 'remove':
+            continue
+        # The path of a trait is its name after a slash.
+        name_of_trait = change['path'][1:]
+        if change['op'] == 'remove':
             after[TRAIT].discard(name_of_trait)
         else:
             after[TRAIT].add(name_of_trait)
@@ -306,17 +334,20 @@ def _compare_rule_sets(changes: Iterable[Plain]) -> dict[str, NameDifference]:
     """Return the names that only one of two rule sets leaves on a node.
 
     :param changes: lead from what the rules in force leave to what the other
-        rules leave. No place changes twice, and the order does not matter.
+        rules leave. No place changes twice, and the order does not matter. A
+        trait that is removed is one that only the rules in force leave.
     """
     before: dict[str, set[str]] = {kind: set() for kind in KINDS}
     after: dict[str, set[str]] = {kind: set() for kind in KINDS}
     for change in changes:
-        name_of_trait = change['path'][1:]
         if change['object'] != TRAIT:
             for kind, path in _find_kinds_changed(change):
                 before[kind] = _read_names(kind, change.get('before'), path)
                 after[kind] = _read_names(kind, _new_value(change), path)
-        elif change['op'] == 'remove':
+            continue
+        # The path of a trait is its name after a slash.
+        name_of_trait = change['path'][1:]
+        if change['op'] == 'remove':
             before[TRAIT].add(name_of_trait)
         else:
             after[TRAIT].add(name_of_trait)
@@ -344,8 +375,9 @@ def _find_kinds_changed(change: Plain) -> Iterator[tuple[str, str]]:
     """
     if change['object'] != 'node':
         return
-    for kind, path in _PATHS.items():
-        # The names are in the value that has changed, or are that value.
+    for kind, path in _PATH_IN_NODE.items():
+        # The names are in the value that has changed, or are that value. With
+        # a slash at the end, "/prop" is no beginning of "/properties".
         if f'{path}/'.startswith(f'{change["path"]}/'):
             yield kind, path.removeprefix(change['path'])
 
@@ -362,19 +394,22 @@ def _read_names(kind: str, value: Any, path: str) -> set[str]:
 
     Capabilities are a text such as ``boot_mode:uefi,raid:true``, which has two
     names; a resource class is one name.
+
+    :param path: from the value on, such as ``/capabilities``; empty for the
+        value itself.
     """
-    at_path = value
-    for name in path.split('/')[1:]:
-        if not isinstance(at_path, Mapping):
+    text = value
+    for key in path.split('/')[1:]:
+        if not isinstance(text, Mapping):
             return set()
-        at_path = at_path.get(name)
-    if at_path in (None, ''):
+        text = text.get(key)
+    if text in (None, ''):
         return set()
     if kind == CAPABILITY:
-        capabilities = {part.strip() for part in str(at_path).split(',')}
+        capabilities = {part.strip() for part in str(text).split(',')}
         # Two commas may have nothing between them.
         return capabilities - {''}
-    return {str(at_path)}
+    return {str(text)}
 
 
 class FleetGroups:
@@ -405,11 +440,12 @@ class FleetGroups:
         """
         changes = []
         for change in entry.get('changes') or ():
-            kind = change['object']
-            if kind.startswith(f'{_PORT} '):
-                # No two machines have a port of the same address.
-                kind = _PORT
-            place = _Place(kind, change['op'], change['path'])
+            where = change['object']
+            if where.startswith(f'{_PORT} '):
+                # Such as "port 52:54:00:00:00:01": no two machines have a
+                # port of the same address.
+                where = _PORT
+            place = _Place(where, change['op'], change['path'])
             # As text, as a list or a mapping can be in no set.
             value = json.dumps(change.get('value'), sort_keys=True)
             changes.append(_ChangeOfGroup(place, value))
@@ -422,6 +458,7 @@ class FleetGroups:
             reason = json.dumps(failed_by)
         else:
             reason = entry.get('error') or ''
+        # Sorted, as rules may make the same changes in another order.
         outcome = _Outcome(entry['result'], reason, tuple(sorted(changes)))
         self._entries.append(entry)
         self._outcomes.append(outcome)
@@ -430,18 +467,20 @@ class FleetGroups:
         """Return the groups as plain JSON data, the largest first.
 
         A group has the ``error`` of its first machine. Where most machines
-        have a value of their own, a change has ``varies`` in place of it.
+        have a value of their own, such as a serial number, a change has
+        ``varies`` in place of it. The ``nodes`` of a group are their UUIDs.
         """
         places_of_own_values = set()
         for place, values in self._values.items():
+            # Ten racks, for example, always keep machines apart.
             are_few = len(values) <= _MOST_SHARED_VALUES
             if not are_few and len(values) > self._counts[place] / 2:
                 places_of_own_values.add(place)
-        groups: dict[_Outcome, dict[str, Any]] = {}
+        group_by_outcome: dict[_Outcome, dict[str, Any]] = {}
         for entry, outcome in zip(self._entries, self._outcomes, strict=True):
             shared = _drop_values(outcome, places_of_own_values)
-            if shared not in groups:
-                groups[shared] = {
+            if shared not in group_by_outcome:
+                group_by_outcome[shared] = {
                     'count': 0,
                     'result': shared.result,
                     'error': entry['error'],
@@ -449,11 +488,13 @@ class FleetGroups:
                     'changes': list(map(_describe_change, shared.changes)),
                     'nodes': [],
                 }
-            group = groups[shared]
+            group = group_by_outcome[shared]
             group['count'] += 1
             group['nodes'].append(entry['uuid'])
         return sorted(
-            groups.values(), key=operator.itemgetter('count'), reverse=True
+            group_by_outcome.values(),
+            key=operator.itemgetter('count'),
+            reverse=True,
         )
 
 
@@ -473,7 +514,12 @@ def _drop_values(outcome: _Outcome, places: Container[_Place]) -> _Outcome:
 
 
 def _describe_change(change: _ChangeOfGroup) -> dict[str, Any]:
-    """Return a change of a group as plain JSON data."""
+    """Return a change of a group as plain JSON data.
+
+    For example ``{'object': 'node', 'op': 'add', 'path': '/extra/rack',
+    'value': 'b7'}``, with ``'varies': True`` in place of a value that differs
+    from machine to machine.
+    """
     where, op, path = change.place
     plain: dict[str, Any] = {'object': where, 'op': op, 'path': path}
     if change.value is None:
