@@ -48,7 +48,7 @@ MEMORY = 'too much memory'
 
 _INTERRUPTED = 'interrupted'
 
-_REASONS = {
+_REASON_BY_WORDS = {
     'timeout': TIME,
     'canceled': TIME,
     'max. resource limit exceeded': STEPS,
@@ -70,6 +70,7 @@ def steps_taken(solver: z3.Solver) -> int:
     Any solver knows the count of the whole process. So only the difference of
     two counts, before and after a check, says something of the check.
     """
+    # "rlimit", the limit of resources, is what z3 calls the limit of steps.
     return int(solver.statistics().get_key_value('rlimit count'))
 
 
@@ -81,7 +82,7 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
     :raises: KeyboardInterrupt where a user has interrupted the program.
     """
     limit.set_on(solver)
-    before = steps_taken(solver)
+    steps_before = steps_taken(solver)
     try:
         result = solver.check(*assumed)
     except z3.Z3Exception as exc:
@@ -93,23 +94,27 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
         if result != z3.unknown:
             return bool(result == z3.sat)
         words = solver.reason_unknown()
-        reason = _REASONS.get(words, words)
+        reason = _REASON_BY_WORDS.get(words, words)
     if reason == _INTERRUPTED:
         # While the solver works it catches the signal itself: without this
         # the program would go on with the next check.
         raise KeyboardInterrupt
-    if reason == TIME and steps_taken(solver) - before >= limit.steps:
+    steps_of_check = steps_taken(solver) - steps_before
+    if reason == TIME and steps_of_check >= limit.steps:
         # The solver says "canceled" for both limits: it was that of steps.
         reason = STEPS
     raise GivenUp(reason)
 
 
 def reason_of(error: z3.Z3Exception) -> str | None:
-    """Return the limit that an error reports, such as :data:`MEMORY`.
+    """Return the limit that an error of the solver reports.
 
-    :returns: None for any other error.
+    The words "out of memory" give "too much memory".
+
+    :returns: None for an error that reports no limit.
     """
     words = error.value
     if isinstance(words, bytes):
+        # The C library of the solver has its words in bytes.
         words = words.decode()
-    return _REASONS.get(words)
+    return _REASON_BY_WORDS.get(words)

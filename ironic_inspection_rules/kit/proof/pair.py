@@ -18,13 +18,13 @@ from ironic_inspection_rules.kit.proof import value as values
 Machine = machines.SymbolicMachine
 Roots = typing.Mapping[str, values.Value]
 
-_TEXT_FORMS = {
+_WHOLE_BY_NAMES = {
     cells.CAPABILITIES: cells.CAPABILITY_TEXT,
     cells.TRAITS: ('node', 'traits'),
 }
 """The place of a text or list as a whole, by the place of its names."""
 
-_CHANGING = ('node', 'ports', 'plugin_data', 'item')
+_CHANGING_ROOTS = ('node', 'ports', 'plugin_data', 'item')
 """Roots whose data rules may change: two messages of one text that read them
 may be different."""
 
@@ -58,38 +58,46 @@ class Messages:
         :param roots: the data when the action is carried out.
         """
         written: list[typing.Any] = [args]
+        # For "{node.name} is too small" it is ('node', ('name',)).
         places = list(effects.places(written))
         reads_vars = any(root == model.VARS for root, _steps in places)
         if reads_vars:
             # The variables are part of the text.
             written.append(dict(rule.vars))
             places = list(effects.places(written))
-        changing = [
-            (root, *steps) for root, steps in places if root in _CHANGING
+        changing_places = [
+            (root, *steps) for root, steps in places if root in _CHANGING_ROOTS
         ]
         # A message reads traits as a list, and capabilities as a text. Rules
         # change them by name, which the data have as well.
-        by_name = _by_name_forms(changing)
-        read = []
-        for root, *steps in (*changing, *by_name):
+        places_by_name = _places_by_name(changing_places)
+        values_read = []
+        for root, *steps in (*changing_places, *places_by_name):
             data = roots.get(root, values.NOTHING)
-            read.append(values.step(data, *steps))
-        key = (json.dumps(written, default=str), *map(_key_of_value, read))
+            values_read.append(values.step(data, *steps))
+        key = (
+            json.dumps(written, default=str),
+            *map(_key_of_value, values_read),
+        )
         if key not in self._numbers:
             self._numbers[key] = len(self._numbers) + 1
-            self._kept.append(read)
+            self._kept.append(values_read)
         return self._numbers[key]
 
 
 def _key_of_value(value: values.Value) -> Hashable:
-    """Return a key that is equal for values of equal guards and contents."""
+    """Return a key that is equal for values that are surely the same.
+
+    The values then have the same alternatives, such as a text or null, under
+    the same formulas.
+    """
     pairs = []
     for guard, alternative in value:
         pairs.append((guard.get_id(), alternative.identity))
     return tuple(pairs)
 
 
-def _by_name_forms(
+def _places_by_name(
     places: Iterable[data_path.Path],
 ) -> Iterator[data_path.Path]:
     """Yield the places of traits and capabilities by name.
@@ -97,12 +105,12 @@ def _by_name_forms(
     A proof keeps each of them in two forms. For ``node.traits``, which rules
     read as a list, it is ``node.#traits``, where rules add a trait by name.
 
-    :param places: the places that rules read.
+    :param places: the places that rules read, as ``('node', 'traits')``.
     """
     for place in places:
-        for by_name, as_text in _TEXT_FORMS.items():
-            if overlap(place, as_text):
-                yield by_name
+        for place_by_name, place_of_whole in _WHOLE_BY_NAMES.items():
+            if overlap(place, place_of_whole):
+                yield place_by_name
 
 
 def overlap(one: data_path.Path, other: data_path.Path) -> bool:
@@ -112,11 +120,13 @@ def overlap(one: data_path.Path, other: data_path.Path) -> bool:
     without a known MAC address may be any port.
     """
     # Only the common length is compared: a place has all that is below it.
-    for number, (here, there) in enumerate(zip(one, other, strict=False)):
-        is_port = number == 1 and one[0] == 'ports'
-        if is_port and states.ANY_PORT in (here, there):
+    for index, (token, other_token) in enumerate(
+        zip(one, other, strict=False)
+    ):
+        names_port = index == 1 and one[0] == 'ports'
+        if names_port and states.ANY_PORT in (token, other_token):
             continue
-        if here != there:
+        if token != other_token:
             return False
     return True
 
@@ -145,20 +155,28 @@ def clash(
     above, below = first, second
     if len(second.place) < len(first.place):
         above, below = second, first
+    # From "extra" to "extra/rack" it is "rack".
     steps_below = below.place[len(above.place) :]
-    inside = values.step(above.value, *steps_below)
-    differing = values.where_different(machine, inside, below.value)
+    value_of_above = values.step(above.value, *steps_below)
+    clashes = values.where_different(machine, value_of_above, below.value)
     if steps_below:
-        # To make a mapping in one rule and fill it in another is usual.
-        is_there = logic.negated(values.where_absent(inside))
-        differing = logic.conj(differing, is_there)
+        # To make a mapping in one rule and fill it in another is usual: a
+        # mapping without the inner place is no clash.
+        has_inner_place = logic.negated(values.where_absent(value_of_above))
+        clashes = logic.conj(clashes, has_inner_place)
     if first.port is not None and second.port is not None:
-        differing = logic.conj(differing, first.port == second.port)
-    return logic.settled(differing)
+        # Either address may be a text that the solver chooses.
+        is_same_port = first.port == second.port
+        clashes = logic.conj(clashes, is_same_port)
+    return logic.settled(clashes)
 
 
 def as_text(place: data_path.Path) -> str:
-    """Write a place for people: ``('node', 'name')`` becomes ``/name``."""
+    """Write a place for people: ``('node', 'name')`` becomes ``/name``.
+
+    A trait becomes "the trait CUSTOM_GPU", and the name of a port "/name of
+    the port 52:54:00:00:00:01".
+    """
     if place[:2] == cells.TRAITS:
         if place[2:]:
             return f'the trait {place[-1]}'

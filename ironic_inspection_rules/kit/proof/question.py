@@ -186,17 +186,19 @@ class Proof:
 
         :param numbers: the indices of the rules in the order they run in.
         """
-        asks: dict[str, Callable[..., Answer | None]] = {
+        method_by_question: dict[str, Callable[..., Answer | None]] = {
             DEAD: self._answer_dead,
             SHADOWED: self._answer_shadowed,
             CONFLICT: self._answer_conflict,
             DIFFERENT: self._answer_different,
         }
-        # Any other question is about a gap, and names the place of it.
-        ask = asks.get(question, functools.partial(self._answer_gap, question))
+        # Any other question is about a gap, and names the place of it, as
+        # "gap:/resource_class" does.
+        answer_gap = functools.partial(self._answer_gap, question)
+        answer = method_by_question.get(question, answer_gap)
         self._search.begin_question()
         try:
-            return ask(*numbers)
+            return answer(*numbers)
         except Unclear as exc:
             reason = str(exc)
         except _MISTAKES as exc:
@@ -210,6 +212,7 @@ class Proof:
 
         :raises: :class:`Unclear` where it could not be followed.
         """
+        # The rules were followed in order, up to the first that could not be.
         if number >= len(self._passes):
             raise Unclear(self._stopped)
         return self._passes[number]
@@ -287,16 +290,17 @@ class Proof:
     def _answer_dead(self, number: int) -> Answer | None:
         """Answer whether no machine can match a rule.
 
+        :param number: the index of the rule.
         :returns: None for a rule that matches all machines, which is trivial.
         """
         rule_pass = self._pass_of(number)
-        if logic.settled(rule_pass.matched) is logic.TRUE:
+        matches_all = logic.settled(rule_pass.matched) is logic.TRUE
+        if matches_all:
             return None
+        rules = (rule_pass.rule,)
         if self._find_machine_that_matches(number) is None:
-            return Answer(
-                DEAD, (rule_pass.rule,), YES, 'no machine can match it'
-            )
-        return Answer(DEAD, (rule_pass.rule,), NO)
+            return Answer(DEAD, rules, YES, reason='no machine can match it')
+        return Answer(DEAD, rules, NO)
 
     def _answer_shadowed(self, number: int) -> Answer | None:
         """Answer whether a rule never has an effect.
@@ -388,10 +392,11 @@ class Proof:
         end of the inspection does not show it.
         """
         done = self._engine.evaluate(self._rules, machine)
-        for record in done.traces:
-            if record.rule.uuid != rule.uuid:
+        for rule_trace in done.traces:
+            if rule_trace.rule.uuid != rule.uuid:
                 continue
-            for action in record.actions:
+            for action in rule_trace.actions:
+                # "log" or "api-call"; a rule may have spaces around it.
                 if action.ran and action.op.strip() in actions.LASTING:
                     return True
         return False
@@ -401,15 +406,19 @@ class Proof:
     ) -> logic.Formula:
         """Return the formula that holds where two inspections end apart.
 
-        The inventory is not compared: rules do not change it.
+        The result is compared, such as the message of a rule that failed the
+        inspection, and so are the node, the plugin data and the ports
+        afterwards. The inventory is not: rules do not change it.
+
+        :param one: all machines after one of the inspections.
+        :param other: all machines after the other.
         """
         differing = [one.result != other.result]
         for name in ('node', 'plugin_data', 'ports'):
-            differing.append(
-                values.where_different(
-                    self._machine, one.roots[name], other.roots[name]
-                )
+            differs = values.where_different(
+                self._machine, one.roots[name], other.roots[name]
             )
+            differing.append(differs)
         return logic.disj(*differing)
 
     def _answer_conflict(self, first: int, second: int) -> Answer | None:
@@ -466,15 +475,18 @@ class Proof:
         :param theirs: a write of the rule with the index ``second``.
         :raises: :class:`Unclear` where the engine does not confirm the clash.
         """
-        differing = pair.clash(self._machine, mine, theirs)
+        values_differ = pair.clash(self._machine, mine, theirs)
+        # A machine on which both rules match, both write, and the values are
+        # different.
         wanted = logic.conj(
             self._pass_of(first).matched,
             self._pass_of(second).matched,
             mine.when,
             theirs.when,
-            differing,
+            values_differ,
         )
-        # One place may be above the other: they clash at the lower one.
+        # One place may be above the other, as "extra" is above "extra/rack":
+        # they clash at the lower one.
         place = max(mine.place, theirs.place, key=len)
         confirms = functools.partial(
             self._engine.clashes, self._rules, first, second, place, mine
@@ -495,20 +507,23 @@ class Proof:
         # Raises where no time is left: what follows may take long as well.
         self._deadline.left()
         _kind, _colon, place = question.partition(':')
+        # Such as ('node', 'resource_class').
         path = _parse_place(place)
-        end = values.step(self._end.roots[path[0]], *path[1:])
+        root, *steps = path
+        value_at_end = values.step(self._end.roots[root], *steps)
         # An unknown value may be missing or null. Whether it is so on the
-        # machine that is found, the engine says.
-        lacks_it = logic.disj(
-            self._machine.may_lack(end),
-            self._machine.may_be_null(end),
-            values.where(end, _is_null_or_missing),
+        # machine that the search finds, the engine says.
+        lacks_value = logic.disj(
+            self._machine.may_lack(value_at_end),
+            self._machine.may_be_null(value_at_end),
+            values.where(value_at_end, _is_null_or_missing),
         )
-        formula = logic.conj(self._end.going, lacks_it)
+        # An inspection that fails leaves no value anyway: that is no gap.
+        succeeds = self._end.going
         return self._answer_by_search(
             question,
             rules=(),
-            wanted=formula,
+            wanted=logic.conj(succeeds, lacks_value),
             confirms=functools.partial(self._ends_without, path),
             reason=f'no rule gives it {pair.as_text(path)}',
         )
@@ -518,8 +533,8 @@ class Proof:
         done = self._engine.evaluate(self._rules, machine)
         if done.error is not None:
             return False
-        value = data_path.get(witnesses.comparable_state(done.facts), path)
-        return value in (None, data_path.ABSENT)
+        data_at_end = witnesses.comparable_state(done.facts)
+        return data_path.get(data_at_end, path) in (None, data_path.ABSENT)
 
     def _answer_different(self) -> Answer:
         """Answer whether the two sets of rules treat a machine differently.
@@ -530,18 +545,18 @@ class Proof:
         if not self._has_same_tables:
             raise Unclear(_('the tables differ'))
         others = [rule for rule in self._other if rule.mode != model.OFF]
-        if _do_the_same(self._rules, others):
+        if _are_written_alike(self._rules, others):
             return Answer(DIFFERENT, (), NO)
+        # Raises where no time is left.
         self._deadline.left()
-        end = self._inspection.run(self._other)
-        differs = functools.partial(
-            self._engine.differs, self._rules, self._other
-        )
+        end_of_others = self._inspection.run(self._other)
         return self._answer_by_search(
             DIFFERENT,
             rules=(),
-            wanted=self._where_ends_differ(self._end, end),
-            confirms=differs,
+            wanted=self._where_ends_differ(self._end, end_of_others),
+            confirms=functools.partial(
+                self._engine.differs, self._rules, self._other
+            ),
             reason='a machine is treated differently',
         )
 
@@ -560,9 +575,11 @@ def _explain_mistake(mistake: Exception) -> str:
     it was raised, such as ``… KeyError in _answer_gap, line 480``.
     """
     if isinstance(mistake, z3.Z3Exception):
+        # Not always a mistake: the solver raises it where memory runs out.
         limit = effort.reason_of(mistake)
         if limit is not None:
             return f'{search.GIVES_UP}: {limit}'
+    # The innermost call, which raised the error.
     frame = traceback.extract_tb(mistake.__traceback__)[-1]
     return (
         f'{MISTAKE}: {type(mistake).__name__} in {frame.name}, '
@@ -570,7 +587,9 @@ def _explain_mistake(mistake: Exception) -> str:
     )
 
 
-def _do_the_same(old: Sequence[model.Rule], new: Sequence[model.Rule]) -> bool:
+def _are_written_alike(
+    old: Sequence[model.Rule], new: Sequence[model.Rule]
+) -> bool:
     """Return whether two sets of rules are written alike, in one order.
 
     UUIDs, descriptions and priorities may differ: rules that run in one order
@@ -579,7 +598,7 @@ def _do_the_same(old: Sequence[model.Rule], new: Sequence[model.Rule]) -> bool:
     if len(old) != len(new):
         return False
     for old_rule, new_rule in zip(old, new, strict=True):
-        if _behaviour(old_rule) != _behaviour(new_rule):
+        if _without_identity(old_rule) != _without_identity(new_rule):
             return False
         # Variables are read in their order, which "==" does not compare.
         if list(old_rule.vars) != list(new_rule.vars):
@@ -587,10 +606,11 @@ def _do_the_same(old: Sequence[model.Rule], new: Sequence[model.Rule]) -> bool:
     return True
 
 
-def _behaviour(rule: model.Rule) -> model.Rule:
+def _without_identity(rule: model.Rule) -> model.Rule:
     """Return a rule without its UUID, description, priority and revision.
 
-    The priority decides about the order alone, which callers compare.
+    What the rule does is left. The priority decides about the order alone,
+    which the caller compares.
     """
     return dataclasses.replace(
         rule,
@@ -605,7 +625,7 @@ def _behaviour(rule: model.Rule) -> model.Rule:
 def _list_table_texts(tables: table.Tables) -> set[str]:
     """Return the texts in tables: keys, columns, cells and templates.
 
-    The texts of machines in a proof consist of the characters of such texts.
+    The solver makes texts of machines of the characters in such texts.
     """
     texts: set[str] = set()
     for expected in tables.values():
@@ -641,6 +661,8 @@ def _are_same_tables(old: table.Tables, new: table.Tables) -> bool:
 def parse(questions: str) -> list[str]:
     """Return the questions in a text of an option, separated by commas.
 
+    ``'dead, gap:/name'`` becomes ``['dead', 'gap:/name']``.
+
     :raises: ValueError that names a part that is no question, or asks for a
         place that no node has.
     """
@@ -652,6 +674,7 @@ def parse(questions: str) -> list[str]:
             try:
                 root, *steps = _parse_place(path)
                 if root == 'node' and steps:
+                    # Raises for an attribute that rules cannot set.
                     schema.check_path(tuple(steps), schema.NODE)
             except exceptions.InspectionRulesError as exc:
                 raise ValueError(f'{question}: {exc}') from exc
@@ -667,7 +690,10 @@ def parse(questions: str) -> list[str]:
 
 
 def _parse_place(path: str) -> data_path.Path:
-    """Return a path with its root: ``/name`` is ``('node', 'name')``."""
+    """Return a path with its root: ``/name`` is ``('node', 'name')``.
+
+    A path may begin with its root, as ``/plugin_data/rack`` does.
+    """
     place = data_path.parse(path)
     if place[0] in ('node', 'plugin_data', 'ports'):
         return place

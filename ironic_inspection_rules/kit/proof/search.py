@@ -40,8 +40,9 @@ class Deadline:
     """
 
     def __init__(self, seconds: float, steps: int | None = None) -> None:
-        self._at = time.monotonic() + seconds
-        # Only for its statistics: every solver counts the steps of all.
+        self._ends_at = time.monotonic() + seconds
+        # Any solver counts the steps of all solvers. This one does nothing
+        # else.
         self._counter = z3.Solver()
         self._last_step = math.inf
         if steps is not None:
@@ -52,22 +53,23 @@ class Deadline:
 
         :raises: :class:`Exhausted` where no seconds or no steps are left.
         """
-        left = self._at - time.monotonic()
-        if left <= 0:
+        seconds_left = self._ends_at - time.monotonic()
+        if seconds_left <= 0:
             raise Exhausted('the time limit is reached')
-        # Callers that ask for seconds only are to end with the steps as well.
+        # Raises where no steps are left: callers that ask for seconds only are
+        # to end then as well.
         self.steps_left()
-        return left
+        return seconds_left
 
     def steps_left(self) -> float:
         """Return how many steps of the solver are left.
 
         :raises: :class:`Exhausted` where none are.
         """
-        left = self._last_step - effort.steps_taken(self._counter)
-        if left <= 0:
+        steps_left = self._last_step - effort.steps_taken(self._counter)
+        if steps_left <= 0:
             raise Exhausted('the limit of steps is reached')
-        return left
+        return steps_left
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +105,8 @@ class MachineSearch:
     ) -> None:
         self._machine = machine
         self._deadline = deadline
-        # What SymbolicMachine.asked was when its facts were last collected.
+        # How much rules had asked of the machine, in counts, when its facts
+        # were last collected.
         self._asked: tuple[int, ...] = ()
         # Reasons of the restrictions that do not hold for the machine found
         # last.
@@ -142,8 +145,9 @@ class MachineSearch:
         self._facts: list[_Fact] = []
         # The ranks of the assumptions about what is usual, by label.
         self._ranks: dict[str, int] = {}
-        # The numbers of the facts in which a name is, by the name.
-        self._about: dict[str, list[int]] = {}
+        # The indexes of the facts in which a name is, such as those about
+        # "inventory.cpu.count".
+        self._facts_by_name: dict[str, list[int]] = {}
         for formula in domain:
             self._note_fact(formula)
         for number, restriction in enumerate(restrictions):
@@ -167,7 +171,13 @@ class MachineSearch:
     def _note_usual(
         self, formula: logic.Formula, name: str, rank: int
     ) -> None:
-        """Note an assumption about what is usual of a field of a name."""
+        """Note an assumption about what is usual, such as ``count == 32``.
+
+        :param name: of the field, the number or the guess that it is about:
+            with the name ``inventory.cpu.count`` and the rank 0, its label is
+            ``usual 0 inventory.cpu.count``.
+        :param rank: the assumptions of the lowest rank are given up first.
+        """
         label = f'usual {rank} {name}'
         self._ranks[label] = rank
         self._note_fact(formula, label)
@@ -175,8 +185,9 @@ class MachineSearch:
     def _note_fact(self, formula: logic.Formula, label: str = '') -> None:
         """Note a fact; with a label, such as ``limit 3``, an assumption."""
         fact = _Fact(formula, find_constant_names(formula), label)
+        index = len(self._facts)
         for name in fact.names:
-            self._about.setdefault(name, []).append(len(self._facts))
+            self._facts_by_name.setdefault(name, []).append(index)
         self._facts.append(fact)
 
     def find(self, formula: logic.Formula) -> witnesses.Witness | None:
@@ -225,11 +236,11 @@ class MachineSearch:
             if name in seen_names:
                 continue
             seen_names.add(name)
-            for number in self._about.get(name, ()):
-                if number in added_facts:
+            for index in self._facts_by_name.get(name, ()):
+                if index in added_facts:
                     continue
-                added_facts.add(number)
-                fact = self._facts[number]
+                added_facts.add(index)
+                fact = self._facts[index]
                 names_ahead += sorted(fact.names - seen_names)
                 formula = fact.formula
                 if fact.label:
@@ -319,38 +330,44 @@ class MachineSearch:
         :raises: :class:`Unclear` where the solver does not know in time.
         """
         limit = self._limit_of_check()
+        # In the solver an assumption is "label → formula": with the truth
+        # values of the labels, the formulas are to hold as well.
         labels = map(z3.Bool, assumed)
         steps_before = effort.steps_taken(self._solver)
         can_hold = False
-        given_up = ''
+        reason_given_up = ''
         try:
             can_hold = effort.can_hold(self._solver, limit, *labels)
         except effort.GivenUp as exc:
-            given_up = str(exc)
+            reason_given_up = str(exc)
         self._steps_left -= effort.steps_taken(self._solver) - steps_before
-        if given_up:
+        if reason_given_up:
             # Where the check has used up what was left for the question or
             # the proof, this raises: a better reason than that of the solver.
             self._limit_of_check()
-            raise Unclear(f'{GIVES_UP}: {given_up}')
+            raise Unclear(f'{GIVES_UP}: {reason_given_up}')
         if can_hold:
             return None
+        # The labels of a contradiction: "unsatisfiable core" is the solver's
+        # word for it.
         return set(map(str, self._solver.unsat_core()))
 
     def _limit_of_check(self) -> effort.Limit:
-        """Return the limit of the next check.
+        """Return how many steps and seconds the next check may take.
 
         A check may take no more than is left for the question and the proof.
 
         :raises: :class:`Exhausted` where no seconds or steps are left.
         """
-        seconds = self._deadline.left()
+        seconds_of_proof = self._deadline.left()
         if self._steps_left <= 0:
             raise Exhausted('the search takes too long')
-        steps = min(self._steps_left, self._deadline.steps_left())
+        steps_of_proof = self._deadline.steps_left()
+        steps = min(effort.CHECK.steps, self._steps_left, steps_of_proof)
         return effort.Limit(
-            steps=int(min(effort.CHECK.steps, steps)),
-            seconds=min(effort.CHECK.seconds, seconds),
+            # The steps of a proof are a float, infinite without a limit.
+            steps=int(steps),
+            seconds=min(effort.CHECK.seconds, seconds_of_proof),
         )
 
     def _is_harmless(
@@ -358,29 +375,39 @@ class MachineSearch:
     ) -> bool:
         """Return whether a restriction leaves out no machine that matters.
 
-        Only the restriction of a list's length can be so, and only where no
-        rule depends on how many items the list has, or on their places. To
-        such rules only a few of 40 disks matter: for every condition with a
-        loop, one that decides it and perhaps one for which it is an error; for
-        every ``one-of``, the item that it looks for; the first, for
-        ``multiple: first``; and the last. Of ports it is also the one that an
-        action names by its address. The rules do the same with a machine that
-        has these items alone. Where they are five at most, as many as are
-        looked at, the longer list is not needed.
+        Only the restriction that a list has at most five items can be so. If
+        rules only ask whether any disk is larger than 1 TB, a machine with 40
+        disks may match. But then a machine with one of these disks matches as
+        well, so that the search needs no longer lists.
+
+        In general these items are needed, and the rules do the same with a
+        machine that has them alone:
+
+        * for every condition with a loop, an item that decides it, and perhaps
+          one for which it is an error;
+        * for every ``one-of``, the item that it looks for;
+        * of ports, the one that an action names by its address;
+        * the first and the last item, for ``multiple: first`` and ``last``.
+
+        It is not so where a rule depends on how many items the list has, or on
+        their places.
         """
         cell = restriction.cell
         if cell is None:
+            # It is no restriction of the length of a list.
             return False
         # A filter counts or picks items, or an action writes for every item.
         is_used_beyond_loops = bool(cell.uses)
         if is_used_beyond_loops:
             return False
-        # A loop has one guess for that it holds, and perhaps one for that it
-        # fails: for each of the two another item may be the reason. "one-of"
-        # and a write to a port have one for that the list has the item.
+        # The names of the guesses about items behind the first five. A loop
+        # has one for that it holds, and perhaps one for that it fails: for
+        # each of the two another item may be the reason. "one-of" and a write
+        # to a port have one for that the list has the item.
         guesses = self._machine.loops.get(cell.name, set())
+        guesses_that_matter = guesses & find_constant_names(wanted)
         # Beside them the first item and the last one.
-        items_needed = len(guesses & find_constant_names(wanted)) + 2
+        items_needed = len(guesses_that_matter) + 2
         return items_needed <= cells.LONGEST
 
     def why_unconfirmed(self, wanted: logic.Formula) -> str:
@@ -392,10 +419,11 @@ class MachineSearch:
 
         :param wanted: the formula that the machine was searched for.
         """
-        reasons_of_guesses = self._machine.reasons
+        reason_by_guess = self._machine.reasons
         reasons = []
         for name in sorted(find_constant_names(wanted)):
-            reason = reasons_of_guesses.get(name)
+            # None for a field of the machine, which is no guess.
+            reason = reason_by_guess.get(name)
             if reason is not None and reason not in reasons:
                 reasons.append(reason)
         reasons += self._lifted_reasons
@@ -408,31 +436,34 @@ def find_constant_names(formula: logic.Formula) -> set[str]:
     Constants are the terms that the solver fills in: fields of a machine,
     guesses, and values that are computed outside of the solver.
     """
-    constants: set[str] = set()
-    seen: set[int] = set()
+    constant_names: set[str] = set()
+    # Parts may be in a formula many times.
+    seen_ids: set[int] = set()
     # The C functions below the classes of z3: an object of Python for every
     # part of a formula would cost ten times as much. They count no
     # references, which is safe here, as the formula keeps its parts.
     context = formula.ctx_ref()
-    ahead = [formula.as_ast()]
-    while ahead:
-        part = ahead.pop()
-        number = z3.Z3_get_ast_id(context, part)
-        if number in seen:
+    parts_ahead = [formula.as_ast()]
+    while parts_ahead:
+        part = parts_ahead.pop()
+        part_id = z3.Z3_get_ast_id(context, part)
+        if part_id in seen_ids:
             continue
-        seen.add(number)
+        seen_ids.add(part_id)
+        # To z3 constants are functions without arguments: "applications".
         if z3.Z3_get_ast_kind(context, part) != z3.Z3_APP_AST:
             continue
         count = z3.Z3_get_app_num_args(context, part)
-        ahead += [
-            z3.Z3_get_app_arg(context, part, index) for index in range(count)
-        ]
         if count:
-            # A function such as "+": its arguments are ahead.
+            # A function such as "+": go on with its arguments.
+            for index in range(count):
+                argument = z3.Z3_get_app_arg(context, part, index)
+                parts_ahead.append(argument)
             continue
         declared = z3.Z3_get_app_decl(context, part)
         kind = z3.Z3_get_decl_kind(context, declared)
+        # Other constants are known, such as 8 or "true".
         if kind == z3.Z3_OP_UNINTERPRETED:
             symbol = z3.Z3_get_decl_name(context, declared)
-            constants.add(z3.Z3_get_symbol_string(context, symbol))
-    return constants
+            constant_names.add(z3.Z3_get_symbol_string(context, symbol))
+    return constant_names

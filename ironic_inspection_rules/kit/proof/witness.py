@@ -47,7 +47,7 @@ millions."""
 _SECRET = 'other_password'
 """The name of a secret that no rule names."""
 
-_KINDS = {
+_KIND_BY_TYPE = {
     type(None): 'null',
     bool: 'boolean',
     int: 'number',
@@ -95,18 +95,25 @@ RankedFormula = tuple[int, logic.Formula]
 
 
 def usual_formulas(cell: cells.Cell) -> list[RankedFormula]:
-    """Return formulas that hold where a field is as in the sample.
+    """Return formulas that hold where a field is as on a usual machine.
 
     With such formulas, as ``cpu.count == 32``, a witness looks real. The
     search may give up every formula by itself.
+
+    :param cell: the field.
     """
     return [*_usual_kind_formulas(cell), *_usual_value_formulas(cell)]
 
 
 def _usual_kind_formulas(cell: cells.Cell) -> Iterator[RankedFormula]:
-    """Yield formulas about the usual kind of a field, e.g. that it is a text.
+    """Yield formulas that a field is of a kind that ramdisks report.
 
-    The sample is not asked.
+    The sample is not asked. For ``inventory.cpu.count``, which ramdisks report
+    as a number, the formulas are::
+
+        _KIND_IS_REPORTED          the count is missing or a number
+        _KIND_IS_REPORTED_OR_TEXT  it is missing, a number or a text
+        _NO_FLOAT                  it is no float
     """
     if 'text' in cell.kinds and len(cell.kinds) > 1:
         # A witness with a type that no ramdisk reports is hardly of use.
@@ -129,23 +136,33 @@ def _usual_kind_formulas(cell: cells.Cell) -> Iterator[RankedFormula]:
 def _usual_value_formulas(cell: cells.Cell) -> Iterator[RankedFormula]:
     """Yield the formulas that a field has kind and value of the sample.
 
-    Where the field cannot have that kind, nothing is yielded.
+    Where the field cannot have that kind, nothing is yielded. As the sample
+    has 32 processors, the formulas for ``inventory.cpu.count`` are::
+
+        _KIND_IS_USUAL   the count is a number
+        _VALUE_IS_USUAL  count == 32
     """
     value = usual_value(cell)
-    kind = _KINDS.get(type(value), 'absent')
+    kind = _KIND_BY_TYPE.get(type(value), 'absent')
     if kind not in cell.kinds:
         return
     yield _KIND_IS_USUAL, cell.where_of_kind(kind)
     if kind == 'mapping':
+        # Of a mapping only whether it is empty: its entries are fields.
         yield _VALUE_IS_USUAL, cell.empty == z3.BoolVal(not value)
-    elif kind == 'list' and kind in cell.terms:
-        # Of a list only the length: its items are fields themselves.
-        yield _VALUE_IS_USUAL, cell.terms[kind] == len(value)
-    elif kind in cell.terms:
-        known = value
-        if isinstance(value, str):
-            known = logic.text_term(value)
-        yield _VALUE_IS_USUAL, cell.terms[kind] == known
+        return
+    # What the solver chooses for a field of this kind. It is None where there
+    # is no choice, as for null, and where no rule has read the field.
+    term = cell.terms.get(kind)
+    if term is None:
+        return
+    usual: typing.Any = value
+    if kind == 'list':
+        # The term of a list is its length: its items are fields themselves.
+        usual = len(value)
+    elif kind == 'text':
+        usual = logic.text_term(value)
+    yield _VALUE_IS_USUAL, term == usual
 
 
 def _where_of_kinds(cell: cells.Cell, kinds: Sequence[str]) -> logic.Formula:
@@ -175,7 +192,11 @@ class Witness:
 
         Data that no rule asks for are as in :func:`sample`. Without a rule
         that asks for ports, ``ports`` is None: they are made of the inventory.
+
+        :param machine: the fields that rules ask for.
+        :param solution: what the solver has chosen for them.
         """
+        # "inventory", "plugin_data", "node" and "ports".
         roots: dict[str, typing.Any] = {}
         for name, usual_root in sample().items():
             if (name,) in machine.cells:
@@ -183,10 +204,14 @@ class Witness:
             else:
                 # No rule asks for it.
                 roots[name] = copy.deepcopy(usual_root)
+        # In a proof a node has traits and capabilities by name. A node of
+        # Ironic has a list of traits, and one text with all capabilities.
         node = roots['node']
-        node['traits'] = _list_trait_names(node.pop(cells.TRAITS[1], {}))
+        has_trait_by_name = node.pop(cells.TRAITS[1], {})
+        node['traits'] = _list_trait_names(has_trait_by_name)
         _write_capabilities(node.get('properties'))
         ports = None
+        # The list has items once a rule has asked for ports.
         if ('ports',) in machine.cells and machine.cells['ports',].items:
             ports = tuple(roots['ports'])
         return cls(roots['inventory'], roots['plugin_data'], node, ports)
@@ -206,7 +231,8 @@ class Witness:
     def write(self, folder: pathlib.Path, name: str) -> tuple[str, str | None]:
         """Write the machine as files, on which a user may run ``test``.
 
-        :param name: names the files, such as ``001-dead``.
+        :param name: names the files: with ``001-dead`` these are
+            ``inventories/001-dead.json`` and ``nodes/001-dead.json``.
         :returns: the file of the inventory, and the file of the node or None
             if node and ports are as usual.
         """
@@ -239,39 +265,53 @@ def _write_json(path: pathlib.Path, data: typing.Any) -> str:
 def _list_trait_names(traits: dict[str, bool]) -> list[str]:
     """List the names of the traits that a node has.
 
+    ``{'CUSTOM_A': True, 'CUSTOM_B': False, 'CUSTOM_*': True}`` becomes
+    ``['CUSTOM_A', 'CUSTOM_OTHER']``.
+
     :param traits: whether the node has a trait, by name. ``CUSTOM_*`` stands
         for a trait with that prefix that no rule names, and becomes one.
     """
     names = []
     for name, is_there in traits.items():
-        if is_there and name.endswith('*'):
-            # Empty where no such trait is found.
-            name = _choose_unnamed_trait(name[:-1], traits)
-        if is_there and name:
+        if not is_there:
+            continue
+        if not name.endswith('*'):
             names.append(name)
+            continue
+        unnamed_trait = _choose_unnamed_trait(name[:-1], traits)
+        if unnamed_trait:
+            names.append(unnamed_trait)
     return sorted(names)
 
 
-def _choose_unnamed_trait(prefix: str, known: Container[str]) -> str:
+def _choose_unnamed_trait(prefix: str, names_in_rules: Container[str]) -> str:
     """Choose a trait with a prefix that no rule names, e.g. ``CUSTOM_OTHER``.
 
-    :param known: the names of traits in rules.
+    :param names_in_rules: the names of traits in rules.
     :returns: an empty text if there is no such trait.
     """
     candidates = (
         f'{prefix}OTHER',
         'CUSTOM_OTHER',
+        # Such as "HW_CPU_X86_AVX": a prefix may be the beginning of these.
         *sorted(trait_names.STANDARD),
     )
     for name in candidates:
-        is_other = name.startswith(prefix) and name not in known
-        if is_other and trait_names.is_good(name):
+        is_unnamed = name not in names_in_rules
+        if (
+            is_unnamed
+            and name.startswith(prefix)
+            and trait_names.is_good(name)
+        ):
             return str(name)
     return ''
 
 
 def _write_capabilities(properties: typing.Any) -> None:
-    """Write capabilities as Ironic's nodes have them: ``boot_mode:uefi,a:b``.
+    """Write capabilities as Ironic's nodes have them, in one text.
+
+    The properties ``{'#capabilities': {'boot_mode': 'uefi', 'a': 'b'}}``
+    become ``{'capabilities': 'boot_mode:uefi,a:b'}``.
 
     :param properties: the properties of the node; they are changed.
     """
@@ -284,7 +324,11 @@ def _write_capabilities(properties: typing.Any) -> None:
 
 
 def _build_value(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
-    """Build the value that a solution gives a field, ABSENT for none."""
+    """Build the value that a solution gives a field, ABSENT for none.
+
+    The solver has chosen a kind of value for the field, such as a text, and a
+    value for the term of that kind.
+    """
     kind = _chosen_kind(cell, solution)
     if kind == 'absent':
         return ABSENT
@@ -292,8 +336,10 @@ def _build_value(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
         return None
     if kind == 'mapping':
         return _build_mapping(cell, solution)
+    # A term that is in no formula of the search gets any value.
     value = solution.eval(cell.terms[kind], model_completion=True)
     if kind == 'list':
+        # The term of a list is its length.
         length = min(value.as_long(), _MOST_ITEMS)
         return [_build_item(cell, solution, index) for index in range(length)]
     if kind == 'text':
@@ -306,12 +352,16 @@ def _build_value(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
 
 
 def _chosen_kind(cell: cells.Cell, solution: z3.ModelRef) -> str:
-    """Return the kind of value that a solution gives a field."""
+    """Return the kind of value that a solution gives a field.
+
+    For ``node.name``, whose kinds are ``('absent', 'null', 'text')``, the
+    solver has chosen 0, 1 or 2.
+    """
     if len(cell.kinds) == 1:
         return cell.kinds[0]
-    number = solution.eval(cell.kind, model_completion=True).as_long()
-    if 0 <= number < len(cell.kinds):
-        return str(cell.kinds[number])
+    index = solution.eval(cell.kind, model_completion=True).as_long()
+    if 0 <= index < len(cell.kinds):
+        return str(cell.kinds[index])
     # The field was not in the formulas of the search. The solution then has
     # any number for it, and any kind will do.
     return cell.kinds[0]
@@ -320,11 +370,13 @@ def _chosen_kind(cell: cells.Cell, solution: z3.ModelRef) -> str:
 def _clean_text(cell: cells.Cell, text: str) -> str:
     """Replace the characters of a text that the solver cannot tell apart.
 
-    In a language of the solver one character stands for all that are not in
-    the alphabet: it replaces them, and halves of characters (surrogates), with
-    which no file can be written.
+    To the solver, all characters that no rule names are one where a regular
+    expression is asked for: it may choose any of them. So "☃" replaces them,
+    and also halves of characters (surrogates), with which no file can be
+    written.
     """
     variable = cell.machine.texts[cell.terms['text'].get_id()]
+    # Without a regular expression, the text is one that rules compare with.
     meets_regex = bool(variable.languages)
     if meets_regex or any(map(_is_surrogate, text)):
         return typing.cast(str, cell.machine.alphabet.cleaned(text))
@@ -341,7 +393,9 @@ def _build_mapping(
     """Build a mapping as the solver chose it, for the machine of an answer.
 
     An entry that no rule asks for is that of the sample, unless the solver
-    chose that the mapping has only some names.
+    chose that the mapping has only some names. If it chose that
+    ``inventory.cpu`` has only ``count``, and 4 for the count, the mapping is
+    ``{'count': 4}``, without the model of the sample.
     """
     if z3.is_true(solution.eval(cell.empty)):
         return {}
@@ -349,20 +403,24 @@ def _build_mapping(
     mapping: dict[str, typing.Any] = {}
     if isinstance(in_sample, dict):
         mapping = copy.deepcopy(in_sample)
+    # The entries that rules ask for.
     for name, below in cell.below.items():
         value = _build_value(below, solution)
         mapping.pop(name, None)
         if value is not ABSENT:
             mapping[name] = value
+    # Pairs such as {"count"}, and the truth value that the mapping has no
+    # other names. If the search did not need the truth value, the solver has
+    # chosen none: it is then neither true nor false.
     for names, has_only in cell.only_entries():
         if z3.is_true(solution.eval(has_only)):
-            # The mapping has only these names: other entries of the sample go.
-            # All entries that rules ask for were built above.
-            expected = names | cell.below.keys()
+            # Other entries of the sample go. All entries that rules ask for
+            # were built above, and stay.
+            names_that_stay = names | cell.below.keys()
             mapping = {
                 name: value
                 for name, value in mapping.items()
-                if name in expected
+                if name in names_that_stay
             }
     for names, has_only in cell.only_entries():
         has_others = z3.is_false(solution.eval(has_only))
@@ -396,49 +454,59 @@ def _needs_unnamed_secret(cell: cells.Cell, solution: z3.ModelRef) -> bool:
 def _build_item(
     cell: cells.Cell, solution: z3.ModelRef, index: int
 ) -> typing.Any:
-    """Build an item of a list, as in the sample where no rule asks."""
-    base = _usual_item(cell, index)
+    """Build an item of a list, as in the sample where no rule asks.
+
+    If rules ask for the size of disks, a disk has the size that the solver
+    chose, and the name and all other entries of a disk in the sample.
+    """
+    usual_item = _usual_item(cell, index)
     if index >= len(cell.items):
         # Beyond the items that are looked at, the length alone is known.
-        if base is ABSENT:
+        if usual_item is ABSENT:
             return None
-        return base
+        return usual_item
     item = cell.items[index]
     value = _build_value(item, solution)
-    if not isinstance(base, dict) or not isinstance(value, dict):
+    if not isinstance(usual_item, dict) or not isinstance(value, dict):
         return value
     # An entry that a rule asks for is as the solver chose it, perhaps missing.
     # All others are as in the sample.
-    others = {
-        name: entry for name, entry in base.items() if name not in item.below
+    usual_entries = {
+        name: entry
+        for name, entry in usual_item.items()
+        if name not in item.below
     }
-    asked = {
+    chosen_entries = {
         name: entry
         for name, entry in value.items()
         if name in item.below or name == _SECRET
     }
-    return {**others, **asked}
+    return {**usual_entries, **chosen_entries}
 
 
 def _usual_item(cell: cells.Cell, index: int) -> typing.Any:
     """Return an item of a list as in the sample, ABSENT without such a list.
 
     Items after the last of the sample are copies of the last, with an address,
-    a name and a serial number of their own: no two parts share these.
+    a name and a serial number of their own: no two parts share these. Of an
+    interface ``eth1``, the copy at index 4 is called ``eth4``.
     """
     in_sample = usual_value(cell)
     if not isinstance(in_sample, list) or not in_sample:
         return ABSENT
-    item = copy.deepcopy(in_sample[min(index, len(in_sample) - 1)])
-    if isinstance(item, dict) and index >= len(in_sample):
-        endings = {
-            'mac_address': f'{index + 1:02x}',
-            'name': str(index),
-            'serial': f'{index:02d}',
-        }
-        for name, ending in endings.items():
-            if isinstance(item.get(name), str):
-                item[name] = item[name][: -len(ending)] + ending
+    if index < len(in_sample):
+        return copy.deepcopy(in_sample[index])
+    item = copy.deepcopy(in_sample[-1])
+    if not isinstance(item, dict):
+        return item
+    ending_by_name = {
+        'mac_address': f'{index + 1:02x}',
+        'name': str(index),
+        'serial': f'{index:02d}',
+    }
+    for name, ending in ending_by_name.items():
+        if isinstance(item.get(name), str):
+            item[name] = item[name][: -len(ending)] + ending
     return item
 
 
@@ -467,11 +535,12 @@ class Engine:
         self, rules: Sequence[model.Rule], witness: Witness
     ) -> evaluation.Evaluation:
         """Run rules on a machine, in their order within their phase."""
-        by_phase: dict[str, list[compiler.CompiledRule]] = {}
+        plans: dict[str, list[compiler.CompiledRule]] = {}
         for rule in rules:
             if rule.mode != model.OFF:
-                by_phase.setdefault(rule.phase, []).append(self._compile(rule))
-        return evaluation.evaluate(by_phase, witness.facts, explain=False)
+                plans_of_phase = plans.setdefault(rule.phase, [])
+                plans_of_phase.append(self._compile(rule))
+        return evaluation.evaluate(plans, witness.facts, explain=False)
 
     def outcome(
         self, rules: Sequence[model.Rule], witness: Witness
@@ -479,16 +548,14 @@ class Engine:
         """Return what rules make of a machine, in a form to be compared.
 
         :returns: the error that ended the inspection, such as
-            ``('RuleFailed', 'too small')`` or None, and
-            :func:`comparable_state`.
+            ``('RuleFailed', 'too small')`` or None; and the data that rules
+            may change, see :func:`comparable_state`.
         """
         done = self.evaluate(rules, witness)
         error = None
         if done.error is not None:
-            error = (
-                type(done.error).__name__,
-                _message_of_failure(done.error, rules),
-            )
+            kind_of_error = type(done.error).__name__
+            error = kind_of_error, _message_of_failure(done.error, rules)
         return error, comparable_state(done.facts)
 
     def differs(
@@ -497,10 +564,15 @@ class Engine:
         other: Sequence[model.Rule],
         witness: Witness,
     ) -> bool:
-        """Return whether two sets of rules have different outcomes."""
-        mine = list(self.outcome(one, witness))
-        theirs = list(self.outcome(other, witness))
-        return not data_path.same(mine, theirs)
+        """Return whether two sets of rules have different outcomes.
+
+        The errors that end the inspection are compared, and the data that
+        rules may change.
+        """
+        # As lists: same() compares JSON data, which have no tuples.
+        one_outcome = list(self.outcome(one, witness))
+        other_outcome = list(self.outcome(other, witness))
+        return not data_path.same(one_outcome, other_outcome)
 
     def clashes(
         self,
@@ -573,22 +645,23 @@ def _message_of_failure(
 ) -> str:
     """Return the message of ``fail``, as users read it.
 
-    :returns: empty for any other error, and for a sensitive rule.
+    :returns: empty for any other error, and for a sensitive rule, whose
+        message users do not see.
     """
-    reason = ''
-    if isinstance(error, exceptions.RuleFailed):
-        reason = error.reason or ''
+    if not isinstance(error, exceptions.RuleFailed):
+        return ''
+    message = error.reason or ''
     for rule in rules:
         if rule.uuid == error.rule_uuid:
-            reason = disclosure.disclose_text(rule, reason)
-    return reason
+            message = disclosure.disclose_text(rule, message)
+    return message
 
 
 def has_matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:
-    """Return whether a rule matched."""
+    """Return whether a rule matched, also one in mode ``audit``."""
     return any(
-        record.matched and record.rule.uuid == rule.uuid
-        for record in (*done.traces, *done.audited)
+        rule_trace.matched and rule_trace.rule.uuid == rule.uuid
+        for rule_trace in (*done.traces, *done.audited)
     )
 
 
@@ -596,7 +669,11 @@ def comparable_state(facts: working_copy.Facts) -> dict[str, typing.Any]:
     """Return the data that rules may change, in a form to be compared.
 
     Where the order does not matter it is always the same: traits and
-    capabilities are sorted lists, and ports are by their MAC addresses.
+    capabilities are sorted lists, and ports are by their MAC addresses::
+
+        {'node': {'traits': ['CUSTOM_A', 'CUSTOM_B'], …},
+         'ports': {'52:54:00:00:00:01': {…}},
+         'plugin_data': {…}}
     """
     node = copy.deepcopy(facts.node or {})
     node['traits'] = sorted(node.get('traits') or ())
@@ -646,13 +723,15 @@ def value_at(
 def _list_capabilities(
     machine_state: dict[str, typing.Any], names: data_path.Path
 ) -> list[typing.Any]:
-    """List capabilities, such as ``boot_mode:uefi``.
+    """List capabilities, such as ``['boot_mode:uefi']``.
 
     :param names: ``('boot_mode',)``, or ``()`` for all capabilities.
     """
     capabilities = data_path.get(machine_state, cells.CAPABILITY_TEXT)
     if not isinstance(capabilities, list):
+        # The node has none, or a rule has put something else in their place.
         return []
+    # "boot_mode:" for one name, and an empty text for all.
     beginning = ':'.join([*names, ''])
     return [
         capability
