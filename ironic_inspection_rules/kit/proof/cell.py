@@ -157,13 +157,22 @@ class Cell:
         return values.join(alternatives)
 
     def where_of_kind(self, kind: str) -> logic.Formula:
-        """Return the formula that holds where the field is of a kind."""
+        """Return the formula that holds where the field is of a kind.
+
+        For ``node.name``, whose kinds are ``('absent', 'null', 'text')``, and
+        the kind ``text``, it is ``kind of node.name == 2``.
+        """
         if len(self.kinds) == 1:
             return logic.TRUE
         return self.kind == self.kinds.index(kind)
 
     def child(self, name: str) -> Value:
-        """Return the value of the field with a name below this field."""
+        """Return the value of the field with a name below this field.
+
+        The field is made when a rule first asks for it. For ``count`` of
+        ``inventory.cpu`` it is the value of ``inventory.cpu.count``, with an
+        alternative for every kind of value that it may have.
+        """
         if (*self.steps, name) == CAPABILITY_TEXT:
             # The solver chooses capabilities by name. Their text may have them
             # in any order, so that it is unknown.
@@ -172,16 +181,20 @@ class Cell:
         if name not in self.below:
             below = self.machine.cell((*self.steps, name), self._field)
             self.below[name] = below
-            # where_only() was asked before there was this field: where only
-            # other names are there, the field is gone.
-            for names, only in self._only.items():
+            # where_only() was asked before there was this field: where the
+            # mapping has only other names, such as "model", "count" is gone.
+            for names, has_only in self._only.items():
                 if name not in names:
-                    is_gone = z3.Implies(only, below.where_gone())
+                    is_gone = z3.Implies(has_only, below.where_gone())
                     self.machine.domain.append(is_gone)
         return self.below[name].value
 
     def where_gone(self) -> logic.Formula:
-        """Return the formula that holds where the mapping lacks the field."""
+        """Return the formula that the mapping around it lacks the field.
+
+        For ``inventory.cpu.count`` it is ``kind of inventory.cpu.count == 0``,
+        where the kind 0 is ``absent``.
+        """
         if self.steps == CAPABILITIES:
             # By name they are always a mapping. But the node has them as a
             # text, which it does not have without any capability.
@@ -252,18 +265,21 @@ class Cell:
         :param more: all of ``less`` and more names.
         :param has_more: holds where the mapping has no names but ``more``.
         """
-        between = [
+        # The names between the two, such as "disks", are missing.
+        others_gone = [
             self.below[name].where_gone() for name in sorted(more - less)
         ]
         self.machine.domain += [
             z3.Implies(has_less, has_more),
-            z3.Implies(logic.conj(has_more, *between), has_less),
+            z3.Implies(logic.conj(has_more, *others_gone), has_less),
         ]
 
     def only_entries(self) -> Iterable[tuple[frozenset[str], logic.Formula]]:
         """List the sets of names that :meth:`where_only` was asked for.
 
-        :returns: pairs of the names, and the formula that there are no others.
+        :returns: pairs of the names, and the truth value of the solver that
+            the mapping has no others, such as ``({'count'}, inventory.cpu has
+            only ['count'])``.
         """
         return self._only.items()
 
@@ -357,14 +373,16 @@ def _possible_kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
         return ('mapping',)
     attribute = _find_attribute(steps)
     if attribute is not None:
-        known = _KIND_OF_ATTRIBUTE[attribute.kind]
+        # Such as "text" for a name: the column of Ironic has a type.
+        kind = _KIND_OF_ATTRIBUTE[attribute.kind]
         # An attribute without a default is required, so that no node or port
-        # is without it. And Ironic gives {} for a mapping of a node that is
-        # null in its database.
-        is_node_mapping = steps[0] == 'node' and known == 'mapping'
-        if attribute.default is ... or is_node_mapping:
-            return (known,)
-        return ('absent', 'null', known)
+        # is without it.
+        is_required = attribute.default is ...
+        # Ironic gives {} for a mapping of a node that is null in its database.
+        is_node_mapping = steps[0] == 'node' and kind == 'mapping'
+        if is_required or is_node_mapping:
+            return (kind,)
+        return ('absent', 'null', kind)
     if is_item:
         return ('null', *_ANY_KIND)
     return ('absent', 'null', *_ANY_KIND)
@@ -373,6 +391,8 @@ def _possible_kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
 def _find_attribute(steps: tuple[str, ...]) -> schema.Attribute | None:
     """Return the attribute of a node or a port, such as ``node.name``.
 
+    :param steps: the path of a field, such as ``('node', 'name')`` or
+        ``('ports', '0', 'address')``.
     :returns: None for any other field, which may be of any type.
     """
     if steps[0] == 'node' and len(steps) == 2:

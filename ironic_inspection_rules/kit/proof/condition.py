@@ -54,7 +54,11 @@ class Truth:
         return Truth(logic.negated(self.holds), self.fails)
 
     def only_where(self, guard: logic.Formula) -> 'Truth':
-        """Return the truth on the machines of a guard, and false elsewhere."""
+        """Return the truth on the machines of a guard, and false elsewhere.
+
+        For ``count > 8`` and the guard "the count is a number", it is "the
+        count is a number, and count > 8".
+        """
         return Truth(
             logic.conj(guard, self.holds), logic.conj(guard, self.fails)
         )
@@ -67,8 +71,9 @@ ALWAYS_FAILS = Truth(logic.FALSE, logic.TRUE)
 def _join_cases(parts: Sequence[Truth]) -> Truth:
     """Join the truths of cases to the truth of a condition.
 
-    Every machine is in one of the cases, and the truth of a case is already
-    limited to its machines.
+    Every machine is in one of the cases, such as that the count is a number,
+    or that it is a text. The truth of a case is already limited to its
+    machines: see :meth:`Truth.only_where`.
     """
     holds = logic.disj(*(part.holds for part in parts))
     fails = logic.disj(*(part.fails for part in parts))
@@ -139,11 +144,14 @@ def _translate_group(
 
     As the engine does, :func:`all_hold` asks the conditions of the group in
     order, up to the first that decides.
+
+    :param parts: the conditions of the group.
     """
     asks_for_all = op.plugin.HOLDS == 'all'
+    # The truth that all of them hold, or else that none of them does.
     truth = all_hold(parts, scope, holding=asks_for_all)
     if op.plugin.HOLDS == 'any':
-        # The opposite of "none holds", which all_hold() has returned.
+        # The opposite of "none holds".
         return truth.inverted()
     if op.plugin.HOLDS:
         # "all", or "none".
@@ -159,13 +167,13 @@ def _translate_loop(written: Written, scope: Scope) -> Truth:
     """Return the truth of a condition with a loop.
 
     The field of the loop may be a list on one machine and missing on another:
-    every alternative is decided by itself.
+    every alternative is decided by itself, on the machines that have it.
     """
-    parts = []
+    cases = []
     for guard, alternative in evaluate_loop(written['loop'], scope):
         truth = _translate_over(written, alternative, scope)
-        parts.append(truth.only_where(guard))
-    return _join_cases(parts)
+        cases.append(truth.only_where(guard))
+    return _join_cases(cases)
 
 
 def _translate_over(
@@ -174,9 +182,11 @@ def _translate_over(
     """Return the truth of a condition over one alternative of its loop.
 
     As in the engine, a loop over null or a missing value does not hold, and
-    one over a text or a number is an error.
+    one over a text or a number is an error. Over a list or a mapping, the
+    condition is asked item by item.
 
-    :param alternative: what the loop goes over.
+    :param written: the condition, with its loop.
+    :param alternative: what the loop goes over, such as a list of disks.
     """
     if alternative.is_missing:
         return NEVER_TRUE
@@ -197,7 +207,8 @@ def _translate_over(
         reason = 'a loop over traits'
     else:
         return _translate_over_items(written, alternative, scope)
-    # The solver chooses, and chooses the same for the same condition.
+    # The solver chooses whether the condition holds and whether it fails, and
+    # chooses the same for the same condition on the same data.
     condition = json.dumps(written)
     machine = scope.machine
     holds = machine.guess(reason, 'holds', condition, alternative, scope)
@@ -210,9 +221,12 @@ def evaluate_loop(loop: typing.Any, scope: Scope) -> values.Value:
 
     If a rule writes the list itself, such as ``['{vars.a}', '{vars.b}']``, the
     engine fills all fields before the first item: an error in any field is an
-    error of the loop.
+    error of the loop. A missing field is no error: its item is then missing.
+
+    :returns: such as a list with its items; an error where a field is one.
     """
     if not isinstance(loop, list | dict):
+        # A field, such as "{inventory.disks}".
         return expression.evaluate(loop, scope)
     if isinstance(loop, list):
         items = []
@@ -234,6 +248,7 @@ def _where_unfillable(written: typing.Any, scope: Scope) -> logic.Formula:
     :param written: a list, a mapping or a text, as the rule has it.
     """
     if isinstance(written, dict):
+        # Keys of a mapping may have fields as well.
         parts = [*written, *written.values()]
     elif isinstance(written, list):
         parts = written
@@ -242,8 +257,8 @@ def _where_unfillable(written: typing.Any, scope: Scope) -> logic.Formula:
         return logic.disj(
             values.where_failed(value), scope.machine.may_fail(value)
         )
-    problems = [_where_unfillable(part, scope) for part in parts]
-    return logic.disj(*problems)
+    errors_of_parts = [_where_unfillable(part, scope) for part in parts]
+    return logic.disj(*errors_of_parts)
 
 
 def _evaluate_leniently(item: typing.Any, scope: Scope) -> values.Value:
@@ -252,12 +267,16 @@ def _evaluate_leniently(item: typing.Any, scope: Scope) -> values.Value:
     A mapping such as ``{'vlan': '{vars.vlan}'}`` exists even then: only a
     condition or an action that reads the field has no value.
     """
-    if isinstance(item, dict) and not interpolation.fields(list(item)):
-        parts = {}
-        for name, part in item.items():
-            parts[name] = _evaluate_leniently(part, scope)
-        return values.only(values.LenientMapping(cell=None, entries=parts))
-    return expression.evaluate(item, scope)
+    has_plain_keys = isinstance(item, dict) and not interpolation.fields(
+        list(item)
+    )
+    if not has_plain_keys:
+        return expression.evaluate(item, scope)
+    entries = {}
+    for name, entry in item.items():
+        entries[name] = _evaluate_leniently(entry, scope)
+    # Without a cell: the rule has written all of its entries.
+    return values.only(values.LenientMapping(cell=None, entries=entries))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -382,22 +401,23 @@ def _loop_until_decided(
     where the first item does not decide.
 
     :param decisive: the result that decides: True for ``any``, where one item
-        for which the condition holds is enough; False for ``all``.
+        for which the condition holds is enough; False for ``all``, where one
+        is enough for which it does not.
     :returns: the formula that no item decides, and the formula that the
         condition is an error for an item that is reached.
     """
     # Holds where no item so far has decided.
-    goes_on = logic.TRUE
+    undecided = logic.TRUE
     fails = logic.FALSE
     for item in items:
-        fails_here = logic.conj(goes_on, item.exists, item.truth.fails)
+        fails_here = logic.conj(undecided, item.exists, item.truth.fails)
         fails = logic.disj(fails, fails_here)
         decides = item.truth.holds
         if not decisive:
             decides = logic.negated(decides)
-        ends_here = logic.conj(item.exists, decides)
-        goes_on = logic.conj(goes_on, logic.negated(ends_here))
-    return goes_on, fails
+        decides_here = logic.conj(item.exists, decides)
+        undecided = logic.conj(undecided, logic.negated(decides_here))
+    return undecided, fails
 
 
 @dataclasses.dataclass(frozen=True)
@@ -430,18 +450,21 @@ def _translate_single(
     arguments = _evaluate_arguments(op, bound, scope)
     names = [argument.name for argument in arguments]
     all_values = [argument.value for argument in arguments]
-    parts = []
-    for guard, chosen in values.product(all_values, scope.machine.keep_going):
+    cases = []
+    # One combination is, for example, an integer "count" and the constant 8.
+    for guard, combination in values.product(
+        all_values, scope.machine.keep_going
+    ):
         try:
             truth = _decide_combination(
-                op, names, chosen, inverted, scope.machine
+                op, names, combination, inverted, scope.machine
             )
         except logic.Untranslatable as exc:
             truth = _guess_truth(
-                op, bound, inverted, chosen, scope, cause=str(exc)
+                op, bound, inverted, combination, scope, cause=str(exc)
             )
-        parts.append(truth.only_where(guard))
-    return _join_cases(parts)
+        cases.append(truth.only_where(guard))
+    return _join_cases(cases)
 
 
 def _evaluate_arguments(
@@ -451,6 +474,9 @@ def _evaluate_arguments(
 
     They are in the order in which the engine reads them: the first without a
     value decides. A missing value is already what the op gets in its place.
+    For ``{op: eq, args: ['{node.name}', a]}`` there are two arguments without
+    a name, as ``eq`` compares any number of values: the name of the node with
+    its alternatives, and the constant "a".
 
     :param bound: the arguments as the rule has them, by name.
     """
@@ -465,15 +491,17 @@ def _evaluate_arguments(
             if len(written) == 1 and isinstance(written[0], list):
                 # A list as the only value is all the values.
                 several = written[0]
-            fill = functools.partial(_refuse_missing_part, op)
+            refuse_missing = functools.partial(_refuse_missing_part, op)
             for part in several:
                 value = values.transform(
-                    expression.evaluate(part, scope), fill
+                    expression.evaluate(part, scope), refuse_missing
                 )
                 arguments.append(_Argument('', value))
         else:
-            fill = functools.partial(_replace_missing, op, declared)
-            value = values.transform(expression.evaluate(written, scope), fill)
+            replace_missing = functools.partial(_replace_missing, op, declared)
+            value = values.transform(
+                expression.evaluate(written, scope), replace_missing
+            )
             converted = expression.convert_argument(declared, value)
             arguments.append(_Argument(name, converted))
     return arguments
@@ -507,7 +535,8 @@ def _refuse_missing_part(
 ) -> values.Value:
     """Replace a missing value in a list of arguments by an error.
 
-    This is so for an op that asks about missing values.
+    It is an error for an op that asks about missing values. For any other op
+    it stays missing, and the condition does not hold.
     """
     if alternative.is_missing and _asks_missing(op):
         # The values are one argument, which is missing as a whole if a value
@@ -540,13 +569,15 @@ def _guess_truth(
     :param cause: why it cannot be translated.
     """
     machine = scope.machine
-    # The alternatives alone do not say which arguments they are.
+    # What the guess depends on. The alternatives alone do not say which
+    # arguments they are.
     raw_arguments = json.dumps(bound, sort_keys=True, default=str)
     about = [op.name, inverted, chosen, raw_arguments]
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
         # The op reads more than its arguments: the guess depends on all data.
         about.append(scope)
     reason = f'{op.name}: {cause}'
+    # An unknown argument may be an error.
     fails = machine.may_fail(
         [(logic.TRUE, alternative) for alternative in chosen]
     )
@@ -635,6 +666,7 @@ def _truth_without_value(
     Arguments are read in order. If the first without a value is missing, the
     condition is false; if it is an error, so is the condition.
 
+    :param chosen: an alternative of every argument, in order.
     :param asks_missing: whether the op itself takes a missing value.
     :returns: None where every argument has a value or may have one, so that
         the op has to be asked.
@@ -659,7 +691,11 @@ def _truth_without_value(
 
 
 def _decide_known(op: registry.Op, operands: operators.Operands) -> Truth:
-    """Let the op itself decide a condition whose values are all known."""
+    """Let the op itself decide a condition whose values are all known.
+
+    For ``gt`` with 16 and 8 it holds on all machines. A value that the op
+    refuses is an error on all machines.
+    """
     args = {
         name: _known_value(alternative)
         for name, alternative in operands.named.items()

@@ -106,14 +106,16 @@ def evaluate(written: typing.Any, scope: Scope) -> Value:
         interpolation.fields(written)
     )
     if not has_fields:
+        # It is the same on all machines.
         return values.const(template.compile_value(written))
     if isinstance(written, list):
         parts = [evaluate(part, scope) for part in written]
         items = tuple(map(values.WrittenItem, parts))
-        return _require_parts(
-            parts, values.ItemList(z3.IntVal(len(items)), items, 'a list')
-        )
-    if interpolation.fields(list(written)):
+        length = z3.IntVal(len(items))
+        return _require_parts(parts, values.ItemList(length, items, 'a list'))
+    has_fields_in_keys = bool(interpolation.fields(list(written)))
+    if has_fields_in_keys:
+        # The names of a mapping have to be known.
         return values.unknown(
             'a key with a field in it',
             scope.fingerprint,
@@ -159,7 +161,10 @@ def _require_parts(parts: list[Value], whole: values.Alternative) -> Value:
 def evaluate_argument(
     declared: arguments.Argument, written: typing.Any, scope: Scope
 ) -> Value:
-    """Evaluate an argument, and convert it as its op declares."""
+    """Evaluate an argument, and convert it as its op declares.
+
+    :param written: the argument as the rule has it, as ``{vars.count}``.
+    """
     return convert_argument(declared, evaluate(written, scope))
 
 
@@ -215,16 +220,20 @@ def evaluate_path(written: str, scope: Scope) -> Value:
 
     A field is one token, also if its text has separators in it.
 
-    :returns: a value with tuples of tokens, where the path is known.
+    :returns: ``('extra', 'rack')`` for ``/extra/{vars.place}``, if the
+        variable is the constant "rack". Where a token is read from the
+        machine, the path is unknown.
     """
     tokens = []
     for pieces in engine_call.split_path(interpolation.parse(written)):
         # Between a separator and a field there is an empty text.
-        filled = [piece for piece in pieces if piece]
-        tokens.append(evaluate_pieces(filled, scope))
+        pieces_of_token = [piece for piece in pieces if piece]
+        tokens.append(evaluate_pieces(pieces_of_token, scope))
     return values.join(
-        (guard, _build_path(chosen, written))
-        for guard, chosen in values.product(tokens, scope.machine.keep_going)
+        (guard, _build_path(combination, written))
+        for guard, combination in values.product(
+            tokens, scope.machine.keep_going
+        )
     )
 
 
@@ -244,24 +253,27 @@ def _build_path(tokens: tuple[values.Alternative, ...], written: str) -> Value:
     # A "-" that the rule itself writes is the end of a list. A "-" out of a
     # field is the key of a mapping.
     appends_to_list = written.endswith(('/-', '.-')) or '/-/' in written
-    made: list[str] = []
+    path: list[str] = []
     for token in tokens:
         if not isinstance(token, values.Const):
             return values.unknown(
                 'a path out of the data of a machine', *tokens
             )
         if isinstance(token.value, list | dict):
+            # A list is no name.
             return values.FAILED
         text = str(token.value)
         if appends_to_list and data_path.is_append(text):
-            made.append(text)
+            path.append(text)
         else:
-            made.append(data_path.Key(text))
+            # A Key is never taken for the end of a list.
+            path.append(data_path.Key(text))
     try:
-        data_path.check(made, written)
+        # Raises for a path that is too long, for example.
+        data_path.check(path, written)
     except exceptions.OperationError:
         return values.FAILED
-    return values.const(tuple(made))
+    return values.const(tuple(path))
 
 
 def _join_text(
@@ -269,7 +281,8 @@ def _join_text(
 ) -> Value:
     """Join values to one text: "rack-" and 8 to "rack-8".
 
-    Where a value is missing or an error, so is the text.
+    Where a value is missing or an error, so is the text. Of "rack-" and a text
+    ``name`` that the solver chooses, it is the term ``"rack-" + name``.
     """
     for part in parts:
         if values.has_no_value(part):
@@ -290,7 +303,11 @@ def _join_text(
 
 
 def evaluate_field(field: interpolation.Field, scope: Scope) -> Value:
-    """Evaluate a field, with its filters and its format."""
+    """Evaluate a field, with its filters and its format.
+
+    For ``{inventory.cpu.count | int}`` it is the number that the filter makes
+    of the count, on all machines; missing where the count is.
+    """
     if effects.reads_table(field):
         # The look-up of a row is the first of its filters.
         value = _evaluate_row(field, scope)
@@ -316,7 +333,10 @@ def _convert_to_text(
 def _forget_format(
     field: interpolation.Field, alternative: values.Alternative
 ) -> Value:
-    """Return an unknown value for a format such as ``{node.memory:>8}``."""
+    """Return an unknown value for a format such as ``{node.memory:>8}``.
+
+    A missing value stays missing: the engine does not format it.
+    """
     if alternative.is_missing:
         return values.only(alternative)
     return values.unknown(f'the format of {{{field.text}}}', alternative)
@@ -362,6 +382,7 @@ def _is_row_of_machine(field: interpolation.Field) -> bool:
         return False
     if field.filters[0].arguments:
         return False
+    # The first of its fields is the field itself.
     has_inner_fields = len(effects.fields_of_field(field)) > 1
     return not has_inner_fields
 
@@ -501,6 +522,7 @@ def _apply_filter(
     has_unnamed = any(not name for name, _part in call.arguments)
     applies_filter = op.plugin.TAKES_FILTER and has_unnamed
     if has_field or applies_filter:
+        # For the reason of an answer.
         kind_of_argument = 'field'
         if applies_filter:
             kind_of_argument = 'filter'

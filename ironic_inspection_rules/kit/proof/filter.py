@@ -67,13 +67,16 @@ class FilterTranslation:
     def apply(self, value: typing.Any) -> typing.Any:
         """Apply the filter of the engine to a known value.
 
+        :returns: such as "dell" for the filter ``lower`` and "Dell"; ABSENT
+            where the filter finds nothing.
         :raises: :class:`.exceptions.OperationError` as the filter does.
         """
         # The engine applies filters to fields only: the value becomes the
         # field {item}.
         call = filter_syntax.FilterCall(self._name, tuple(self._args.items()))
         field = interpolation.Field('item', 'item', filters=(call,))
-        result = template.join([field]).render(budget.View({'item': value}))
+        view = budget.View({'item': value})
+        result = template.join([field]).render(view)
         if isinstance(result, rendering.Missing):
             return data_path.ABSENT
         return result
@@ -111,21 +114,28 @@ class FilterTranslation:
     def _takes(self, alternative: values.Alternative) -> bool:
         """Return whether the filter takes values of such a type.
 
-        Any other value is an error of the rule. A truth value counts as a
-        number here, and the filter itself is asked about true and false later.
+        Any other value is an error of the rule, as a list is for ``lower``. A
+        truth value counts as a number here, and the filter itself is asked
+        about true and false later.
         """
-        is_term = isinstance(alternative, values.SolverTerm)
-        is_number = is_term and alternative.kind != 'text'
+        # A text, a number or a truth value of the machine.
+        is_plain = isinstance(alternative, values.SolverTerm)
+        is_number = is_plain and alternative.kind != 'text'
         if self._name in _OF_NUMBERS:
             return is_number
         if self._name in _OF_TEXT:
-            return is_term
+            # Filters of text take a number too, as the text of it.
+            return is_plain
         if self._name in _OF_LISTS:
+            # Some of them take a text, or a mapping.
             return not is_number
         return True
 
     def _translate(self, alternative: values.Alternative) -> Value | None:
         """Return what the filter makes of a value of the machine.
+
+        The filter ``default`` leaves it as it is, as the value is there. For
+        ``length`` of a list it is the length, a number of the solver.
 
         :returns: None if unknown.
         """
@@ -145,6 +155,9 @@ class FilterTranslation:
 
     def _translate_mapping(self, mapping: values.Mapping) -> Value | None:
         """Return the entry that the filter ``get`` takes out of a mapping.
+
+        ``{inventory.cpu | get('count')}`` is the value of
+        ``{inventory.cpu.count}``.
 
         :returns: None if unknown: of any other filter, and of a ``get`` with
             a default.
@@ -167,20 +180,28 @@ class FilterTranslation:
     def _translate_list(self, items: values.ItemList) -> Value | None:
         """Return what the filter makes of a list, None if unknown.
 
-        The filter is noted as a use of the list, as it may depend on the
-        number of items: a short list does not stand for longer lists.
+        ``length`` makes its length, and ``first`` its first item, which is
+        missing where the list is empty. The filter is noted as a use of the
+        list, as it may depend on the number of items: a short list does not
+        stand for longer lists.
         """
         items.uses.add(self._name)
         if self._name == 'length':
             return values.only(values.SolverTerm(items.length))
         if self._name == 'first' and items.items:
             return values.choose(
-                items.length > 0, items.items[0].value, values.NOTHING
+                items.length > 0,
+                chosen=items.items[0].value,
+                otherwise=values.NOTHING,
             )
         return None
 
     def _translate_term(self, alternative: values.SolverTerm) -> Value | None:
-        """Return what the filter makes of a plain value, None if unknown."""
+        """Return what the filter makes of a plain value, None if unknown.
+
+        A plain value is a text, a number or a truth value that the solver
+        chooses.
+        """
         term = alternative.term
         if alternative.is_boolean:
             # The results for true and for false are known.
@@ -202,8 +223,10 @@ class FilterTranslation:
     ) -> Value | None:
         """Return what the filter makes of a number, None if unknown.
 
-        An integer becomes a float only by ``float`` and ``divide``, as in
-        Python: 2 and 2.0 are different values, and different texts.
+        An integer becomes a float only by ``float``, by ``divide``, and where
+        it is calculated with a float. As in Python, 2 and 2.0 are different
+        values, and different texts. ``abs`` makes of a number ``count`` the
+        term ``if count < 0: -count, else: count``.
         """
         term = alternative.term
         is_integer = z3.is_int(term)
@@ -226,7 +249,10 @@ class FilterTranslation:
         return values.only(values.SolverTerm(result))
 
     def _keeps_integers(self) -> bool:
-        """Return whether rounding leaves integers as they are."""
+        """Return whether rounding leaves integers as they are.
+
+        With a negative precision it does not: 1234 becomes 1200 with -2.
+        """
         precision = self._args.get('precision', 0)
         return isinstance(precision, int) and precision >= 0
 
@@ -253,7 +279,10 @@ class FilterTranslation:
         return label
 
     def _calculate(self, term: logic.Term) -> Value | None:
-        """Calculate with a number of the machine, None if unknown."""
+        """Calculate with a number of the machine, None if unknown.
+
+        For the filter ``add(1)`` and a number ``count`` it is ``count + 1``.
+        """
         number = self._args.get('number')
         if isinstance(number, bool) or not isinstance(number, int | float):
             return None

@@ -41,31 +41,36 @@ def collect_texts(rules: Iterable[model.Rule]) -> set[str]:
 
     A proof makes the texts of machines from the characters in these texts.
     """
-    words: set[str] = set()
-    ahead: list[typing.Any] = []
+    texts: set[str] = set()
+    values_ahead: list[typing.Any] = []
     for rule in rules:
-        ahead += [rule.conditions, rule.actions, rule.vars, rule.scope]
-    while ahead:
-        value = ahead.pop()
+        values_ahead += [rule.conditions, rule.actions, rule.vars, rule.scope]
+    while values_ahead:
+        value = values_ahead.pop()
         if isinstance(value, str):
-            words.add(value)
+            texts.add(value)
         elif isinstance(value, typing.Mapping):
-            words.update(value)
-            ahead += value.values()
+            # The keys of a mapping are texts.
+            texts.update(value)
+            values_ahead += value.values()
         elif isinstance(value, list | tuple):
-            ahead += value
-    return words
+            values_ahead += value
+    return texts
 
 
 def _list_trait_prefixes(rules: Iterable[model.Rule]) -> set[str]:
-    """Return the prefixes of traits with which rules call ``set-traits``."""
+    """Return the prefixes of traits with which rules call ``set-traits``.
+
+    Such an action replaces all traits with the prefix, such as ``CUSTOM_A``.
+    Without a prefix it replaces all traits: the prefix is an empty text.
+    """
     op = registry.installed().actions['set-traits']
     prefixes = set()
     for rule in rules:
         for action in rule.actions:
             if action['op'].strip() == op.name:
-                bound, _problems = op.signature.bind(action.get('args'))
-                prefixes.add(str(bound.get('prefix', '')))
+                arguments, _problems = op.signature.bind(action.get('args'))
+                prefixes.add(str(arguments.get('prefix', '')))
     return prefixes
 
 
@@ -122,6 +127,7 @@ class SymbolicInspection:
         if key not in self._plans:
             ops = registry.installed()
             self._plans[key] = compiler.compile_rule(rule, ops)
+            # Kept, so that no other rule gets its id.
             self._kept_rules.append(rule)
         return self._plans[key]
 
@@ -168,7 +174,8 @@ class SymbolicInspection:
     def _first_state(self) -> State:
         """Return the machines before any rule.
 
-        ``previous`` and ``port_groups`` are unknown.
+        ``previous``, the data of the last inspection, and ``port_groups`` are
+        unknown: what a rule reads there may be anything.
         """
         roots = {name: self.machine.root(name) for name in _ROOTS}
         for name in _UNKNOWN_ROOTS:
@@ -260,10 +267,10 @@ class SymbolicInspection:
     ) -> State:
         """Return the machines after some rules are decided, before any acts.
 
-        A decision may be an error, which ends the inspection: that is a guess.
-        A rule that does not match may undo what it did in an earlier
-        inspection, which is unknown: so are node, plugin data and ports
-        afterwards, if any of the rules can undo.
+        A decision may be an error, which ends the inspection: on which
+        machines, the solver chooses. A rule that does not match may undo what
+        it did in an earlier inspection, which is unknown: so are node, plugin
+        data and ports afterwards, if any of the rules can undo.
 
         :param decided: the rules that are decided first.
         :param begin: the machines before the phase.
@@ -274,7 +281,8 @@ class SymbolicInspection:
             raw_rules.append(
                 [rule.scope, rule.conditions, rule.actions, dict(rule.vars)]
             )
-        # Equal decisions on equal data are the same unknown.
+        # What the unknown data depend on: for equal rules on equal data they
+        # are the same unknown.
         about = (
             *begin.roots.values(),
             *state.roots.values(),
@@ -283,11 +291,14 @@ class SymbolicInspection:
         reason = 'what is decided before rules act'
         if any(map(self._may_undo, decided)):
             reason = 'what rules undo where they do not match'
-            lost = {}
+            unknown_roots = {}
             for name in ('node', 'plugin_data', 'ports'):
-                lost[name] = states.lose_value((name,), reason, name, *about)
-            state = state.having(**lost)
-        return state.ended(self.machine.guess(reason, 'ends', *about))
+                unknown_roots[name] = states.lose_value(
+                    (name,), reason, name, *about
+                )
+            state = state.having(**unknown_roots)
+        is_error = self.machine.guess(reason, 'ends', *about)
+        return state.ended(is_error)
 
     @staticmethod
     def _end_phase(begin: State, state: State, phase: str) -> State:
@@ -349,14 +360,14 @@ class SymbolicInspection:
         """
         # Raises after the deadline.
         self._deadline.left()
-        applies = self._where_in_scope(rule, scope)
+        in_scope = self._where_in_scope(rule, scope)
         # Variables are computed before the conditions, and an error of one is
         # an error of the rule, also where no condition reads it.
         data, vars_fail = self._compute_vars(rule, decided_on)
         conditions = self._translate_conditions(rule.conditions, data)
         # A rule does not run where the inspection ended before it, or where
         # the node is of another scope.
-        runs = logic.conj(state.going, applies)
+        runs = logic.conj(state.going, in_scope)
         matched = logic.conj(
             runs,
             logic.negated(vars_fail),
@@ -368,7 +379,8 @@ class SymbolicInspection:
             return rule_pass, state
         has_error = logic.disj(vars_fail, conditions.fails)
         rule_pass.ends = logic.conj(runs, has_error)
-        doing = actions.Actions(
+        # It changes the machines where the rule has matched, action by action.
+        rule_actions = actions.Actions(
             rule_pass,
             state=state.ended(rule_pass.ends),
             scope=data,
@@ -377,13 +389,17 @@ class SymbolicInspection:
             deadline=self._deadline,
         )
         for action in rule.actions:
-            doing.act(action)
-        return rule_pass, doing.state
+            rule_actions.act(action)
+        return rule_pass, rule_actions.state
 
     def _compute_vars(
         self, rule: model.Rule, state: State
     ) -> tuple[expression.Scope, logic.Formula]:
         """Compute the vars of a rule, one after the other.
+
+        With ``{half: '{inventory.cpu.count | divide(2)}'}``, the data have
+        ``vars.half``, and the formula is that the count is there, but is no
+        number.
 
         :param state: the machines on which the vars are computed.
         :returns: the data that conditions and actions read, with the vars;
@@ -438,26 +454,27 @@ class SymbolicInspection:
     def _translate_conditions(
         self, conditions: Sequence[typing.Any], scope: expression.Scope
     ) -> condition.Truth:
-        """Return the truth of the conditions of a rule.
+        """Return the formulas that all conditions of a rule hold, or fail.
 
-        It is cached: a proof runs the same rules many times, mostly on the
+        They are cached: a proof runs the same rules many times, mostly on the
         same data.
 
         :param scope: the data that conditions read, with the rule's vars.
         """
-        text = json.dumps(conditions, default=str)
+        written = json.dumps(conditions, default=str)
         # Some ops read data that their arguments do not name.
-        reads_all = False
+        reads_all_roots = False
         for name, op in registry.installed().conditions.items():
-            if name in text and op.plugin.NEEDS_VIEW:
-                reads_all = True
+            if name in written and op.plugin.NEEDS_VIEW:
+                reads_all_roots = True
         # The key has the roots that the conditions read, and the rule's own
         # values. Any text with the name of a root counts as reading it: at
         # worst the conditions are translated again in vain.
         data_of_key = []
         for name, value in scope.roots.items():
             is_of_machine = name in (*_ROOTS, *_UNKNOWN_ROOTS)
-            if reads_all or not is_of_machine or name in text:
+            is_read = not is_of_machine or name in written
+            if reads_all_roots or is_read:
                 data_of_key.append((name, values.fingerprint(value)))
         key = id(conditions), tuple(data_of_key)
         if key not in self._truths:

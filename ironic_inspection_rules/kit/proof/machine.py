@@ -91,7 +91,10 @@ class SymbolicMachine:
         self._ranks: dict[typing.Any, logic.Term] = {}
 
     def root(self, name: str) -> Value:
-        """Return the value of a root, such as the node."""
+        """Return the value of a root on all machines before the first rule.
+
+        :param name: such as ``node`` or ``inventory``.
+        """
         return self.cell((name,), inventory_fields.known_fields()).value
 
     def cell(
@@ -109,17 +112,21 @@ class SymbolicMachine:
         """
         key = steps
         if is_item:
-            # A field may be a mapping with a key 0, or a list with an item 0.
+            # The field above may be a list with an item 0 on one machine, and
+            # a mapping with a key 0 on another: the item has the key "[0]".
             key = (*steps[:-1], f'[{steps[-1]}]')
         if key not in self.cells:
-            field = None
+            reported_field = None
             if above is not None:
-                field = above.step(steps[-1])
-            self.cells[key] = cells.Cell(self, steps, field, is_item)
+                reported_field = above.step(steps[-1])
+            self.cells[key] = cells.Cell(self, steps, reported_field, is_item)
         return self.cells[key]
 
     def new_text(self, name: str, derived: bool = False) -> logic.Term:
         """Make a text that the solver chooses, and return its term.
+
+        What rules compare it with is noted later, so that the search tries
+        these texts.
 
         :param name: the name of the term, such as ``inventory.hostname``.
         :param derived: whether a filter makes it of another text.
@@ -138,12 +145,14 @@ class SymbolicMachine:
 
         :param text: a text of the solver, or several in a row.
         """
-        number = text.get_id()
-        if number in self._without_marks:
+        term_id = text.get_id()
+        if term_id in self._without_marks:
             return
-        self._without_marks[number] = text
-        if number in self.texts:
+        self._without_marks[term_id] = text
+        if term_id in self.texts:
+            # It is a single text of the solver.
             self.domain.append(z3.InRe(text, alphabets.without_marks()))
+        # The parts of several texts in a row.
         for part in text.children():
             if z3.is_string(part):
                 self.keep_marks_out(part)
@@ -167,21 +176,25 @@ class SymbolicMachine:
             return term
         if alternative.is_boolean:
             return z3.If(term, z3.StringVal('True'), z3.StringVal('False'))
-        number = term.get_id()
-        if number not in self._number_texts:
+        # It is a number. There is one term for its text, and numbers_of leads
+        # from the text back to the number.
+        number_id = term.get_id()
+        if number_id not in self._number_texts:
             text = self._text_of_number(term)
-            self._number_texts[number] = text
+            self._number_texts[number_id] = text
             self.numbers_of[text.get_id()] = term
-        return self._number_texts[number]
+        return self._number_texts[number_id]
 
     def _text_of_number(self, term: logic.Term) -> logic.Term:
         """Return the text of a number as a term.
 
-        The solver computes the text of an integer. For a float it is a new
-        term, which may be the text of any float.
+        The solver computes the text of an integer ``count``: "8" for 8, and
+        "-8" for -8. For a float it is a new term, which may be the text of any
+        float.
         """
         if z3.is_int(term):
-            # The solver has no texts of negative numbers.
+            # The solver has no texts of negative numbers: IntToStr(-8) is
+            # empty.
             minus = z3.StringVal('-')
             is_negative = term < 0
             text_if_negative = z3.Concat(minus, z3.IntToStr(-term))
@@ -219,6 +232,9 @@ class SymbolicMachine:
 
     def note_number(self, number: logic.Term, value: float) -> None:
         """Let the search try what a number is compared with.
+
+        The result of ``count > 8`` changes at 8: the search tries 7, 8 and 9
+        where it has to try numbers.
 
         :param value: what it is compared with; a fraction is cut off.
         """
@@ -270,15 +286,18 @@ class SymbolicMachine:
     def _guess_state(self, state: str, value: Alternatives) -> logic.Formula:
         """Return the guess that an unknown value is in a state.
 
-        A known value never is.
+        Only unknown alternatives of the value count: of a text or a number it
+        is known that it is neither an error, nor missing, nor null.
 
         :param state: ``an error``, ``missing`` or ``null``.
         """
         parts = []
         for guard, alternative in value:
             if isinstance(alternative, values.UnknownValue):
-                may_be = self.guess(alternative.reason, state, alternative)
-                parts.append(logic.conj(guard, may_be))
+                is_in_state = self.guess(
+                    alternative.reason, state, alternative
+                )
+                parts.append(logic.conj(guard, is_in_state))
         return logic.disj(*parts)
 
     def facet(
@@ -324,19 +343,21 @@ class SymbolicMachine:
         """
         sort_key = key(text)
         if sort_key not in self._ranks:
-            # Real as all ranks are, those of fields among them, so that they
-            # compare without a conversion.
+            # A real number and no integer, as the rank of a field is one: so
+            # they compare without a conversion.
             self._ranks[sort_key] = z3.Real(f'rank {len(self._ranks)}')
         return self._ranks[sort_key]
 
     def note_text(self, term: logic.Term, text: str) -> None:
         """Let the search try the text that a term is compared with.
 
-        Texts made of several fields are not tried.
+        For ``{inventory.hostname} == "rack1"`` the search tries "rack1" as the
+        hostname. Nothing is noted for a text made of several fields, such as
+        ``{node.name}-{inventory.hostname}``: these are not tried.
         """
-        known = self.texts.get(term.get_id())
-        if known is not None:
-            known.near.add(text)
+        variable = self.texts.get(term.get_id())
+        if variable is not None:
+            variable.near.add(text)
 
     @property
     def asked(self) -> tuple[int, ...]:
@@ -401,8 +422,8 @@ class SymbolicMachine:
                 )
         # Last, as the equations above have asked for ranks. If there are no
         # others, the versions 1.9 and 1.10 get the ranks 0 and 1.
-        for index, known in enumerate(sorted(self._ranks)):
-            domain.append(self._ranks[known] == index)
+        for index, sort_key in enumerate(sorted(self._ranks)):
+            domain.append(self._ranks[sort_key] == index)
         return domain, restrictions
 
     def _try_texts(

@@ -32,20 +32,24 @@ FLOAT = r'-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?|nan|-?inf'
 """The texts of numbers in Python, as regular expressions."""
 
 Compute = Callable[[str], Sequence[typing.Any]]
-Answers = Callable[[str], bool]
+ComputeAnswer = Callable[[str], bool]
 
 
 def may_be_float(text: str) -> bool:
-    """Return whether a text may be that of a float, and of no integer."""
+    """Return whether a text may be that of a float, and of no integer.
+
+    "0.1" and "1e+16" may, "8" and "x" may not.
+    """
     if re.fullmatch(INTEGER, text):
         return False
     return bool(re.fullmatch(FLOAT, text))
 
 
 def pattern_of(number: logic.Term) -> str:
-    """Return the regular expression of the texts of a number.
+    """Return the regular expression of the texts that a number may have.
 
-    :param number: a term, an integer or a real number.
+    :param number: a number of the solver: an integer, or a real number for a
+        float.
     """
     if z3.is_int(number):
         return INTEGER
@@ -110,29 +114,34 @@ class TextVariable:
         :param text: the known text.
         """
         for facet in self.facets.values():
-            computed = facet.compute(text)
-            for term, result in zip(facet.terms, computed, strict=True):
-                if result is None:
+            # Such as (True, 8): the text reads as a number, and the number.
+            computed_values = facet.compute(text)
+            for term, computed in zip(
+                facet.terms, computed_values, strict=True
+            ):
+                if computed is None:
                     # The solver chooses the value.
                     continue
-                if isinstance(result, str):
-                    yield term == logic.text_term(result)
-                elif isinstance(result, float):
-                    yield term == logic.number_term(result)
+                if isinstance(computed, str):
+                    yield term == logic.text_term(computed)
+                elif isinstance(computed, float):
+                    yield term == logic.number_term(computed)
                 else:
-                    yield term == result
+                    yield term == computed
                 # The term may stand for a text that a filter makes, such as
                 # "dell", and rules may compute values from that text as well.
                 derived = variables.get(term.get_id())
                 if derived is not None:
-                    yield from derived.equations(variables, result)
+                    yield from derived.equations(variables, computed)
 
     def list_candidates(self, variables: TextVariables) -> list[str]:
         """List the texts that a search tries for this variable.
 
         For them the rules may decide differently: texts that it is compared
         with, an example of every regular expression, and texts of which a
-        filter may make such a text.
+        filter may make such a text. For a vendor of which a rule asks whether
+        ``{vendor | lower}`` is "dell", "dell", "DELL" and "Dell" are among
+        them.
 
         :param variables: all texts, also those that filters make.
         :returns: at most :data:`_MOST_CANDIDATES`, sorted.
@@ -174,13 +183,14 @@ class TextVariable:
 def _guess_texts_before_filters(texts: list[str]) -> set[str]:
     """Return texts from which a filter such as ``lower`` may make the texts.
 
-    These are the texts as they are, and in other cases. Which filter it is,
-    does not matter: to try a text in vain does no harm.
+    These are the texts as they are, and in other cases: for "dell" also "DELL"
+    and "Dell". Which filter it is, does not matter: to try a text in vain does
+    no harm.
     """
-    before = set(texts)
+    texts_before = set(texts)
     for text in texts:
-        before |= {text.lower(), text.upper(), text.title()}
-    return before
+        texts_before |= {text.lower(), text.upper(), text.title()}
+    return texts_before
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,11 +198,11 @@ class _Question:
     """A question about the text of a number.
 
     :ivar holds: the truth value of the solver that stands for the answer.
-    :ivar answers: returns the answer for a known text.
+    :ivar compute: returns the answer for a known text.
     """
 
     holds: logic.Formula
-    answers: Answers
+    compute: ComputeAnswer
 
 
 @dataclasses.dataclass(eq=False)
@@ -222,27 +232,34 @@ class NumberVariable:
         """Whether anything was asked of its text."""
         return bool(self._questions)
 
-    def ask(self, question: typing.Any, answers: Answers) -> logic.Formula:
+    def ask(
+        self, question: typing.Any, compute: ComputeAnswer
+    ) -> logic.Formula:
         """Return the formula that stands for the answer to a question.
 
         The solver chooses it, and :meth:`try_numbers` ties it to the number.
 
-        :param question: names the question; equal ones have one formula.
-        :param answers: returns the answer for a known text.
+        :param question: names the question, as ``search '8$'``; equal ones
+            have one formula.
+        :param compute: returns the answer for a known text.
         """
         if question not in self._questions:
             holds = z3.Bool(f'{question} of {self.name}')
-            self._questions[question] = _Question(holds, answers)
+            self._questions[question] = _Question(holds, compute)
         return self._questions[question].holds
 
     def try_numbers(self) -> tuple[list[logic.Formula], logic.Formula]:
         """Return formulas about the numbers that a search tries.
 
-        The solver cannot compute the text of a number. So the engine answers
-        the questions for some numbers, and the variable is to be one of them.
+        The solver cannot compute the text of a number. So Python answers the
+        questions for some numbers, and the variable is to be one of them. For
+        the question whether ``8$`` is in the text, these are::
 
-        :returns: such as ``number == 8 → the answer is true`` for all these
-            numbers, and the formula that the variable is one of them.
+            number == 7 → the answer is false
+            number == 8 → the answer is true
+
+        :returns: these formulas, and the formula that the variable is one of
+            the numbers.
         """
         equations: list[logic.Formula] = []
         choices: list[logic.Formula] = []
@@ -250,7 +267,7 @@ class NumberVariable:
             is_number = self.term == number
             choices.append(is_number)
             for question in self._questions.values():
-                answer = question.answers(str(number))
+                answer = question.compute(str(number))
                 has_answer = question.holds == answer
                 equations.append(z3.Implies(is_number, has_answer))
         return equations, z3.Or(*choices)
@@ -259,11 +276,12 @@ class NumberVariable:
         """List the numbers that a search tries for this variable.
 
         They are common numbers, and the numbers that it is compared with and
-        their neighbours; for a real number, all of these plus one half.
+        their neighbours: for 64 also 63 and 65, as results change there. For a
+        real number, all of these plus one half.
         """
         numbers = {-1, 0, 1, 2, 8, 10, 32, 100}
-        for near in self.near:
-            numbers |= {near - 1, near, near + 1}
+        for compared_with in self.near:
+            numbers |= {compared_with - 1, compared_with, compared_with + 1}
         if z3.is_int(self.term):
             return sorted(numbers)
         # Whether a whole number is the integer 2 or the float 2.0 on the

@@ -281,6 +281,7 @@ class Mapping(Alternative):
             # that makes is not followed: the names may have any order in it.
             return unknown(f'{name} as a text', by_name)
         if self.cell is None:
+            # A rule has made the whole mapping: it has no other entries.
             return NOTHING
         return typing.cast(Value, self.cell.child(name))
 
@@ -293,15 +294,15 @@ class Mapping(Alternative):
 
     @functools.cached_property
     def identity(self) -> Hashable:
-        """A key of the mapping: its cell, and the entries that rules wrote.
+        """A key of the mapping: the field it is of, and what rules wrote.
 
         It is the class and a number, such as ``(Mapping, 7)``. Mappings of the
-        same cell and the same entries have the same number.
+        same field of the machine and the same entries have the same number.
         """
-        entries = []
+        keys_of_entries = []
         for name in sorted(self.entries):
-            entries.append((name, fingerprint(self.entries[name])))
-        content = id(self.cell), tuple(entries)
+            keys_of_entries.append((name, fingerprint(self.entries[name])))
+        content = id(self.cell), tuple(keys_of_entries)
         # Not the content itself, which has the keys of inner mappings: it
         # would grow with the depth.
         next_number = len(_mapping_numbers)
@@ -315,10 +316,13 @@ class Mapping(Alternative):
     def where_empty(self, machine: Guesses) -> Formula:
         """Return the formula that holds where the mapping has no entries.
 
-        Neither those that rules wrote, nor others that the machine may have.
+        It has neither those that rules wrote, nor others that the machine may
+        have. If a rule has removed ``extra.rack``, it is for ``extra``: the
+        machine has no other entries than ``rack`` there.
         """
         entries_gone = logic.TRUE
         for name, entry in self.entries.items():
+            # A rule that removes an entry writes a missing value.
             is_gone = _where_gone(machine, name, entry)
             entries_gone = logic.conj(entries_gone, is_gone)
         if entries_gone is logic.FALSE:
@@ -348,17 +352,20 @@ class Mapping(Alternative):
             # They are from two places of a machine, and entries that no rule
             # names may differ: that is a guess.
             return guess_difference(machine, self, other)
-        # What neither has changed is the same in both.
+        # What no rule has written is the same in both.
         differing = []
         for name in sorted({*self.entries, *other.entries}):
-            mine = self.entry(name)
-            theirs = other.entry(name)
-            differing.append(where_different(machine, mine, theirs))
+            entries_differ = where_different(
+                machine, self.entry(name), other.entry(name)
+            )
+            differing.append(entries_differ)
         return logic.disj(*differing)
 
 
 def _where_gone(machine: Guesses, name: str, entry: 'Value') -> Formula:
     """Return the formula that holds where an entry of a mapping is missing.
+
+    For an entry that a rule has removed it is "the rule has matched".
 
     :param name: the name of the entry, such as ``cpu`` or ``#capabilities``.
     """
@@ -438,12 +445,16 @@ class ItemList(Alternative):
 
     @property
     def identity(self) -> Hashable:
-        """A key of the list: its length, its items, and the rest."""
+        """A key of the list: its length, its items, and the rest.
+
+        Lists of equal keys are the same on any machine.
+        """
         keys: list[Hashable] = []
         for item in self.items:
             if isinstance(item, WrittenItem):
                 keys.append(fingerprint(item.value))
             else:
+                # A field of the machine: there is one object for it.
                 keys.append(id(item))
         keys.append(fingerprint(self.rest))
         return ItemList, self.length.get_id(), tuple(keys)
@@ -506,8 +517,11 @@ class ItemList(Alternative):
         differing = [self.length != other.length]
         # The shorter one of the two may have no items left to compare.
         pairs = list(zip(self.items, other.items, strict=False))
-        for index, (mine, theirs) in enumerate(pairs):
-            items_differ = where_different(machine, mine.value, theirs.value)
+        for index, (item, other_item) in enumerate(pairs):
+            items_differ = where_different(
+                machine, item.value, other_item.value
+            )
+            # Only where the list is so long that it has this item.
             differing.append(logic.conj(self.length > index, items_differ))
         # Two lists of one length are one list of the machine: the items that
         # are not looked at differ only by what rules have made of them.
@@ -598,16 +612,19 @@ def unknown(reason: str, *about: typing.Any) -> Value:
 def unknown_value(reason: str, *about: typing.Any) -> UnknownValue:
     """Return the unknown value that depends on some things.
 
+    Two rules that sort the same list read the same unknown value: so it is
+    known that they do not differ.
+
     :param reason: why it is not known, for users.
-    :param about: all that the value depends on: the same things have the same
-        unknown value.
+    :param about: all that the value depends on, such as the filter and the
+        list: the same things have the same unknown value.
     """
     key = reason, *map(fingerprint, about)
-    existing = _unknown.get(key)
-    if existing is None:
-        existing = UnknownValue(reason, about)
-        _unknown[key] = existing
-    return existing
+    value = _unknown.get(key)
+    if value is None:
+        value = UnknownValue(reason, about)
+        _unknown[key] = value
+    return value
 
 
 def fingerprint(thing: typing.Any) -> Hashable:
@@ -663,6 +680,7 @@ def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
         for guard, alternative in value:
             both_hold = logic.conj(guard_of_part, guard)
             if both_hold is logic.FALSE:
+                # No machine has this alternative.
                 continue
             key = alternative.identity
             if key in joined:
@@ -680,7 +698,10 @@ def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
 
 
 def size(value: Value) -> int:
-    """Count the values inside of a value, its own alternatives included."""
+    """Count the values inside of a value, its own alternatives included.
+
+    Of a value that may be missing or a mapping of two texts these are four.
+    """
     return sum(1 + alternative.size for _guard, alternative in value)
 
 
@@ -739,6 +760,8 @@ def _choose_entries(guard: Formula, one: Mapping, other: Mapping) -> Mapping:
     """Merge two mappings of one field of the machine, entry by entry.
 
     An entry is that of ``one`` where the guard holds, else that of ``other``.
+    After a rule that sets the name of a node, the name is the new one where
+    the rule matched, and no other entry changes.
     """
     entries = {}
     for name in (*one.entries, *other.entries):
@@ -769,7 +792,11 @@ def _find_mapping_of_cell(
 
 
 def transform(value: Value, function: Callable[[Alternative], Value]) -> Value:
-    """Apply a function to every alternative, and join the results."""
+    """Apply a function to every alternative, and join the results.
+
+    A function that trims texts makes of a value that is missing, " a" or "a" a
+    value that is missing or "a".
+    """
     return join((guard, function(alternative)) for guard, alternative in value)
 
 
@@ -796,13 +823,17 @@ def product(
     """
     for pairs in itertools.product(*values):
         keep_going()
-        guard = logic.conj(*(part for part, _alternative in pairs))
-        if guard is not logic.FALSE:
-            yield guard, tuple(alternative for _part, alternative in pairs)
+        all_hold = logic.conj(*(guard for guard, _alternative in pairs))
+        if all_hold is not logic.FALSE:
+            yield all_hold, tuple(alternative for _guard, alternative in pairs)
 
 
 def step(value: Value, *names: str) -> Value:
-    """Follow names and indexes, such as ``cpu``, ``count``, below a value."""
+    """Follow names and indexes below a value.
+
+    From the inventory, ``cpu`` and ``count`` lead to the number of processors:
+    it is missing where the inventory has no ``cpu``, or no ``count`` in it.
+    """
     for name in names:
         value = join(
             (guard, alternative.step(name)) for guard, alternative in value
@@ -875,21 +906,22 @@ def _where_identities_differ(
     with the same alternative are equal, and of all others the solver chooses
     whether they differ.
     """
-    guards_of_other = {
+    guard_by_identity = {
         alternative.identity: guard for guard, alternative in other
     }
-    same = []
+    cases_of_same = []
     for guard, alternative in one:
-        guard_of_other = guards_of_other.get(alternative.identity)
+        guard_of_other = guard_by_identity.get(alternative.identity)
         if guard_of_other is not None:
-            same.append(logic.conj(guard, guard_of_other))
-    have_other_identity = logic.negated(logic.disj(*same))
-    differ_nevertheless = machine.guess(
+            # On a machine with both guards, both values are this alternative.
+            cases_of_same.append(logic.conj(guard, guard_of_other))
+    are_not_same = logic.negated(logic.disj(*cases_of_same))
+    do_differ = machine.guess(
         'whether two values are the same',
         'differ',
         *_sort_by_fingerprint(one, other),
     )
-    return logic.conj(have_other_identity, differ_nevertheless)
+    return logic.conj(are_not_same, do_differ)
 
 
 def _where_alternatives_differ(
@@ -897,7 +929,9 @@ def _where_alternatives_differ(
 ) -> Formula:
     """Return the formula that holds where two alternatives differ.
 
-    Of an unknown value nobody can tell: the solver chooses.
+    A text ``name`` differs from the constant "a" where ``name != "a"``, and
+    from the constant 8 on all machines. Of an unknown value nobody can tell:
+    the solver chooses.
     """
     if one.identity == other.identity:
         # They are the same on every machine.
@@ -940,9 +974,13 @@ def guess_difference(
 
 
 def _sort_by_fingerprint(*things: typing.Any) -> list[typing.Any]:
-    """Sort alternatives or values, whichever of them came first."""
+    """Sort alternatives or values, so that both orders are one.
+
+    A guess about "a" and "b" is then the guess about "b" and "a".
+    """
     return sorted(things, key=_text_of_fingerprint)
 
 
 def _text_of_fingerprint(thing: typing.Any) -> str:
+    # Fingerprints are of several types, which have no order among them.
     return repr(fingerprint(thing))
