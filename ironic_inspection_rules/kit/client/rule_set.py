@@ -24,6 +24,11 @@ REVISION_UNKNOWN = _(
 )
 """The warning about a change that is made, see :func:`revision_of`."""
 
+CHANGES_UNKNOWN = _(
+    "The rules are in force, but Ironic's answer does not say what was changed"
+)
+"""The warning about a change that is made, see :func:`says_changes`."""
+
 _RULES = '/inspection_rules'
 _REVISIONS = f'{_RULES}/revisions'
 
@@ -108,6 +113,23 @@ def revision_of(answer: Mapping[str, Any]) -> int | None:
     if isinstance(revision, int):
         return revision
     return None
+
+
+def says_changes(answer: Mapping[str, Any]) -> bool:
+    """Return whether an answer to a change says what was done.
+
+    Every rule needs an ``outcome``, e.g. ``updated``, and every table needs
+    its ``name`` as well. The change is made even without them, and an error
+    would say that it has failed.
+    """
+    # An API of a release without tables has no such member.
+    tables = answer.get('tables') or []
+    if not isinstance(tables, list):
+        return False
+    for table in tables:
+        if not isinstance(table, dict) or 'name' not in table:
+            return False
+    return all('outcome' in step for step in (*answer['rules'], *tables))
 
 
 def inspection_rule_revisions(

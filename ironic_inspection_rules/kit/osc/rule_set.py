@@ -388,31 +388,30 @@ class RestoreRevision(command.BaremetalCommand):
         answer = rule_set.restore_inspection_rule_revision(
             self.baremetal, parsed_args.revision
         )
-        # An API of a release without tables has no such member.
-        tables = []
-        for step in answer.get('tables') or ():
-            tables.append((step['name'], step['outcome']))
-        changes = _summarize_changes(answer['rules'], tables)
+        # The rules are restored: whatever the answer lacks is a warning, as an
+        # error would say that they are not.
         revision = rule_set.revision_of(answer)
         if revision is None:
             self.app.stderr.write(
                 _('Warning: %s\n') % rule_set.REVISION_UNKNOWN
             )
-            self.app.stdout.write(
-                _(
-                    'The rules are those of revision %(restored)d: '
-                    '%(changes)s\n'
-                )
-                % {'restored': parsed_args.revision, 'changes': changes}
+            report = (
+                _('The rules are those of revision %d') % parsed_args.revision
             )
         else:
-            self.app.stdout.write(
-                _(
-                    'The rule set is at revision %(revision)d now: '
-                    '%(changes)s\n'
-                )
-                % {'revision': revision, 'changes': changes}
+            report = _('The rule set is at revision %d now') % revision
+        if rule_set.says_changes(answer):
+            # An API of a release without tables has no such member.
+            tables = []
+            for step in answer.get('tables') or ():
+                tables.append((step['name'], step['outcome']))
+            changes = _summarize_changes(answer['rules'], tables)
+            report = f'{report}: {changes}'
+        else:
+            self.app.stderr.write(
+                _('Warning: %s\n') % rule_set.CHANGES_UNKNOWN
             )
+        self.app.stdout.write(f'{report}\n')
         return 0
 
 

@@ -102,6 +102,26 @@ class RevisionsTestCase(base.TestCase):
             )
             self.assertIn('Warning: The rules are in force', self.errors)
 
+    def test_a_restored_set_whose_changes_are_unknown_is_in_force(self):
+        step = {'uuid': 'a'}
+        for answer in (
+            {'revision': 8, 'rules': [DELETED, step]},
+            {'revision': 8, 'rules': [DELETED], 'tables': [step]},
+            {'revision': 8, 'rules': [DELETED], 'tables': [{'name': 'racks'}]},
+            {'revision': 8, 'rules': [DELETED], 'tables': ['racks']},
+            {'revision': 8, 'rules': [DELETED], 'tables': 7},
+        ):
+            status, text = self.call(
+                rule_set.RestoreRevision, answer, '5', '--yes'
+            )
+            self.assertEqual(0, status)
+            self.assertEqual('The rule set is at revision 8 now\n', text)
+            self.assertEqual(
+                "Warning: The rules are in force, but Ironic's answer does "
+                'not say what was changed\n',
+                self.errors,
+            )
+
     def test_rules_alone_are_counted(self):
         self.assertEqual('2 created', self.history(CREATED, CREATED))
         self.assertEqual('nothing changed', self.history())
