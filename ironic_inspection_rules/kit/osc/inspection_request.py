@@ -13,6 +13,7 @@ from osc_lib import exceptions as osc_exceptions
 from oslo_utils import timeutils
 
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.client import http
 from ironic_inspection_rules.kit.client import inspection_request
 from ironic_inspection_rules.kit.client import node
 from ironic_inspection_rules.kit.command import arguments
@@ -282,6 +283,17 @@ class ReapplyInspectionRules(command.BaremetalCommand):
                 )
             )
             return parallel.EXIT_INTERRUPTED
+        except http.REQUEST_ERRORS:
+            # The error ends the command, but not what Ironic has accepted.
+            if reapplications:
+                self._show(reapplications)
+                self.app.stderr.write(
+                    _(
+                        'What Ironic has accepted goes on, see "openstack '
+                        'baremetal inspection request list"\n'
+                    )
+                )
+            raise
         self._show(reapplications)
         if any(reapplication.has_failed for reapplication in reapplications):
             return EXIT_INCOMPLETE

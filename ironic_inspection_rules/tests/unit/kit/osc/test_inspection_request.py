@@ -296,6 +296,34 @@ class ReapplyInspectionRulesTestCase(base.TestCase):
             self.app.stderr.getvalue(),
         )
 
+    def test_an_error_while_waiting_shows_the_states_until_then(self):
+        for status in (403, 500):
+            self.becomes('a', 'finished')
+            self.becomes('b', 'error', error='no disk')
+            self.app.stdout = io.StringIO()
+            self.app.stderr = io.StringIO()
+            self.ironic.routes['GET', '/inspection_requests/request-c'] = (
+                status,
+                {'error_message': 'no'},
+            )
+            self.assertRaises(
+                sdk_exceptions.HttpException,
+                self.reapply,
+                '--wait',
+                '--jobs',
+                '1',
+            )
+            self.assertIn('1 accepted, 1 error, 1 finished\n', self.printed())
+            self.assertRegex(self.printed(), r'name-b +\| error +\| no disk')
+            self.assertIn(
+                'What Ironic has accepted goes on', self.app.stderr.getvalue()
+            )
+
+    def test_an_error_before_any_request_shows_no_states(self):
+        self.ironic.routes['GET', '/nodes'] = (403, {'error_message': 'no'})
+        self.assertRaises(sdk_exceptions.HttpException, self.reapply)
+        self.assertEqual('', self.printed())
+
     def test_filters_that_match_no_node_are_an_error(self):
         self.ironic.routes['GET', '/nodes'] = (200, {'nodes': []})
         error = self.assertRaises(
