@@ -86,11 +86,8 @@ class Guarded:
         Names and messages come from machines and other users, and could send
         control characters to the terminal.
 
-        :raises: CommandError with Ironic's own message, with the reason why
-            the API has no such call, with the name of a member that is
-            missing, which most likely an answer lacks, or with what else is
-            wrong with the form of an answer; the error itself if its text
-            needs no change.
+        :raises: CommandError with a message for the user, for any error of
+            the command; the error itself if its own text is that message.
         """
         app = self.app
         self.app = _Application(app)
@@ -100,43 +97,13 @@ class Guarded:
         except Exception as exc:
             # Keep the order of output and error if both go to one file.
             self.app.stdout.flush()
-            reason = escapes.escaped(str(exc))
-            if isinstance(exc, requests.JSONDecodeError):
-                # From a call of the SDK, which does not name the URL.
-                text = _(
-                    'An answer is no JSON (%s): check the endpoint of the '
-                    'bare metal service'
-                )
-                text = text % reason
-            elif isinstance(exc, KeyError) and _is_raised_here(exc):
-                # Commands read members of answers that every Ironic with this
-                # plugin has.
-                text = _(
-                    'There is no member %s: an answer may be of another '
-                    'service or release; --debug shows where it is read'
-                )
-                text = text % reason
-            elif isinstance(exc, TypeError | AttributeError):
-                # A member of an answer is null, or of another type.
-                text = _(
-                    'A value is not of the expected type (%s): an answer may '
-                    'be of another service or release; --debug shows where '
-                    'it is read'
-                )
-                text = text % reason
-            else:
-                # Errors of the SDK have Ironic's message in "details"; str()
-                # would put the class, the status and the URL before it.
-                details = getattr(exc, 'details', None)
-                text = escapes.escaped(details or str(exc))
             # An Ironic without the plugin, or another service, refuses a call
             # for reasons that would mislead the user.
-            missing = self._why_call_is_missing(exc)
-            if missing:
-                raise osc_exceptions.CommandError(missing) from exc
-            if text == str(exc):
+            why_missing = self._why_call_is_missing(exc)
+            message = why_missing or _message_for_user(exc)
+            if message == str(exc):
                 raise
-            raise osc_exceptions.CommandError(text) from exc
+            raise osc_exceptions.CommandError(message) from exc
         finally:
             self.app = app
 
@@ -169,6 +136,47 @@ class Guarded:
             )
             % exc.response.url
         )
+
+
+def _message_for_user(error: Exception) -> str:
+    """Return the message of an error, without control characters.
+
+    Commands do not check the form of an answer before they read it. So an
+    answer without a member raises KeyError, and a member that is null or of
+    another type raises TypeError or AttributeError: the message says that the
+    answer may be the reason.
+    """
+    reason = escapes.escaped(str(error))
+    if isinstance(error, requests.JSONDecodeError):
+        # From a call of the SDK, which does not name the URL.
+        return (
+            _(
+                'An answer is no JSON (%s): check the endpoint of the bare '
+                'metal service'
+            )
+            % reason
+        )
+    if isinstance(error, KeyError) and _is_raised_here(error):
+        return (
+            _(
+                'There is no member %s: an answer may be of another service '
+                'or release; --debug shows where it is read'
+            )
+            % reason
+        )
+    if isinstance(error, TypeError | AttributeError):
+        return (
+            _(
+                'A value is not of the expected type (%s): an answer may be '
+                'of another service or release; --debug shows where it is '
+                'read'
+            )
+            % reason
+        )
+    # Errors of the SDK have Ironic's message in "details"; str() would put
+    # the class, the status and the URL before it.
+    details = getattr(error, 'details', None)
+    return escapes.escaped(details or str(error))
 
 
 def _is_raised_here(error: Exception) -> bool:
@@ -215,13 +223,20 @@ def _exit_with_usage(parser: Any, message: str) -> None:
 
 
 def without_prefix(error: str) -> str:
-    """Return an error without Ironic's prefix, which ends in ``Reason: ``."""
+    """Return an error without what Ironic writes before its reason.
+
+    For example, ``Failed to inspect hardware. Reason: no disk`` becomes ``no
+    disk``. An error without a prefix stays as it is.
+    """
     _prefix, _separator, reason = error.rpartition('Reason: ')
     return reason
 
 
 def shorten(text: str, longest: int = 60) -> str:
-    """Shorten a text that is too long for a line or a table cell."""
+    """Shorten a text that is too long for a line or a table cell.
+
+    A shortened text ends in ``…``.
+    """
     if len(text) > longest:
         return f'{text[:longest]}…'
     return text

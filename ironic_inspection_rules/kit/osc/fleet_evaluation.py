@@ -96,11 +96,12 @@ def add_arguments(parser: Any) -> None:
 def check_options(parsed_args: Any) -> None:
     """Refuse options of ``evaluate`` that do not go together.
 
-    :raises: CommandError.
+    :raises: CommandError that names the options.
     """
+    # --nodes without filters is an empty list, and means all nodes.
     is_for_many = parsed_args.nodes is not None
     is_for_one = parsed_args.node or parsed_args.inventory
-    needs_many = (
+    has_options_for_many = (
         parsed_args.report
         or parsed_args.flavors
         or parsed_args.compare is not None
@@ -112,7 +113,7 @@ def check_options(parsed_args: Any) -> None:
                 'and --inventory'
             )
         )
-    if needs_many and not is_for_many:
+    if has_options_for_many and not is_for_many:
         raise osc_exceptions.CommandError(
             _('--report, --flavors, --compare and --no-compare need --nodes')
         )
@@ -175,26 +176,31 @@ def run(caller: Any, parsed_args: Any) -> int:
 def _exit_status(totals: summary.Summary) -> int:
     """Return the exit status of ``evaluate --nodes``.
 
-    1 is for errors of rules and for a fleet without data; 2 where nodes end
-    otherwise than by the rules in force or, without a comparison, where their
-    inspection would fail.
+    It is 1 if a rule has an error, or if no machine has data to try rules on.
+    It is 2 if a node ends otherwise than by the rules in force; without a
+    comparison, if an inspection would fail. Otherwise it is 0.
     """
     # Machines without data are an error only if no machine has any.
-    if totals.errors or (totals.machines and not totals.tried):
+    nothing_tried = totals.machines > 0 and totals.tried == 0
+    if totals.errors or nothing_tried:
         return EXIT_ERROR
-    if totals.compared and totals.differ:
-        return EXIT_DIFFERENT
-    if not totals.compared and totals.results[summary.FAILED]:
+    if totals.compared:
+        is_different = totals.differ > 0
+    else:
+        is_different = totals.results[summary.FAILED] > 0
+    if is_different:
         return EXIT_DIFFERENT
     return 0
 
 
 class NodeResults(NamedTuple):
-    """What rules do to a node, as the API answers it.
+    """Two results of a node, as the API answers them.
 
-    :ivar compared: only what differs from the rules in force; without
-        ``--compare`` the same as ``whole``.
-    :ivar whole: all that the rules do.
+    A result has e.g. ``{"uuid": ..., "result": "ok", "changes": [...]}``.
+
+    :ivar compared: its changes are only those that differ from the rules in
+        force; without ``--compare`` it is the same as ``whole``.
+    :ivar whole: its changes are all that the rules make.
     """
 
     compared: Plain
@@ -220,13 +226,15 @@ def evaluate_nodes(
         _evaluate_page, baremetal, options, needs_whole
     )
     uuids = [node['uuid'] for node in nodes]
-    pages = [
+    uuids_by_page = [
         uuids[start : start + fleet.PAGE]
         for start in range(0, len(uuids), fleet.PAGE)
     ]
     # A page counts for as many steps of the progress as it has nodes.
-    results = threads.map(evaluate, pages, _('Trying'), weigh=len)
-    return itertools.chain.from_iterable(results)
+    results_by_page = threads.map(
+        evaluate, uuids_by_page, _('Trying'), weigh=len
+    )
+    return itertools.chain.from_iterable(results_by_page)
 
 
 def _evaluate_page(
@@ -237,11 +245,12 @@ def _evaluate_page(
 ) -> list[NodeResults]:
     """Try rules on the nodes of one page, and return the results in order.
 
-    The answer to a comparison has only what differs: where all that rules do
-    is needed as well, the page is requested again without a comparison.
+    The answer to a comparison has only the changes that differ. If all
+    changes are needed as well, the page is requested again without a
+    comparison.
 
     :param options: further arguments of :func:`.fleet.evaluate_page`, by name.
-    :param needs_whole: whether all that rules do is needed.
+    :param needs_whole: whether the caller reads :attr:`NodeResults.whole`.
     :param uuids: of the nodes.
     :raises: Invalid for an answer that says nothing of some nodes, or does not
         say how their inspection would end, or whether that differs.
@@ -253,26 +262,24 @@ def _evaluate_page(
         whole_options = {**options, 'compare': False}
         whole_answer = fleet.evaluate_page(baremetal, uuids, **whole_options)
         whole = whole_answer['nodes']
-    for nodes in (compared, whole):
-        if len(nodes) != len(uuids):
+    results_of_nodes = (summary.OK, summary.FAILED, summary.NOT_TRIED)
+    for answered_nodes in (compared, whole):
+        # Results and nodes are paired by their places.
+        if len(answered_nodes) != len(uuids):
             raise exceptions.Invalid(
                 _("Ironic's answer has %(answered)d of %(nodes)d nodes")
-                % {'answered': len(nodes), 'nodes': len(uuids)}
+                % {'answered': len(answered_nodes), 'nodes': len(uuids)}
             )
-        for node in nodes:
-            _require_member(
-                node,
-                'result',
-                (summary.OK, summary.FAILED, summary.NOT_TRIED),
-            )
+        for node in answered_nodes:
+            _require_member(node, 'result', results_of_nodes)
     if options.get('compare'):
         for node in compared:
             # Nothing is compared of a node on which no rule was tried.
             if node['result'] != summary.NOT_TRIED:
                 _require_member(node, 'differs', (True, False))
     results = []
-    for differences, all_results in zip(compared, whole, strict=True):
-        results.append(NodeResults(compared=differences, whole=all_results))
+    for differences, all_changes in zip(compared, whole, strict=True):
+        results.append(NodeResults(compared=differences, whole=all_changes))
     return results
 
 
@@ -304,15 +311,17 @@ def _require_member(node: Plain, name: str, values: Sequence[Any]) -> None:
 class _TriedRules(NamedTuple):
     """The rules that are tried.
 
-    :ivar sent: the rules of the files; None to try the rules in force.
-    :ivar all: the rules that would be in force with the files.
+    :ivar title: the names of their files, for the report.
+    :ivar sent: the rules of the files, which are sent to Ironic; None to try
+        the rules in force.
+    :ivar after_apply: the rules that would be in force with the files.
     :ivar is_compared: whether only differences from the rules in force are
         wanted.
     """
 
     title: str
     sent: list[rule_files.Rule] | None
-    all: Sequence[rule_files.Rule]
+    after_apply: Sequence[rule_files.Rule]
     is_compared: bool
 
 
@@ -327,18 +336,20 @@ def _choose_rules(
         return _TriedRules(
             _('The rules in force'),
             sent=None,
-            all=in_force,
+            after_apply=in_force,
             is_compared=False,
         )
     sent = rule_files.with_uuids(files.rules, in_force)
-    all_rules = rule_files.rules_after_apply(sent, in_force, parsed_args.prune)
+    after_apply = rule_files.rules_after_apply(
+        sent, in_force, parsed_args.prune
+    )
     title = ', '.join(map(os.path.basename, parsed_args.rules))
     # Neither --compare nor --no-compare means --compare.
     is_compared = parsed_args.compare is not False
     if is_compared:
         title = _('%s compared with the rules in force') % title
     return _TriedRules(
-        title, sent=sent, all=all_rules, is_compared=is_compared
+        title, sent=sent, after_apply=after_apply, is_compared=is_compared
     )
 
 
@@ -353,8 +364,9 @@ def _evaluate_fleet(
     """Try the rules on the selected nodes.
 
     :param in_force: the rules in force.
-    :returns: the result of every node, with summary and capacity, as JSON
-        data; and the summary, which decides on the exit status.
+    :returns: two values: the JSON data of ``-f json`` and of the page, with
+        the result of every node, the summary and the capacity; and the
+        summary itself, which decides on the exit status.
     """
     tried = _choose_rules(files, in_force, parsed_args)
     rules_of_phase = _rules_of_phase(tried, parsed_args.phase)
@@ -405,22 +417,18 @@ def _rules_of_phase(tried: _TriedRules, phase: str | None) -> list[Plain]:
     :param phase: None for the rules of all phases.
     """
     rules = []
-    for rule in tried.all:
-        rule_phase = rule.get('phase') or model.MAIN
-        if phase is None or phase == rule_phase:
-            rules.append(_shown_fields(rule))
+    for rule in tried.after_apply:
+        # A rule of a file may leave out fields.
+        phase_of_rule = rule.get('phase') or model.MAIN
+        if phase not in (None, phase_of_rule):
+            continue
+        fields = {}
+        for name in _RULE_FIELDS:
+            fields[name] = rule.get(name)
+            if fields[name] is None:
+                fields[name] = model.DEFAULTS.get(name)
+        rules.append(fields)
     return rules
-
-
-def _shown_fields(rule: rule_files.Rule) -> Plain:
-    """Return the fields of a rule that reports show, with defaults."""
-    fields = {}
-    for name in _RULE_FIELDS:
-        value = rule.get(name)
-        if value is None:
-            value = model.DEFAULTS.get(name)
-        fields[name] = value
-    return fields
 
 
 def _print_tables(result: Plain, output: TextIO) -> None:
@@ -463,8 +471,8 @@ def _print_tables(result: Plain, output: TextIO) -> None:
 def _totals_line(totals: Plain) -> str:
     """Return how many machines pass and fail, as a sentence.
 
-    A comparison with the rules in force adds how many machines get another
-    result.
+    For example, ``3 machines: 2 pass, 1 would fail``. A comparison with the
+    rules in force adds how many machines get another result.
     """
     tried_count = totals['tried']
     passing = totals['ok']
@@ -475,6 +483,7 @@ def _totals_line(totals: Plain) -> str:
     }
     different = totals['differ']
     if different is None:
+        # Nothing was compared.
         return line
     text = _P(
         '%d gets another result than by the rules in force',
@@ -487,7 +496,8 @@ def _totals_line(totals: Plain) -> str:
 def _rules_table(totals: Plain, output: TextIO) -> Iterator[str]:
     """Yield a table of how often rules matched and failed, if rules are tried.
 
-    It has a column of audited machines only where a rule counts them.
+    The column "Audited" counts the machines that a rule in mode ``audit``
+    matches. It is there only if it has a number above 0.
     """
     rules = totals['rules']
     if not rules:
@@ -543,7 +553,9 @@ def _gains_table(totals: Plain, output: TextIO) -> Iterator[str]:
 def _groups_table(result: Plain, output: TextIO) -> Iterator[str]:
     """Yield a table of the largest groups of machines that change alike.
 
-    A last line has the number of groups that are left out.
+    A row has the number of machines, the name of one of them, and what
+    becomes of all of them. A last line has the number of groups that are left
+    out.
     """
     groups = result['summary']['groups']
     names = {node['uuid']: _node_name(node) for node in result['nodes']}
@@ -596,15 +608,17 @@ def _passing_sentence(node: Plain) -> str:
     For example, ``rack1-07 passes and would have resource class big and no
     traits``.
     """
-    after = summary.differences(node['changes'], node, compared=False)
+    # The sets of names before and after the changes, by kind.
+    names_by_kind = summary.differences(node['changes'], node, compared=False)
+    traits_after = names_by_kind[summary.TRAIT].after
     traits = _('no traits')
-    if after[summary.TRAIT].after:
-        names = ', '.join(sorted(after[summary.TRAIT].after))
-        traits = _('traits %s') % names
+    if traits_after:
+        traits = _('traits %s') % ', '.join(sorted(traits_after))
+    # At most one, as a node has one resource class.
+    classes_after = names_by_kind[summary.RESOURCE_CLASS].after
     resource_class = _('no resource class')
-    if after[summary.RESOURCE_CLASS].after:
-        names = ', '.join(after[summary.RESOURCE_CLASS].after)
-        resource_class = _('resource class %s') % names
+    if classes_after:
+        resource_class = _('resource class %s') % ', '.join(classes_after)
     same = ''
     if not node['changes']:
         same = _(', as it has now')
@@ -619,7 +633,11 @@ def _passing_sentence(node: Plain) -> str:
 
 
 def _lines_of_group(group: Plain) -> Iterator[str]:
-    """Yield lines that say what becomes of the machines of a group."""
+    """Yield lines that say what becomes of the machines of a group.
+
+    For example, ``fails: no disk``, or ``+ CUSTOM_GPU`` and ``~ /extra/rack =
+    "r1"``.
+    """
     if group['error']:
         yield _('fails: %s') % command.shorten(
             group['error'], _MAX_ERROR_LENGTH
@@ -638,27 +656,24 @@ def _lines_of_group(group: Plain) -> Iterator[str]:
 def _change_line(change: Plain) -> str:
     """Return a line on a change that all nodes of a group have in common.
 
-    For example, ``+ /extra/rack = "r1"``: + is added, - is removed, ~ gets
-    another value.
+    For example, ``+ CUSTOM_GPU`` or ``~ /extra/rack = "r1"``: + is added, - is
+    removed, ~ gets another value.
     """
-    is_removed = change['op'] == 'remove'
+    sign = {'add': '+', 'remove': '-'}.get(change['op'], '~')
     if change['object'] == 'traits':
-        name = change['path'][1:]
-        if is_removed:
-            return f'- {name}'
-        return f'+ {name}'
+        # The path of a trait is "/" and its name.
+        return f'{sign} {change["path"][1:]}'
     where = change['path']
     if change['object'] != 'node':
         where = f'{change["object"]} {where}'
-    if is_removed:
-        return f'- {where}'
-    value = _('(one of its own each)')
-    if not change.get('varies'):
+    if change['op'] == 'remove':
+        return f'{sign} {where}'
+    if change.get('varies'):
+        value = _('(one of its own each)')
+    else:
         text = json.dumps(change['value'], ensure_ascii=False)
         value = command.shorten(text)
-    if change['op'] == 'add':
-        return f'+ {where} = {value}'
-    return f'~ {where} = {value}'
+    return f'{sign} {where} = {value}'
 
 
 def _node_name(node: Plain) -> str:

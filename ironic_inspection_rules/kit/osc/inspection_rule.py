@@ -40,7 +40,8 @@ class GetInspectionRule(command.Guarded, shipped.ShowBaremetalInspectionRule):
     example = "'Note the vendor'"
 
     def take_action(self, parsed_args):
-        # Not by python-ironicclient, for which an answer of nothing is None.
+        # python-ironicclient would return None for an empty answer, and the
+        # command would fail on it.
         baremetal = self.baremetal
         uuid = inspection_rule.find_inspection_rule(
             baremetal, parsed_args.rule
@@ -94,6 +95,7 @@ class EditInspectionRule(command.ShowOne):
                 'metavar': _METAVARS.get(name, f'<{name}>')
             }
             if field.type is bool:
+                # The default None, and not False, leaves the field as it is.
                 options = {'action': 'store_true', 'default': None}
             elif 'choices' in field.metadata:
                 options = {'choices': field.metadata['choices']}
@@ -106,7 +108,7 @@ class EditInspectionRule(command.ShowOne):
         Warnings of lint about the rule go to standard error.
         """
         baremetal = self.baremetal
-        fields = _given_fields(parsed_args)
+        fields = _read_fields(parsed_args)
         if parsed_args.rule is None:
             answer = inspection_rule.create_inspection_rule(baremetal, fields)
         elif 'uuid' in fields:
@@ -123,18 +125,21 @@ class EditInspectionRule(command.ShowOne):
             answer = inspection_rule.update_inspection_rule(
                 baremetal, uuid, fields
             )
-        # The answer lacks what a sensitive rule withholds.
-        rule = {name: answer.get(name) for name in model.WRITABLE} | fields
+        # The answer has null for what a sensitive rule withholds: lint reads
+        # those fields that the user has just set.
+        rule = {name: answer.get(name) for name in model.WRITABLE}
+        rule.update(fields)
         for warning in rule_files.lint_rule(rule):
             self.app.stderr.write(_('Warning: %s\n') % warning)
         names = (*model.FIELDS, 'created_at', 'updated_at')
         return names, [answer.get(name) for name in names]
 
 
-def _given_fields(parsed_args: Any) -> dict[str, Any]:
+def _read_fields(parsed_args: Any) -> dict[str, Any]:
     """Return the fields that the options set, as the API takes them.
 
-    A field without its option is left out. The value None removes a field.
+    A field without its option is left out. An empty text, as in ``--scope
+    ""``, gives None, by which the API removes the field.
     """
     fields: dict[str, Any] = {}
     for name in model.WRITABLE:
@@ -151,20 +156,26 @@ def _given_fields(parsed_args: Any) -> dict[str, Any]:
     return fields
 
 
-def _read_content(name: str, path_or_json: str) -> Any:
+def _read_content(name: str, path_or_text: str) -> Any:
     """Read the variables, conditions or actions of an option.
 
+    For example, ``--actions actions.yaml`` or ``--actions '[{"op": "log",
+    "args": {"msg": "done"}}]'``.
+
     :param name: of the option, e.g. ``actions``.
-    :param path_or_json: the path of a file, or the text itself.
+    :param path_or_text: the path of a file, or the text itself.
     """
-    source = [path_or_json]
     # The shipped commands recognize a text in the same way.
-    is_text = path_or_json.lstrip().startswith(('[', '{'))
+    is_text = path_or_text.lstrip().startswith(('[', '{'))
+    path = path_or_text
+    text: str | None = None
     if is_text:
-        source = [f'--{name}', path_or_json]
+        # Errors name the option where they would name the file.
+        path = f'--{name}'
+        text = path_or_text
     if name == model.VARS:
-        return document.load_mapping(*source)
-    return list(document.load_list(*source).entries)
+        return document.load_mapping(path, text)
+    return list(document.load_list(path, text).entries)
 
 
 class ImportInspectionRules(command.BaremetalCommand):
@@ -206,20 +217,21 @@ class ImportInspectionRules(command.BaremetalCommand):
                     prune=False,
                     tables=tables,
                 )
-        # The steps are also about stored rules that are in none of the files:
-        # these are unchanged, and are not counted.
-        count = collections.Counter(step['outcome'] for step in plan.steps)
+        counts = collections.Counter(step['outcome'] for step in plan.steps)
+        created = counts['created']
+        updated = counts['updated']
+        # Not the steps with this outcome: these are also about stored rules
+        # that are in none of the files.
+        unchanged = len(files.rules) - created - updated
         self.app.stdout.write(
             _(
                 '%(created)d created, %(updated)d updated, %(unchanged)d '
                 'unchanged\n'
             )
             % {
-                'created': count['created'],
-                'updated': count['updated'],
-                'unchanged': len(files.rules)
-                - count['created']
-                - count['updated'],
+                'created': created,
+                'updated': updated,
+                'unchanged': unchanged,
             }
         )
         rule_set_commands.print_warnings(baremetal, self.app.stderr)
@@ -259,13 +271,14 @@ class ExportInspectionRules(command.BaremetalCommand):
         rules, tables = _read_rules_and_tables(
             self.baremetal, parsed_args.revision
         )
-        # Operations that a sensitive rule withholds are null, which "apply"
-        # leaves unchanged.
         entries = []
         for rule in rules:
+            # Operations that a sensitive rule withholds are null: "apply"
+            # takes null for what is stored.
             entries.append({name: rule[name] for name in model.WRITABLE})
         content: Any = entries
         if tables:
+            # A list of rules has no place for tables.
             content = {'tables': tables, 'rules': entries}
         path = parsed_args.file
         if path.endswith('.json'):
@@ -287,10 +300,12 @@ class ExportInspectionRules(command.BaremetalCommand):
 def _read_rules_and_tables(
     baremetal: Any, revision: int | None
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Read the rules to export, and the tables by name as a file has them.
+    """Read the rules to export, and the tables as a file has them.
 
     :param revision: number of a revision of the rule set; None for the stored
         rules in force.
+    :returns: the rules as the API has them, and the tables by name, e.g.
+        ``{'racks': {'key': 'serial', 'rows': [...]}}``.
     """
     if revision is None:
         in_force = inspection_rule.inspection_rules(baremetal, details=True)
@@ -400,6 +415,7 @@ class EvaluateInspectionRules(command.BaremetalCommand):
                 baremetal, **request
             )
         if result['result'] not in ('ok', 'failed'):
+            # Any other result would have the exit status of "ok".
             raise exceptions.Invalid(
                 _(
                     "Ironic's answer has the result %s, where ok or failed is "
@@ -432,8 +448,9 @@ _VERDICTS = {True: _('true'), False: _('false'), None: _('error')}
 def _rule_cells(rule: dict[str, Any]) -> tuple[list[str], str]:
     """Return the cells of a rule that is not sensitive.
 
-    :returns: the name and the phase; and the results of the conditions, e.g.
-        ``eq: true``, on a line each.
+    :returns: the first two cells, name and phase; and the last cell with the
+        results of the conditions, a line each, e.g. ``eq: false (values=[2,
+        4])``.
     """
     lines = []
     for condition in rule['conditions'] or ():
@@ -441,20 +458,20 @@ def _rule_cells(rule: dict[str, Any]) -> tuple[list[str], str]:
         if condition['reason']:
             line += f' ({condition["reason"]})'
         lines.append(line)
-    name = [rule['description'] or rule['uuid'], rule['phase']]
-    return name, '\n'.join(lines)
+    name_and_phase = [rule['description'] or rule['uuid'], rule['phase']]
+    return name_and_phase, '\n'.join(lines)
 
 
 def _as_tables(result: dict[str, Any]) -> str:
     """Return the result of trying rules on one machine, as tables for people.
 
     A table has the rules and why they matched or did not, another table the
-    changes. Below come audited rules, an error and warnings. A sensitive rule
-    is only its UUID.
+    changes. Below come rules in mode ``audit``, an error and warnings. Of a
+    sensitive rule there is only its UUID.
     """
     rows = []
     for rule in result['rules']:
-        name, why = disclosure.read(
+        name_and_phase, why = disclosure.read(
             rule,
             build=_rule_cells,
             if_withheld=(
@@ -465,7 +482,7 @@ def _as_tables(result: dict[str, Any]) -> str:
         matched = _('no')
         if rule['matched']:
             matched = _('yes')
-        rows.append([*name, matched, why])
+        rows.append([*name_and_phase, matched, why])
     lines = [
         table.render([_('Rule'), _('Phase'), _('Matched'), _('Why')], rows)
     ]
@@ -502,8 +519,8 @@ def _may_hide_changes(
     """
     audited_uuids = {rule['uuid'] for rule in audited}
     for rule in rules:
-        is_enforced = rule['uuid'] not in audited_uuids
-        if is_enforced and not disclosure.is_shown(rule):
+        may_change = rule['uuid'] not in audited_uuids
+        if may_change and not disclosure.is_shown(rule):
             return True
     return False
 

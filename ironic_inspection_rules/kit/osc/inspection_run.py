@@ -72,9 +72,10 @@ class ListInspectionRuns(command.Lister):
         runs = inspection_run.inspection_runs(
             self.baremetal, parsed_args.node, limit=parsed_args.limit
         )
-        # The limit is that of a page, and further pages would follow.
         rows = []
+        # Ironic takes the limit as that of a page, and has further pages.
         for run in itertools.islice(runs, parsed_args.limit):
+            # A table has the error in short, JSON has it whole.
             fields = {**run, 'error': command.Error(run['error'])}
             rows.append(tuple(fields[name] for name in _COLUMNS))
         return _COLUMNS, rows
@@ -95,7 +96,10 @@ class ShowInspectionRun(command.ShowOne):
         )
 
     def take_action(self, parsed_args):
-        """Return the fields of a run, its phases as lines for people."""
+        """Return the fields of a run, and every phase as a field.
+
+        A phase is shown as lines for people, and is whole in JSON.
+        """
         run = _read_run(self.baremetal, parsed_args.node, parsed_args.run)
         phases = run.pop('phases')
         run.pop('links', None)
@@ -165,7 +169,8 @@ class ExplainInspection(command.BaremetalCommand):
         """
         baremetal = self.baremetal
         node = parsed_args.node
-        # A path, perhaps of a port; a trait; or a rule.
+        # The query of the call, e.g. {'port': '52:54:…', 'path': '/extra/a'};
+        # empty without a question.
         question = {}
         for name in ('path', 'trait', 'port', 'rule'):
             value = getattr(parsed_args, name)
@@ -213,7 +218,7 @@ class ShowStatistics(command.Lister):
     def take_action(self, parsed_args):
         """Return the columns and a row of counters for every rule.
 
-        The server sorts them: --sort is ``column`` or ``column:direction``.
+        The server sorts the rules, by ``--sort runs`` or ``--sort runs:desc``.
         """
         key, _colon, direction = (parsed_args.sort or '').partition(':')
         statistics = inspection_run.rule_statistics(
@@ -224,20 +229,15 @@ class ShowStatistics(command.Lister):
             columns = _ALL_COUNTS
         rows = []
         for counters in statistics:
-            rows.append(
-                tuple(_counter_value(counters, name) for name in columns)
-            )
+            row = []
+            for name in columns:
+                value = counters[name]
+                if name == 'seconds':
+                    # A float of many digits, such as 0.0123456789.
+                    value = round(value, 6)
+                row.append(value)
+            rows.append(tuple(row))
         return columns, rows
-
-
-def _counter_value(counters: dict[str, Any], name: str) -> Any:
-    """Return one value of the statistics of a rule, seconds rounded.
-
-    :param name: e.g. ``matched``.
-    """
-    if name == 'seconds':
-        return round(counters[name], 6)
-    return counters[name]
 
 
 def _read_run(
@@ -247,16 +247,17 @@ def _read_run(
 
     :raises: CommandError if Ironic keeps no run of the node.
     """
-    if uuid is None:
-        last = next(
-            inspection_run.inspection_runs(baremetal, node, limit=1), None
+    if uuid is not None:
+        return inspection_run.get_inspection_run(baremetal, node, uuid)
+    # Newest first.
+    runs = inspection_run.inspection_runs(baremetal, node, limit=1)
+    last_run = next(runs, None)
+    if last_run is None:
+        raise osc_exceptions.CommandError(
+            _('No inspection of node %s is kept') % node
         )
-        if last is None:
-            raise osc_exceptions.CommandError(
-                _('No inspection of node %s is kept') % node
-            )
-        uuid = last['uuid']
-    return inspection_run.get_inspection_run(baremetal, node, uuid)
+    # A run in a list lacks its phases.
+    return inspection_run.get_inspection_run(baremetal, node, last_run['uuid'])
 
 
 def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
@@ -299,6 +300,7 @@ def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterable[str]:
     :param title: the first line, e.g. ``audit: %s`` for a rule's name.
     """
     yield title % _rule_name(rule)
+    # Values that a rule set as they were already are "confirmed".
     changes = [*rule['changes'], *rule.get('confirmed', ())]
     for line in _reason_lines(rule['conditions'], rule):
         yield f'  {line}'
@@ -315,8 +317,14 @@ def _reason_lines(
 ) -> Iterator[str]:
     """Yield lines about why a rule matched, and which of its actions ran.
 
-    For example, ``because eq: true``.
+    For example::
 
+        because eq: true (values=[2, 2])
+        log was not carried out: the loop has no items
+        fail was not carried out
+          when ge: 0 times true, 3 times false
+
+    :param conditions: of the rule, with ``op``, ``result`` and ``reason``.
     :param rule: its member ``when`` has the actions with conditions of their
         own.
     """
@@ -339,7 +347,11 @@ def _reason_lines(
 
 
 def _action_line(action: dict[str, Any]) -> str:
-    """Return a line that says whether an action ran, or why not."""
+    """Return a line that says whether an action ran, or why not.
+
+    :param action: e.g. ``{"action": "log", "ran": false, "reason": "the loop
+        has no items"}``.
+    """
     if action['ran']:
         return _('%s was carried out') % action['action']
     if action.get('reason'):
@@ -361,16 +373,23 @@ def run_lines(run: dict[str, Any]) -> Iterator[str]:
     """Yield lines about a run: what rules did by phase, and its error."""
     yield _run_line(run)
     for phase in model.PHASES:
-        if phase in run['phases']:
-            yield _('phase %s') % phase
-            lines = list(phase_lines(run['phases'][phase])) or [_('nothing')]
-            yield from ('  ' + line for line in lines)
+        if phase not in run['phases']:
+            continue
+        yield _('phase %s') % phase
+        lines = list(phase_lines(run['phases'][phase]))
+        if not lines:
+            lines = [_('nothing')]
+        for line in lines:
+            yield f'  {line}'
     if run['error']:
         yield _('It failed: %s') % command.without_prefix(run['error'])
 
 
 def _run_line(run: dict[str, Any]) -> str:
-    """Return the line with UUID, time, event and result of a run."""
+    """Return the line with UUID, time, event and result of a run.
+
+    For example, ``in run 3f2b… of 2026-01-31T10:00:00 (inspection, ok)``.
+    """
     return _('in run %(uuid)s of %(when)s (%(event)s, %(result)s)') % {
         'uuid': run['uuid'],
         'when': run['created_at'],
@@ -380,7 +399,10 @@ def _run_line(run: dict[str, Any]) -> str:
 
 
 def answer_lines(answer: dict[str, Any]) -> Iterable[str]:
-    """Return lines about the rule that set a value, and why the rule ran."""
+    """Return lines about the rule that set a value, and why the rule ran.
+
+    :param answer: of ``explain`` for a path or a trait.
+    """
     sentence = _('set by the sensitive rule %s; what it does is withheld')
     lines_if_withheld = [sentence % answer['rule']['uuid']]
     return disclosure.read(
@@ -409,11 +431,12 @@ def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
     if not answer['conditions']:
         yield _('because the rule has no conditions')
     yield from _reason_lines(answer['conditions'], answer)
-    # "current" is null where the API does not know it.
+    # "current" says whether the value is still there. It is null where the
+    # API does not know that.
     is_changed_since = answer['current'] is False
     if is_changed_since:
-        value = json.dumps(answer['current_value'], ensure_ascii=False)
-        now = command.shorten(value)
+        value_now = json.dumps(answer['current_value'], ensure_ascii=False)
+        now = command.shorten(value_now)
         if answer['sensitive_rules']:
             yield _('Now it is %s.') % now
         else:
@@ -431,7 +454,10 @@ def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
 
 
 def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
-    """Yield whether a rule matched in a run, and what it did."""
+    """Yield whether a rule matched in a run, and what it did.
+
+    :param answer: of ``explain`` for a rule.
+    """
     if answer['matched']:
         text = _('rule %s matched')
     else:
@@ -506,9 +532,15 @@ def change_line(change: dict[str, Any]) -> str:
 
 
 def _trait_line(change: dict[str, Any]) -> str:
-    """Return one change of a trait as a line, e.g. ``trait A: added``."""
+    """Return one change of a trait as a line.
+
+    It is ``trait A: added``, ``trait A: removed`` or ``trait A: was there
+    already``.
+    """
+    # The path of a trait is "/" and its name.
     trait = _('trait %s') % change['path'][1:]
-    if change['op'] == 'add' and change['before'] is not None:
+    was_there = change['before'] is not None
+    if change['op'] == 'add' and was_there:
         return _('%s: was there already') % trait
     return f'{trait}: {_VERBS[change["op"]]}'
 

@@ -102,11 +102,11 @@ class _Planned:
 def _make_plan(caller: Any, baremetal: Any, parsed_args: Any) -> _Planned:
     """Ask Ironic what applying the files would change; nothing is changed.
 
-    With ``--flavors``, the nodes that can take the flavors are counted as
-    well, before and after the change.
+    With ``--flavors``, the nodes that can take each flavor are counted as
+    well, before and after the change. Warnings of lint about the files go to
+    standard error.
 
-    :param caller: the command, with its connection and its standard error,
-        to which the warnings of lint about the files go.
+    :param caller: the command, which has the connection and standard error.
     """
     flavors: list[flavor.Flavor] = []
     if parsed_args.flavors:
@@ -140,9 +140,9 @@ def _count_capacity(
     """Count the nodes that can take each flavor, now and with the files.
 
     :returns: the list of :meth:`.capacity.Capacity.as_list`: an item for each
-        flavor, with the nodes that it loses and gains. The ``rules`` of a
-        node, which cause that, are descriptions in place of UUIDs: UUIDs of
-        new rules were made up for this count.
+        flavor, with the nodes that it loses and gains. A node there has the
+        ``rules`` that cause it, here by description and not by UUID: new
+        rules have UUIDs that were made up for this count.
     """
     rules = rule_files.with_uuids(files.rules, plan.in_force)
     fleet_capacity = capacity.Capacity(flavors)
@@ -159,20 +159,16 @@ def _count_capacity(
         )
         for node, results in zip(nodes, all_results, strict=True):
             fleet_capacity.add(results.whole, node)
-    # Rules of files replace rules in force: their descriptions count.
-    descriptions = {
-        rule['uuid']: rule.get('description')
-        for rule in (*plan.in_force, *rules)
-    }
+    # The rules of the files come last: where they replace a rule in force,
+    # their description counts.
+    description_by_uuid = {}
+    for rule in (*plan.in_force, *rules):
+        description_by_uuid[rule['uuid']] = rule.get('description')
     counts = fleet_capacity.as_list()
-    for counts_of_flavor in counts:
-        changed_nodes = (
-            *counts_of_flavor['lost'],
-            *counts_of_flavor['gained'],
-        )
-        for node in changed_nodes:
+    for flavor_counts in counts:
+        for node in (*flavor_counts['lost'], *flavor_counts['gained']):
             node['rules'] = [
-                descriptions.get(uuid) or uuid for uuid in node['rules']
+                description_by_uuid.get(uuid) or uuid for uuid in node['rules']
             ]
     return counts
 
@@ -207,18 +203,22 @@ def as_json(
 
 def _print_plan(planned: _Planned, stream: Any) -> None:
     """Print a plan for people: changed rules, tables and capacity."""
-    changes_rules = any(
-        step['outcome'] != replacement.UNCHANGED for step in planned.plan.steps
+    plan = planned.plan
+    rules_change = any(
+        step['outcome'] != replacement.UNCHANGED for step in plan.steps
     )
-    # The part on rules may say that there is nothing to do, which is wrong
-    # where only tables change.
-    if changes_rules or not planned.plan.changes:
-        table.print_diff(replacement.plan_lines(planned.plan.steps), stream)
-    if planned.plan.tables:
-        table.print_diff(table_change.plan_lines(planned.plan.tables), stream)
+    only_tables_change = plan.changes and not rules_change
+    # Without changed rules, the part on rules says that there is nothing to
+    # do: that is wrong where tables change.
+    if not only_tables_change:
+        table.print_diff(replacement.plan_lines(plan.steps), stream)
+    if plan.tables:
+        table.print_diff(table_change.plan_lines(plan.tables), stream)
     if planned.capacity is not None:
+        # The counts have the names of rules already.
+        no_names: dict[str, str] = {}
         for line in capacity_options.report_lines(
-            planned.capacity, {}, stream
+            planned.capacity, no_names, stream
         ):
             stream.write(f'{line}\n')
 
@@ -279,8 +279,8 @@ class ApplyInspectionRules(command.BaremetalCommand):
         :returns: the exit status: 0 if the changes are made or there are none,
             1 if the user declines them.
         """
-        most_loss = parsed_args.max_capacity_loss
-        if most_loss is not None and not parsed_args.flavors:
+        max_loss = parsed_args.max_capacity_loss
+        if max_loss is not None and not parsed_args.flavors:
             raise osc_exceptions.CommandError(
                 _('--max-capacity-loss needs --flavors')
             )
@@ -289,12 +289,12 @@ class ApplyInspectionRules(command.BaremetalCommand):
         _print_plan(planned, self.app.stdout)
         if not planned.plan.changes:
             return 0
-        if most_loss is not None:
-            capacity_options.refuse_loss(planned.capacity or (), most_loss)
+        if max_loss is not None:
+            capacity_options.refuse_loss(planned.capacity or (), max_loss)
         if not confirm(_('Apply these changes?'), parsed_args.yes):
             return 1
-        # With the revision of the plan, Ironic refuses the change if somebody
-        # else has changed the rules since: the user has confirmed this plan.
+        # The user has confirmed this plan. With its revision, Ironic refuses
+        # the change if somebody else has changed the rules since.
         answer = rule_set.replace_inspection_rules(
             baremetal,
             rules=planned.rules,
@@ -336,11 +336,12 @@ class ListRevisions(command.Lister):
             self.baremetal, limit=parsed_args.limit
         )
         rows = []
-        # The limit is that of a page, and further pages would follow.
+        # Ironic takes the limit as that of a page, and has further pages.
         for revision in itertools.islice(revisions, parsed_args.limit):
             rules = []
             tables = []
             for change in revision['changes']:
+                # The change of a table has its name, that of a rule has not.
                 if 'table' in change:
                     tables.append((change['table'], change['outcome']))
                 else:
@@ -418,13 +419,16 @@ class RestoreRevision(command.BaremetalCommand):
 def _summarize_changes(
     rules: Sequence[dict[str, Any]], tables: Sequence[tuple[str, str]]
 ) -> str:
-    """Return the changes of a revision as text, e.g. "2 created, 1 deleted".
+    """Return the changes of a revision as text.
+
+    Rules are counted and tables are named, e.g. ``2 created, 1 deleted, table
+    racks updated``. What is unchanged is left out.
 
     :param rules: mappings with ``outcome``.
     :param tables: the name and the outcome of every table.
     """
-    outcomes = [rule['outcome'] for rule in rules]
     parts = []
+    outcomes = [rule['outcome'] for rule in rules]
     for outcome in _CHANGES:
         if outcome in outcomes:
             parts.append(f'{outcomes.count(outcome)} {outcome}')
