@@ -104,28 +104,30 @@ def _flavor_from_file(path: str, number: int, entry: Any) -> flavor.Flavor:
 
     :param path: of the file, for the message.
     :param number: of the flavor in the file, from 1, for the message.
-    :param entry: of any type.
+    :param entry: of any type; a flavor is e.g. ``{"name": "big",
+        "extra_specs": {"resources:CUSTOM_BIG": "1"}, "ram": 65536}``.
     :raises: CommandError if the entry is malformed.
     """
-    place = {'path': path, 'number': number, 'sizes': ', '.join(_SIZES)}
-    if not (
+    has_needed_fields = (
         isinstance(entry, Mapping)
         and isinstance(entry.get('name'), str)
         and isinstance(entry.get('extra_specs'), Mapping)
-    ):
+    )
+    if not has_needed_fields:
         raise osc_exceptions.CommandError(
             _(
                 '%(path)s: flavor %(number)d must be a mapping with '
                 '"name", a text, and "extra_specs", a mapping'
             )
-            % place
+            % {'path': path, 'number': number}
         )
     sizes = {name: entry.get(name) or 0 for name in _SIZES}
     if not all(isinstance(size, int) for size in sizes.values()):
         raise osc_exceptions.CommandError(
             _('%(path)s: %(sizes)s of flavor %(number)d must be whole numbers')
-            % place
+            % {'path': path, 'number': number, 'sizes': ', '.join(_SIZES)}
         )
+    # The keys of a file may be of any type, e.g. numbers in YAML.
     extra_specs = {
         str(key): value for key, value in entry['extra_specs'].items()
     }
@@ -145,12 +147,15 @@ def _list_nova_flavors(command: Any) -> list[Any]:
         sdk_exceptions.SDKException,
         auth_exceptions.ClientException,
     ) as exc:
+        # The message of Nova alone, without the class, the status and the URL
+        # that str() would put before it.
+        reason = getattr(exc, 'details', None) or exc
         raise osc_exceptions.CommandError(
             _(
                 'The flavors of the compute service cannot be read (%s); give '
                 'a file of flavors instead of "nova"'
             )
-            % (getattr(exc, 'details', None) or exc)
+            % reason
         ) from exc
 
 
@@ -163,31 +168,33 @@ def refuse_loss(counts: Sequence[Plain], most: float) -> None:
     :raises: CommandError that names every flavor that would lose more, and
         the rules that cause it.
     """
-    losing = []
+    lines_about_flavors = []
     for counted in counts:
-        if counted['loss'] > most:
-            losing.append(
-                _('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s')
-                % {
-                    'flavor': counted['name'],
-                    'percent': counted['loss'],
-                    'nodes': sum(counted['before'].values()),
-                    'why': '; '.join(_cause_lines(counted['lost'], {})),
-                }
-            )
-    if losing:
-        raise osc_exceptions.CommandError(
-            '\n'.join(
-                (
-                    _(
-                        'Nothing was changed, as more than %g %% of the nodes '
-                        'would be lost:'
-                    )
-                    % most,
-                    *losing,
-                )
-            )
+        if counted['loss'] <= most:
+            continue
+        # Such as {'free': 3, 'in_use': 7}.
+        nodes_before = counted['before']
+        lines_about_flavors.append(
+            _('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s')
+            % {
+                'flavor': counted['name'],
+                'percent': counted['loss'],
+                'nodes': sum(nodes_before.values()),
+                'why': '; '.join(_cause_lines(counted['lost'], {})),
+            }
         )
+    if not lines_about_flavors:
+        return
+    first_line = (
+        _(
+            'Nothing was changed, as more than %g %% of the nodes would be '
+            'lost:'
+        )
+        % most
+    )
+    raise osc_exceptions.CommandError(
+        '\n'.join((first_line, *lines_about_flavors))
+    )
 
 
 def report_lines(
@@ -248,14 +255,16 @@ def _before_and_after(counted: Plain, use: str) -> str:
 def _cause_lines(
     lost: Sequence[Plain], names: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield a line for all nodes that the same rules lose, most nodes first.
+    """Yield a line for all nodes that a flavor loses by the same rules.
 
-    For example, ``2 by Note vendors: rack1-07, rack1-08``.
+    For example, ``2 by Note vendors: rack1-07, rack1-08``. The line with most
+    nodes comes first.
 
     :param lost: nodes with ``name``, ``uuid``, and ``rules``: the UUIDs of
         the rules after which the node no longer fits the flavor.
     :param names: the names of rules by UUID.
     """
+    # Names of nodes by the names of rules, such as 'Note vendors, Tag GPUs'.
     nodes_by_rules = collections.defaultdict(list)
     for node in lost:
         rules = ', '.join(names.get(uuid) or uuid for uuid in node['rules'])

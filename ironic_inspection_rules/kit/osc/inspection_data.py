@@ -125,27 +125,28 @@ class ExportInspectionData(command.BaremetalCommand):
         :param jobs: how many nodes are read at a time.
         """
         baremetal = self.baremetal
-        count = 0
-        names: set[str] = set()
+        written = 0
+        used_names: set[str] = set()
         nodes = selection.read_matching_nodes(baremetal)
         with parallel.RequestThreads(jobs) as threads:
             read = functools.partial(_read_machine, baremetal, anonymizer)
             machines = threads.map(read, nodes, _('Exporting'))
             for node_fields, data in zip(nodes, machines, strict=True):
                 if data is None:
+                    # Ironic has no data of the node.
                     continue
-                name = _choose_file_name(node_fields, anonymizer, names)
+                name = _choose_file_name(node_fields, anonymizer, used_names)
                 _write_file(directory / name, data)
-                count += 1
+                written += 1
         self.app.stdout.write(
             _P(
                 '%(written)d inventory written to %(directory)s\n',
                 '%(written)d inventories written to %(directory)s\n',
-                count,
+                written,
             )
-            % {'written': count, 'directory': directory}
+            % {'written': written, 'directory': directory}
         )
-        missing = len(nodes) - count
+        missing = len(nodes) - written
         if missing:
             self.app.stderr.write(
                 _P(
@@ -160,9 +161,9 @@ class ExportInspectionData(command.BaremetalCommand):
 def _build_anonymizer(parsed_args) -> machine.Anonymizer | None:
     """Build the anonymizer of ``--anonymize``; None without the option.
 
-    What replaces a name depends on a secret key. ``--key`` is a file with the
-    key: an export with the same file has the same replacements. Without it the
-    key is random, and the next export has others.
+    A secret key decides what replaces a name. ``--key`` is a file with the
+    key: two exports with the same file have the same replacements. Without
+    the option the key is random, and every export has its own replacements.
 
     :raises: CommandError for ``--key`` without ``--anonymize``, or a key that
         is short enough to be guessed.
@@ -199,18 +200,20 @@ def _read_machine(
     :param node_fields: the node, with ``uuid`` and ``name``.
     :returns: ``inventory`` and ``plugin_data``; None if Ironic has no data.
     """
+    uuid = node_fields['uuid']
     newest = None
-    # The data of a failed inspection are newer than the stored inventory.
     # Without the plugin, Ironic has no runs.
     with contextlib.suppress(sdk_exceptions.NotFoundException):
-        newest = inspection_run.get_failed_data(baremetal, node_fields['uuid'])
+        newest = inspection_run.get_failed_data(baremetal, uuid)
+    # If the last inspection failed, its data are newer than the stored
+    # inventory, which is from the last one that succeeded.
     if newest is None:
         try:
-            newest = node.inventory(baremetal, node_fields['uuid'])
+            newest = node.inventory(baremetal, uuid)
         except sdk_exceptions.NotFoundException:
             return None
     plugin_data = dict(newest['plugin_data'] or {})
-    # The trace of rules is no data of the machine.
+    # Rules leave a trace in plugin data, which is no data of the machine.
     plugin_data.pop(model.TRACE_KEY, None)
     data = {'inventory': newest['inventory'], 'plugin_data': plugin_data}
     if anonymizer is None:
@@ -226,7 +229,8 @@ def _write_file(path: pathlib.Path, data: dict[str, Any]) -> None:
     """Write JSON to a file, completely or not at all."""
     # Another suffix, so that an incomplete file is not taken for an inventory.
     unfinished = path.with_suffix('.part')
-    # If an error or an interrupt ends the writing, the file is removed.
+    # An error or an interrupt leaves the block before its last line: then the
+    # unfinished file is removed.
     with contextlib.ExitStack() as on_error:
         with (
             exceptions.naming(str(unfinished)),
@@ -236,6 +240,7 @@ def _write_file(path: pathlib.Path, data: dict[str, Any]) -> None:
             json.dump(data, stream, indent=2)
             stream.write('\n')
         os.replace(unfinished, path)
+        # The file is complete, so that nothing is removed.
         on_error.pop_all()
 
 
@@ -246,8 +251,9 @@ def _choose_file_name(
 ) -> str:
     """Choose the file name of a node, e.g. ``rack1-07.json``.
 
-    Characters that are not safe in file names are replaced. Where that changes
-    the name, or another node has the name, the UUID is added.
+    Characters that are not safe in file names are replaced. If that changes
+    the name, or another node has the name, the UUID is added: the node ``a/b``
+    has the file ``a_b-<UUID>.json``.
 
     :param used: names that are taken, in lower case, as some file systems
         ignore case; the chosen name is added.

@@ -108,8 +108,8 @@ class ListInspectionRequests(command.Lister):
     def take_action(self, parsed_args):
         """Return columns and rows of the requests.
 
-        With ``--long`` all fields are as the server has them. Otherwise nodes
-        have names, and times are ages.
+        With ``--long`` all fields are as the server has them. Otherwise a node
+        has its name, and a time is shown as an age, e.g. ``3 h``.
         """
         baremetal = self.baremetal
         requests = list(
@@ -121,6 +121,7 @@ class ListInspectionRequests(command.Lister):
             return _LONG, [
                 tuple(request[name] for name in _LONG) for request in requests
             ]
+        # A request has only the UUID of its node.
         names = {}
         if requests:
             nodes = node.nodes(baremetal, {}, ('uuid', 'name'))
@@ -173,7 +174,9 @@ class AbortInspectionRequest(command.BaremetalCommand):
 
 
 def _format_age(created_at: str | None, now: datetime.datetime) -> str:
-    """Return how old a request is, in the largest unit, e.g. ``3 h``.
+    """Return how old a request is, in its largest whole unit.
+
+    For example, ``3 h`` for three hours and a half.
 
     :param created_at: a time as ISO 8601; any other text is returned as it
         is, and None gives an empty text.
@@ -186,11 +189,12 @@ def _format_age(created_at: str | None, now: datetime.datetime) -> str:
         return created_at
     if created.tzinfo is None:
         created = created.replace(tzinfo=datetime.UTC)
-    seconds = int((now - created).total_seconds())
-    for unit, length in (('d', 86400), ('h', 3600), ('min', 60)):
-        if seconds >= length:
-            return f'{seconds // length} {unit}'
-    return f'{max(seconds, 0)} s'
+    age = int((now - created).total_seconds())
+    for unit, seconds_of_unit in (('d', 86400), ('h', 3600), ('min', 60)):
+        if age >= seconds_of_unit:
+            return f'{age // seconds_of_unit} {unit}'
+    # The clock of the server may be ahead of the clock here.
+    return f'{max(age, 0)} s'
 
 
 def _add_request_argument(parser):
@@ -266,9 +270,8 @@ class ReapplyInspectionRules(command.BaremetalCommand):
             )
             with parallel.RequestThreads(parsed_args.jobs) as threads:
                 reapply = functools.partial(_reapply_node, baremetal)
-                for reapplication in threads.map(
-                    reapply, nodes, _('Reapplying')
-                ):
+                answers = threads.map(reapply, nodes, _('Reapplying'))
+                for reapplication in answers:
                     # One by one: an interrupt must not lose the requests that
                     # Ironic has accepted.
                     reapplications.append(reapplication)
@@ -300,32 +303,33 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         return 0
 
     def _show(self, reapplications: list[Reapplication]) -> None:
-        """Print how many nodes are in every state, and which have failed."""
+        """Print how many nodes are in every state, and which have failed.
+
+        The numbers are a line such as ``2 accepted, 1 refused``. Nodes that
+        have failed are rows of a table, with the reason.
+        """
+        output = self.app.stdout
         states = collections.Counter(
             reapplication.state for reapplication in reapplications
         )
         counts = [
             f'{count} {state}' for state, count in sorted(states.items())
         ]
-        self.app.stdout.write(', '.join(counts) or _('no nodes'))
-        self.app.stdout.write('\n')
-        failed = [
-            reapplication
-            for reapplication in reapplications
-            if reapplication.has_failed
-        ]
-        if not failed:
+        output.write(', '.join(counts) or _('no nodes'))
+        output.write('\n')
+        rows = []
+        for reapplication in reapplications:
+            if reapplication.has_failed:
+                reason = reapplication.reason or ''
+                rows.append([reapplication.name, reapplication.state, reason])
+        if not rows:
             return
         titles = [_('Node'), _('State'), _('Reason')]
-        rows = []
-        for reapplication in failed[:_MAX_ROWS]:
-            reason = reapplication.reason or ''
-            rows.append([reapplication.name, reapplication.state, reason])
-        table_of_failed = table.render(titles, rows, self.app.stdout)
-        self.app.stdout.write(f'{table_of_failed}\n')
-        left_out = len(failed) - _MAX_ROWS
+        table_of_failed = table.render(titles, rows[:_MAX_ROWS], output)
+        output.write(f'{table_of_failed}\n')
+        left_out = len(rows) - _MAX_ROWS
         if left_out > 0:
-            self.app.stdout.write(_('and %d more\n') % left_out)
+            output.write(_('and %d more\n') % left_out)
 
 
 def _require_queue(baremetal: Any) -> None:
@@ -358,6 +362,7 @@ def _reapply_node(
     """Ask Ironic to reapply for one node.
 
     :param node_fields: the node, with ``uuid`` and ``name``.
+    :returns: a reapplication that is accepted or refused.
     :raises: the error of the request if another attempt may help.
     """
     uuid = node_fields['uuid']
@@ -385,19 +390,21 @@ def _wait_for_requests(
     """
     read_state = functools.partial(_read_state, baremetal)
     while True:
+        # By its place in the list, a reapplication that is not done.
         waiting = {}
         for index, reapplication in enumerate(reapplications):
             if reapplication.state not in _DONE:
                 waiting[index] = reapplication
         if not waiting:
             return
-        states_now = threads.map(
+        read_again = threads.map(
             read_state,
             list(waiting.values()),
             _('Waiting for %d') % len(waiting),
         )
         is_any_done = False
-        for index, reapplication in zip(waiting, states_now, strict=True):
+        # One by one: an interrupt must not lose the states that are known.
+        for index, reapplication in zip(waiting, read_again, strict=True):
             reapplications[index] = reapplication
             if reapplication.state in _DONE:
                 is_any_done = True
@@ -406,7 +413,10 @@ def _wait_for_requests(
 
 
 def _read_state(baremetal: Any, reapplication: Reapplication) -> Reapplication:
-    """Return a reapplication with the present state of its request."""
+    """Read the state of a request, and return its reapplication with it.
+
+    :returns: the same reapplication if Ironic still works on the request.
+    """
     try:
         request = inspection_request.get_inspection_request(
             baremetal, str(reapplication.request)

@@ -57,22 +57,20 @@ class ShowInspectionTable(command.Lister):
         described = inspection_table.get_inspection_table(
             baremetal, parsed_args.table, key=parsed_args.key
         )
-        entries = described['rows']
+        # Such as {'key': '1DA99XYZ', 'row': {'serial': '1DA99XYZ', …}}.
+        keyed_rows = described['rows']
         if parsed_args.key is None:
-            entries = inspection_table.inspection_table_rows(
+            # The answer above has only the first page of rows.
+            keyed_rows = inspection_table.inspection_table_rows(
                 baremetal, parsed_args.table
             )
         columns = described['columns']
-        return (
-            ('Key', *columns),
-            [
-                (
-                    entry['key'],
-                    *(entry['row'].get(column) for column in columns),
-                )
-                for entry in entries
-            ],
-        )
+        rows = []
+        for keyed_row in keyed_rows:
+            # A row may lack columns that other rows have.
+            cells = [keyed_row['row'].get(column) for column in columns]
+            rows.append((keyed_row['key'], *cells))
+        return ('Key', *columns), rows
 
 
 class ListInspectionTableMachines(command.BaremetalCommand):
@@ -136,26 +134,31 @@ class ListInspectionTableMachines(command.BaremetalCommand):
         return 0
 
     def _read_table(self, name: str) -> engine_table.Table:
-        """Read a table without its secret columns."""
-        described = inspection_table.get_inspection_table(self.baremetal, name)
+        """Read a table without its secret columns, which Ironic never shows.
+
+        :returns: the table as the offline tools have it.
+        """
+        baremetal = self.baremetal
+        described = inspection_table.get_inspection_table(baremetal, name)
         definition = engine_table.TableDefinition(
             name, described['key'], secret=tuple(described['secret'])
         )
         row_by_key = {}
-        for entry in inspection_table.inspection_table_rows(
-            self.baremetal, name
+        for keyed_row in inspection_table.inspection_table_rows(
+            baremetal, name
         ):
-            row_by_key[entry['key']] = entry['row']
+            row_by_key[keyed_row['key']] = keyed_row['row']
         return engine_table.Table(definition, row_by_key, described['columns'])
 
 
 def _as_finding(machine: dict[str, Any]) -> table_comparison.TableFinding:
     """Convert a machine of the API to a finding of the offline tools.
 
-    One module prints the findings of both.
+    So the same module prints the findings of the API and of these tools.
 
     :param machine: e.g. ``{"key": "1DA99XYZ", "node": "rack1-07", "state":
-        "wrong", "differences": [...]}``.
+        "wrong", "differences": [{"column": "rack", "expected": "r1", "found":
+        "r2"}]}``.
     :raises: Invalid for a state that this release does not know.
     """
     if machine['state'] not in table_comparison.STATES:

@@ -58,8 +58,8 @@ class ListInventories(command.Lister):
             limit=parsed_args.limit,
             since=parse_since(parsed_args.since),
         )
-        # The limit is that of a page, and further pages would follow.
         rows = []
+        # Ironic takes the limit as that of a page, and has further pages.
         for inventory in itertools.islice(inventories, parsed_args.limit):
             rows.append(tuple(inventory[name] for name in _COLUMNS))
         if not rows:
@@ -84,22 +84,18 @@ class ShowInventory(command.BaremetalCommand):
     def take_action(self, parsed_args):
         """Print the named inventory, or the last one."""
         baremetal = self.baremetal
+        node = parsed_args.node
         uuid = parsed_args.inventory
         if uuid is None:
-            last = next(
-                inventory_history.inventories(
-                    baremetal, parsed_args.node, limit=1
-                ),
-                None,
+            # Newest first.
+            inventories = inventory_history.inventories(
+                baremetal, node, limit=1
             )
+            last = next(inventories, None)
             if last is None:
-                raise osc_exceptions.CommandError(
-                    _nothing_kept(parsed_args.node)
-                )
+                raise osc_exceptions.CommandError(_nothing_kept(node))
             uuid = last['uuid']
-        inventory = inventory_history.inventory(
-            baremetal, parsed_args.node, uuid
-        )
+        inventory = inventory_history.inventory(baremetal, node, uuid)
         json.dump(inventory, self.app.stdout, indent=2)
         self.app.stdout.write('\n')
 
@@ -136,24 +132,22 @@ class DiffInventories(command.Lister):
         """
         selection = node_selection.NodeSelection.parse(parsed_args.nodes)
         baremetal = self.baremetal
-        named = parsed_args.from_ or parsed_args.to
-        if named and (len(selection.names) != 1 or parsed_args.since):
+        is_for_one = len(selection.names) == 1 and not parsed_args.since
+        names_inventories = parsed_args.from_ or parsed_args.to
+        if names_inventories and not is_for_one:
             raise osc_exceptions.CommandError(
                 _('--from and --to are for one node, without --since')
             )
         with parallel.interruptible(self.app.stderr, _('Interrupted')):
-            if len(selection.names) == 1 and not parsed_args.since:
-                node = selection.names[0]
-                difference = inventory_history.diff(
-                    baremetal,
-                    node,
-                    from_=parsed_args.from_,
-                    to=parsed_args.to,
-                )
-                return _CHANGES, list(_change_rows(node, difference))
-            return _CHANGES, self._rows_since(
-                selection, parse_since(parsed_args.since), parsed_args.jobs
+            if not is_for_one:
+                start = parse_since(parsed_args.since)
+                rows = self._rows_since(selection, start, parsed_args.jobs)
+                return _CHANGES, rows
+            (node,) = selection.names
+            difference = inventory_history.diff(
+                baremetal, node, from_=parsed_args.from_, to=parsed_args.to
             )
+            return _CHANGES, list(_change_rows(node, difference))
 
     def _rows_since(
         self,
@@ -163,7 +157,7 @@ class DiffInventories(command.Lister):
     ) -> list[tuple[Any, ...]]:
         """Return a row for every part that has changed since a time.
 
-        A node takes a few requests, so that several nodes are read at once.
+        Nodes that cannot be compared are counted on standard error.
 
         :param start: the time; None for the last two inventories that differ.
         :param jobs: how many nodes are read at once.
@@ -172,7 +166,7 @@ class DiffInventories(command.Lister):
         nodes = selection.read_matching_nodes(baremetal)
         compare = functools.partial(_compare_since, baremetal, start)
         rows: list[tuple[Any, ...]] = []
-        # By name of the node.
+        # Why a node was not compared, by the name of the node.
         reasons: dict[str, str] = {}
         with parallel.RequestThreads(jobs) as threads:
             differences = threads.map(compare, nodes, _('Comparing'))
@@ -229,6 +223,7 @@ def parse_since(text: str | None) -> str | None:
         return None
     age = re.fullmatch('(?P<number>[0-9]{1,4})(?P<unit>[hdw])', text)
     if age:
+        # Such as timedelta(days=30).
         unit = _UNITS[age['unit']]
         duration = datetime.timedelta(**{unit: int(age['number'])})
         return str((timeutils.utcnow() - duration).isoformat())
@@ -265,39 +260,33 @@ def _compare_since(
     """Compare the last inventory of a node with its inventory at a time.
 
     :param start: the time; None for the last two inventories that differ.
-    :returns: the answer of the API; no parts where no inventory since the
-        time is kept. Its error where the node is gone, an inventory is no
-        longer kept, or, without a time, no two of them are.
+    :returns: the answer of the API, e.g. ``{'parts': [...]}``, without parts
+        if no inventory since the time is kept. Its error if the node is gone,
+        if an inventory is no longer kept, or, without a time, if no two of
+        them are.
     """
     uuid = node['uuid']
     try:
         if start is None:
             return inventory_history.diff(baremetal, uuid)
         # Newest first.
-        uuids_since = [
-            inventory['uuid']
-            for inventory in inventory_history.inventories(
-                baremetal, uuid, since=start
-            )
-        ]
-        if not uuids_since:
-            return {'parts': []}
-        newest = uuids_since[0]
-        first_since = uuids_since[-1]
-        # At that time the machine was as the last inspection before it found
-        # the machine.
-        last_before = next(
-            inventory_history.inventories(
-                baremetal, uuid, marker=first_since, limit=1
-            ),
-            None,
+        inventories_since = list(
+            inventory_history.inventories(baremetal, uuid, since=start)
         )
-        if last_before is None:
-            return inventory_history.diff(
-                baremetal, uuid, from_=first_since, to=newest
-            )
+        if not inventories_since:
+            return {'parts': []}
+        newest_uuid = inventories_since[0]['uuid']
+        first_uuid = inventories_since[-1]['uuid']
+        # At that time the machine was as the last inspection before it found
+        # the machine. The list goes on with older inventories.
+        older_inventories = inventory_history.inventories(
+            baremetal, uuid, marker=first_uuid, limit=1
+        )
+        last_before = next(older_inventories, None)
+        if last_before is not None:
+            first_uuid = last_before['uuid']
         return inventory_history.diff(
-            baremetal, uuid, from_=last_before['uuid'], to=newest
+            baremetal, uuid, from_=first_uuid, to=newest_uuid
         )
     except sdk_exceptions.NotFoundException as exc:
         # One node must not end the comparison of all.

@@ -49,7 +49,10 @@ FILTERS = (
 """Known filters, for suggestions; Ironic may have others."""
 
 _NAMES = ('name', 'uuid', 'id', 'node')
+"""Words that users take for filters by which a node is named."""
+
 _NO_FILTERS = ('detail', 'fields', 'limit', 'marker', 'sort_dir', 'sort_key')
+"""Parameters of ``GET /v1/nodes`` that are no filters."""
 
 
 def add_argument(
@@ -91,23 +94,23 @@ class NodeSelection:
         filters: dict[str, str] = {}
         names = []
         for word in words:
-            key, equals, value = word.partition('=')
+            name_of_filter, equals, value = word.partition('=')
             if not equals:
                 names.append(word)
-            elif key in _NO_FILTERS or not key:
+                continue
+            if not name_of_filter or name_of_filter in _NO_FILTERS:
                 raise osc_exceptions.CommandError(
                     _('"%s" is no filter of nodes') % word
                 )
-            elif key in filters:
+            if name_of_filter in filters:
                 raise osc_exceptions.CommandError(
                     _(
                         'The filter %s is there twice; several values have '
                         'commas between them'
                     )
-                    % key
+                    % name_of_filter
                 )
-            else:
-                filters[key] = value
+            filters[name_of_filter] = value
         if filters and names:
             raise osc_exceptions.CommandError(
                 _(
@@ -116,7 +119,9 @@ class NodeSelection:
                 )
                 % names[0]
             )
-        return cls(filters, tuple(dict.fromkeys(names)))
+        # A node that is named twice is selected once.
+        distinct_names = tuple(dict.fromkeys(names))
+        return cls(filters, distinct_names)
 
     def read_nodes(
         self, baremetal: Any, *fields: str
@@ -128,14 +133,15 @@ class NodeSelection:
         :raises: CommandError for an unknown filter, with a suggestion.
         """
         names_of_fields = ('uuid', 'name', *fields)
-        if not self.names:
-            try:
-                yield from node.nodes(baremetal, self.filters, names_of_fields)
-            except sdk_exceptions.BadRequestException as exc:
-                self._raise_if_unknown(exc)
-                raise
-        for name in self.names:
-            yield node.node(baremetal, name, names_of_fields)
+        if self.names:
+            for name in self.names:
+                yield node.node(baremetal, name, names_of_fields)
+            return
+        try:
+            yield from node.nodes(baremetal, self.filters, names_of_fields)
+        except sdk_exceptions.BadRequestException as exc:
+            self._raise_if_unknown_filter(exc)
+            raise
 
     def read_matching_nodes(
         self, baremetal: Any, *fields: str, most: int | None = None
@@ -160,7 +166,7 @@ class NodeSelection:
             )
         return nodes
 
-    def _raise_if_unknown(self, refusal: Exception) -> None:
+    def _raise_if_unknown_filter(self, refusal: Exception) -> None:
         """Raise an error with suggestions if a filter is unknown.
 
         :param refusal: Ironic's error, which becomes the cause.
@@ -168,10 +174,15 @@ class NodeSelection:
         unknown = [name for name in self.filters if name not in FILTERS]
         if not unknown:
             return
-        text = suggestion.all_unknown(_('filter of nodes'), unknown, FILTERS)
-        if unknown[0] in _NAMES:
+        first = unknown[0]
+        if first in _NAMES:
+            # For "name=rack1-07" the word to write is "rack1-07".
             text = _(
                 '"%(name)s" is no filter of nodes; name a node without '
                 'it: %(value)s'
-            ) % {'name': unknown[0], 'value': self.filters[unknown[0]]}
+            ) % {'name': first, 'value': self.filters[first]}
+        else:
+            text = suggestion.all_unknown(
+                _('filter of nodes'), unknown, FILTERS
+            )
         raise osc_exceptions.CommandError(text) from refusal

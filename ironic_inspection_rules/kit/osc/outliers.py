@@ -24,15 +24,16 @@ from ironic_inspection_rules.kit.osc import node_selection
 from ironic_inspection_rules.kit.osc import parallel
 
 Identity = tuple[str | None, ...]
-"""The key of a finding, which is the same in every inspection."""
+"""What a finding is about, which is the same in every inspection: machine,
+kind, what, slot and field, as of :attr:`.finding.Outlier.identity`."""
 
 
 class MachineVersion(NamedTuple):
     """A kept inventory of a machine, which can be read from Ironic.
 
     :ivar machine: the name of the machine, as findings have it.
-    :ivar uuid: of the inventory.
-    :ivar time: of its inspection, as ISO 8601.
+    :ivar uuid: the UUID of the inventory.
+    :ivar time: the time of its inspection, as ISO 8601.
     """
 
     machine: str
@@ -76,29 +77,31 @@ class ShowOutliers(command.BaremetalCommand):
             parallel.interruptible(self.app.stderr, _('Interrupted')),
             parallel.RequestThreads(parsed_args.jobs) as threads,
         ):
-            uuids = _uuids_by_name(selection.read_matching_nodes(baremetal))
-            # An inventory is large: only its sketch is kept, the values that
-            # are compared.
+            nodes = selection.read_matching_nodes(baremetal)
+            # A machine has the name of its node, or else its UUID.
+            uuids = {
+                node['name'] or node['uuid']: node['uuid'] for node in nodes
+            }
             read_sketch = functools.partial(
                 _read_sketch, baremetal, parsed_args.by, uuids
             )
-            compared = peers.Peers(parsed_args.min_peers)
+            # An inventory is large: only its sketch is kept, the values that
+            # are compared.
+            sketches = threads.map(read_sketch, list(uuids), _('Comparing'))
+            machines = peers.Peers(parsed_args.min_peers)
             missing = 0
-            for machine in threads.map(
-                read_sketch, list(uuids), _('Comparing')
-            ):
+            for machine in sketches:
                 if machine is None:
                     missing += 1
                 else:
                     # One by one: a machine shares equal values with the
                     # machines before it, which saves much memory.
-                    compared.add([machine])
-            result = compared.find().without_kinds(parsed_args.ignore)
+                    machines.add([machine])
+            result = machines.find().without_kinds(parsed_args.ignore)
             if start:
                 search = _Search(baremetal, threads, parsed_args.by, uuids)
-                result = result.with_dates(
-                    search.find_first_times(compared, result, start)
-                )
+                first_times = search.find_first_times(machines, result, start)
+                result = result.with_dates(first_times)
             if parsed_args.learn:
                 rules = _learn_rules(
                     baremetal, threads, result, parsed_args.by, uuids
@@ -108,7 +111,7 @@ class ShowOutliers(command.BaremetalCommand):
                     peer_arguments.format_rules(rules),
                     self.app.stdout,
                 )
-        # Nowhere, if the learned rules go to standard output.
+        # If the learned rules go to standard output, the findings go nowhere.
         output = arguments.choose_output(parsed_args.learn, self.app.stdout)
         arguments.write(
             parsed_args.output,
@@ -128,11 +131,6 @@ class ShowOutliers(command.BaremetalCommand):
                 % missing
             )
         return peer_arguments.exit_status(result)
-
-
-def _uuids_by_name(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the UUIDs of nodes by name; a node without a name by its UUID."""
-    return {node['name'] or node['uuid']: node['uuid'] for node in nodes}
 
 
 def _as_facts(data: Mapping[str, Any]) -> views.Facts:
@@ -167,26 +165,23 @@ def _learn_rules(
 ) -> list[dict[str, Any]]:
     """Learn rules that record where a machine differs from normal machines.
 
-    Machines without a finding are normal. Their inventories, which would have
-    been too large to keep, are read again.
+    Machines without a finding are normal. Their inventories were too large to
+    keep, and are read again.
 
     :param by: fields that machines are compared within, as of ``--by``.
     :param uuids: the UUIDs of nodes by name.
     """
+
+    def read_reduced(name: str) -> norm_rules.Reduced:
+        # The part of the inventory that rules are learned from.
+        data = node_client.inventory(baremetal, uuids[name])
+        return norm_rules.reduce(_as_facts(data), by)
+
     norms = norm_rules.Norms(result)
-    reduce = functools.partial(_read_reduced, baremetal, by, uuids)
-    all_reduced = threads.map(reduce, norms.machines, _('Learning'))
+    all_reduced = threads.map(read_reduced, norms.machines, _('Learning'))
     for name, reduced in zip(norms.machines, all_reduced, strict=True):
         norms.add(name, reduced)
     return norms.rules()
-
-
-def _read_reduced(
-    baremetal: Any, by: Sequence[str], uuids: Mapping[str, str], name: str
-) -> norm_rules.Reduced:
-    """Read the part of a machine's inventory that rules are learned from."""
-    data = node_client.inventory(baremetal, uuids[name])
-    return norm_rules.reduce(_as_facts(data), by)
 
 
 class _Search:
@@ -221,18 +216,20 @@ class _Search:
             inspection shows already, which may have begun at any time.
         """
         machines = sorted({outlier.machine for outlier in result.findings})
-        listed = self._threads.map(
+        versions_of_machines = self._threads.map(
             functools.partial(self._list_versions, start),
             machines,
             _('Reading histories'),
         )
-        versions = dict(zip(machines, listed, strict=True))
-        # Between which two inspections each finding began.
+        # By machine, its inspections, the newest first.
+        versions = dict(zip(machines, versions_of_machines, strict=True))
+        # By finding, the two inspections between which it began.
         spans = {}
         for outlier in result.findings:
             count = len(versions[outlier.machine])
             spans[outlier.identity] = _Span(count)
-        # In each round one earlier inspection of every machine is looked at.
+        # Each round looks at one earlier inspection of every machine, until
+        # no finding needs another one.
         while True:
             number_by_machine: dict[str, int] = {}
             for identity, span in spans.items():
@@ -245,6 +242,7 @@ class _Search:
             self._narrow(compared, versions, spans, number_by_machine)
         first_times = {}
         for identity, span in spans.items():
+            # Without a normal inspection the finding may be of any age.
             if span.newest_normal is not None:
                 first = versions[_machine_of(identity)][span.oldest_odd]
                 first_times[identity] = first.time
@@ -262,18 +260,19 @@ class _Search:
         Among its peers, a machine as it was replaces the machine of today. A
         finding that the earlier inspection shows as well began before it.
 
-        :param versions: the inspections of a machine, the newest first.
+        :param versions: by machine, its inspections, the newest first.
         :param spans: by finding, narrowed in place.
         :param number_by_machine: the place of the inspection in ``versions``.
         """
-        wanted = []
+        earlier_versions = []
         for machine, number in number_by_machine.items():
-            wanted.append(versions[machine][number])
+            earlier_versions.append(versions[machine][number])
         sketches = self._threads.map(
             self._read_earlier_sketch,
-            wanted,
+            earlier_versions,
             _('Comparing earlier inspections'),
         )
+        # By machine, its sketch at that inspection.
         earlier = {}
         for machine_then in sketches:
             if machine_then is not None:
@@ -286,7 +285,7 @@ class _Search:
                 is_odd = identity in findings_then
                 span.narrow(number_by_machine[machine], is_odd=is_odd)
             elif machine in number_by_machine:
-                # Ironic keeps that inventory no more.
+                # The inventory was asked for, but Ironic keeps it no more.
                 span.forget(number_by_machine[machine])
 
     def _list_versions(self, start: str, machine: str) -> list[MachineVersion]:
@@ -329,6 +328,8 @@ class _Span:
     """The two inspections between which a finding began, by binary search.
 
     Inspections are numbered from the newest, which is 0 and shows the finding.
+    For example, of 8 inspections 7, 3, 1 and 2 are looked at. If only 1 shows
+    the finding, it began between 2 and 1.
 
     :param count: how many inspections of the machine are kept.
     :ivar oldest_odd: the oldest inspection that is known to show the finding.
@@ -348,8 +349,8 @@ class _Span:
         or all inspections show the finding.
         """
         if self.newest_normal is None:
-            # Most findings are older than the history: the oldest inspection
-            # shows that at once.
+            # Most findings are older than the history. So the oldest
+            # inspection comes first: if it is odd, the search ends there.
             oldest = self._count - 1
             if oldest > self.oldest_odd:
                 return oldest
@@ -379,8 +380,9 @@ class _Span:
         end = self.newest_normal
         if end is None:
             end = self._count
-        if not self.oldest_odd < number < end:
-            # The search for another finding has read this inspection: it says
+        is_between = self.oldest_odd < number < end
+        if not is_between:
+            # Another finding of the machine needed this inspection: it says
             # nothing new here.
             return
         if is_odd:
@@ -390,5 +392,5 @@ class _Span:
 
 
 def _machine_of(identity: Identity) -> str:
-    """Return the machine of a finding."""
+    """Return the name of the machine of a finding."""
     return str(identity[0])

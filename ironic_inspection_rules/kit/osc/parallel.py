@@ -84,7 +84,7 @@ class RequestThreads:
         """
         # An interrupted command must not hang: pauses between two attempts
         # end when the context is left, and no attempt follows.
-        persist = tenacity.Retrying(
+        call_until_done = tenacity.Retrying(
             retry=tenacity.retry_if_exception(is_transient),
             sleep=tenacity.sleep_using_event(self._stop),
             stop=(
@@ -95,19 +95,19 @@ class RequestThreads:
             reraise=True,
         )
         task = self._bar.add_task(title, total=sum(map(weigh, items)))
-        waiting = iter(items)
-        running: deque[tuple[Item, futures.Future[Result]]] = deque()
+        # Not all items are submitted at once: results wait in memory for a
+        # slow result before them, and may be large.
+        max_submitted = 2 * self._jobs
+        not_submitted = iter(items)
+        submitted: deque[tuple[Item, futures.Future[Result]]] = deque()
         while True:
-            # Not all at once: results wait in memory for a slow result before
-            # them, and may be large.
-            max_running = 2 * self._jobs
-            free = max_running - len(running)
-            for item in itertools.islice(waiting, free):
-                future = self._pool.submit(persist, function, item)
-                running.append((item, future))
-            if not running:
+            room = max_submitted - len(submitted)
+            for item in itertools.islice(not_submitted, room):
+                future = self._pool.submit(call_until_done, function, item)
+                submitted.append((item, future))
+            if not submitted:
                 break
-            item, future = running.popleft()
+            item, future = submitted.popleft()
             yield future.result()
             self._bar.advance(task, weigh(item))
         self._bar.remove_task(task)
@@ -122,6 +122,8 @@ def is_transient(failure: BaseException) -> bool:
     if isinstance(failure, sdk_exceptions.HttpException):
         return failure.status_code in _TRANSIENT
     if isinstance(failure, auth_exceptions.SSLError):
+        # It counts as an error of the connection, but a certificate that is
+        # refused once is refused again.
         return False
     return isinstance(
         failure,

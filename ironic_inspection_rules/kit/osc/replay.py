@@ -100,8 +100,8 @@ class ReplayInspectionRules(command.BaremetalCommand):
             )
         files = file_set.load_all(paths)
         baremetal = self.baremetal
-        # From the rules in force, rules of files get the UUIDs of the rules
-        # that they replace, and the page gets the names of rules.
+        # The rules in force say which rules those of the files replace, and
+        # the page has the names of rules from them.
         in_force = []
         with (
             parallel.interruptible(
@@ -120,7 +120,7 @@ class ReplayInspectionRules(command.BaremetalCommand):
             rules = None
             if paths:
                 rules = rules_of_files
-            # It takes the UUIDs of the nodes of one page.
+            # The argument that is left is the UUIDs of the nodes of one page.
             replay_page = functools.partial(
                 client.replay_page,
                 baremetal,
@@ -153,10 +153,10 @@ class ReplayInspectionRules(command.BaremetalCommand):
 
 
 def _page_title(paths: list[str]) -> str:
-    """Return the title of the page: which rules decided, and on what.
+    """Return the title of the page, e.g. ``rules.yaml on kept inspections``.
 
-    :param paths: of files of rules; empty where every inspection had the
-        rules of its time.
+    :param paths: the paths of the files of rules; empty if every inspection
+        was decided by the rules of its time.
     """
     rules = _('The rules of their time')
     if paths:
@@ -179,17 +179,22 @@ def _replay_nodes(
     :param nodes: with ``uuid`` and ``name``.
     :param jobs: how many requests are under way at a time.
     """
-    names = {node['uuid']: node['name'] for node in nodes}
+    name_by_uuid = {node['uuid']: node['name'] for node in nodes}
+    uuids = list(name_by_uuid)
+    uuids_by_page = [
+        uuids[start : start + _NODES_PER_PAGE]
+        for start in range(0, len(uuids), _NODES_PER_PAGE)
+    ]
     result = _Result()
     with parallel.RequestThreads(jobs) as threads:
-        pages = _divide_into_pages(list(names))
+        # A page counts for as many steps of the progress as it has nodes.
         answers = threads.map(
-            replay_page, pages, _('Deciding again'), weigh=len
+            replay_page, uuids_by_page, _('Deciding again'), weigh=len
         )
         for answer in answers:
             for entry in answer['runs']:
                 # An entry has only the UUID of its node.
-                name = names.get(entry['node'])
+                name = name_by_uuid.get(entry['node'])
                 result.add({**entry, 'name': name})
     return result
 
@@ -205,14 +210,6 @@ def _is_rule_file(word: str) -> bool:
     if '=' in word:
         return False
     return word.endswith(_ENDINGS) or os.path.exists(word)
-
-
-def _divide_into_pages(uuids: list[str]) -> list[list[str]]:
-    """Divide UUIDs of nodes among requests."""
-    return [
-        uuids[start : start + _NODES_PER_PAGE]
-        for start in range(0, len(uuids), _NODES_PER_PAGE)
-    ]
 
 
 class _Result:
@@ -236,7 +233,8 @@ class _Result:
         :raises: Invalid for an outcome that this release does not know.
         """
         if entry['outcome'] not in _OUTCOMES:
-            # The exit status would be that of runs which all end as they did.
+            # Not counted, it would have the exit status of a run that ends as
+            # it did.
             raise exceptions.Invalid(
                 _(
                     "Ironic's answer about node %(node)s has the outcome "
@@ -261,12 +259,12 @@ class _Result:
         It is an error if one run could not be decided, or if there are runs
         but none can be compared. No kept run at all is no error.
         """
-        if self._counts[ERROR]:
+        counts = self._counts
+        has_runs = counts.total() > 0
+        compared = counts[SAME] + counts[DIFFERENT]
+        if counts[ERROR] or (has_runs and not compared):
             return EXIT_ERROR
-        compared = self._counts[SAME] + self._counts[DIFFERENT]
-        if self._counts and not compared:
-            return EXIT_ERROR
-        if self._counts[DIFFERENT]:
+        if counts[DIFFERENT]:
             return EXIT_DIFFERENT
         return 0
 
@@ -294,26 +292,23 @@ class _Result:
             )
         lines = []
         if self.to_show:
-            lines.append(
-                table.render(
-                    [
-                        _('Node'),
-                        _('Inspected'),
-                        _('Then'),
-                        _('Now'),
-                        _('What'),
-                    ],
-                    [
-                        _build_row(_Replayed.from_entry(entry))
-                        for entry in self.to_show
-                    ],
-                )
-            )
+            titles = [
+                _('Node'),
+                _('Inspected'),
+                _('Then'),
+                _('Now'),
+                _('What'),
+            ]
+            rows = [
+                _build_row(_Replayed.from_entry(entry))
+                for entry in self.to_show
+            ]
+            lines.append(table.render(titles, rows))
         lines.append(self._total_line())
-        lines += [
-            f'  {count}: {reason}'
-            for reason, count in self._reasons.most_common()
-        ]
+        # The reasons are about runs that cannot be compared, which the line
+        # above counts last.
+        for reason, count in self._reasons.most_common():
+            lines.append(f'  {count}: {reason}')
         return '\n'.join(lines) + '\n'
 
     def _total_line(self) -> str:
@@ -344,17 +339,18 @@ def _read_rule_names(
     :param to_show: the entries of the runs that the page shows.
     """
     names = {rule['uuid']: rule.get('description') for rule in rules}
-    read_revisions = set()
+    seen_revisions = set()
     for entry in to_show:
+        # The entry of a node that could not be read has neither "then" nor
+        # "revision".
         then = entry.get('then') or {}
-        unknown = set(then.get('matched') or ()) - names.keys()
-        if not unknown:
+        uuids_without_name = set(then.get('matched') or ()) - names.keys()
+        if not uuids_without_name:
             continue
-        # A node that could not be read has no "then", and no revision.
         revision = entry['revision']
-        if revision in read_revisions:
+        if revision in seen_revisions:
             continue
-        read_revisions.add(revision)
+        seen_revisions.add(revision)
         try:
             answer = rule_set.get_inspection_rule_revision(baremetal, revision)
         except sdk_exceptions.NotFoundException:
@@ -413,7 +409,8 @@ class _Replayed:
 def _build_row(replayed: _Replayed) -> list[str]:
     """Return the cells of one inspection: node, time, results, remarks.
 
-    Remarks are the reason, a new error, and the changes.
+    Remarks are the reason why it could not be decided, a new error, and the
+    changes, e.g. ``node /extra/rack: "r1" → "r2"``.
     """
     remarks = []
     if replayed.reason:

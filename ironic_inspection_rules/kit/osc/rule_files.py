@@ -67,8 +67,8 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
     :raises: :class:`.exceptions.InvalidDocument` if one cannot be read.
     """
     files = file_set.load_all(paths)
-    findings = _lint_documents(files.documents, files.tables)
-    for finding in findings[:_MAX_WARNINGS]:
+    warnings = _lint_documents(files.documents, files.tables)
+    for finding in warnings[:_MAX_WARNINGS]:
         place = f'{finding.path}:{finding.line}:{finding.column}'
         stderr.write(
             _('%(place)s: warning: %(rule)s: %(message)s\n')
@@ -78,7 +78,7 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
                 'message': finding.message,
             }
         )
-    left_out = len(findings) - _MAX_WARNINGS
+    left_out = len(warnings) - _MAX_WARNINGS
     if left_out > 0:
         stderr.write(
             _('and %d more warnings: see "ironic-inspection-rules lint"\n')
@@ -104,9 +104,9 @@ def explain_refusal(
     try:
         yield
     except exceptions.InvalidRules as exc:
-        raise osc_exceptions.CommandError(
-            files.format_problems(exc.problems) or str(exc)
-        ) from exc
+        # The rules were refused here, before a request.
+        lines = files.format_problems(exc.problems)
+        raise osc_exceptions.CommandError(lines or str(exc)) from exc
     except sdk_exceptions.HttpException as exc:
         if exc.response is None or exc.response.status_code >= 500:
             raise
@@ -114,10 +114,10 @@ def explain_refusal(
             # The base class of all commands reports that the plugin is
             # missing.
             raise
+        # Empty if Ironic refuses the request for another reason.
+        lines = files.format_problems(http.problems(exc))
         raise osc_exceptions.CommandError(
-            files.format_problems(http.problems(exc))
-            or exc.details
-            or str(exc)
+            lines or exc.details or str(exc)
         ) from exc
 
 
@@ -125,9 +125,9 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
     """Return rules of files that all have a UUID.
 
     A rule that ``apply`` would store in place of another has the UUID of that
-    one. Any other rule without a UUID gets a new one. It gets it here, and not
-    from the server, which would make a new UUID in every request: the results
-    of a rule come from several requests, and are added up by its UUID.
+    one. Any other rule without a UUID gets a new UUID here. The server would
+    make a new one in every request, but the results of a rule come from
+    several requests and are added up by its UUID.
 
     :param rules: the rules of the files.
     :param in_force: rules with conditions and actions: a rule that has
@@ -168,22 +168,24 @@ def rules_after_apply(
     :param prune: whether stored rules that are not in the files are removed.
     """
     not_placed = {str(rule['uuid']): rule for rule in rules}
-    result = []
+    after_apply = []
     for rule in in_force:
         if rule['uuid'] in not_placed:
             # Rules run in this order: a rule takes the place of the rule that
             # it replaces.
-            result.append(not_placed.pop(rule['uuid']))
+            after_apply.append(not_placed.pop(rule['uuid']))
         elif rule['built_in'] or not prune:
-            result.append(rule)
-    return [*result, *not_placed.values()]
+            after_apply.append(rule)
+    # Rules that replace none are stored last.
+    new_rules = not_placed.values()
+    return [*after_apply, *new_rules]
 
 
 def lint_rule(rule: dict[str, Any]) -> list[str]:
     """Return the warnings of lint about a rule that is in no file."""
-    written = document.parse('-', json.dumps([rule]))
-    findings = _lint_documents([written], table_file.NO_TABLES)
-    return [finding.message for finding in findings]
+    rule_file = document.parse('-', json.dumps([rule]))
+    warnings = _lint_documents([rule_file], table_file.NO_TABLES)
+    return [finding.message for finding in warnings]
 
 
 def _lint_documents(
@@ -191,9 +193,9 @@ def _lint_documents(
 ) -> list[lint.Finding]:
     """Return the warnings of lint about rules.
 
-    Mistakes that Ironic refuses are left out, as Ironic reports them itself.
-    A warning about a sensitive rule says just the kind of the mistake: others
-    may read the output of a command, and not the rule.
+    Errors are left out, as Ironic refuses such rules and says why. A warning
+    about a sensitive rule says only what kind of mistake it is: others may
+    read the output of a command, but not the rule.
 
     :param tables: of the files.
     """
@@ -213,13 +215,13 @@ def _lint_documents(
             # Ironic refuses fields that only built-in rules may have.
             continue
         is_sensitive = (finding.path, finding.rule) in sensitive_rules
-        # The message of this check has nothing of the rule in it.
+        # The message of READABLE_SECRET has nothing of the rule in it.
         shows_content = finding.check != lint.READABLE_SECRET
-        if not is_sensitive or not shows_content:
+        if is_sensitive and shows_content:
+            message = _(
+                '%(mistake)s "ironic-inspection-rules lint" says where'
+            ) % {'mistake': lint.DESCRIPTIONS[finding.check]}
+            warnings.append(dataclasses.replace(finding, message=message))
+        else:
             warnings.append(finding)
-            continue
-        message = _(
-            '%(mistake)s "ironic-inspection-rules lint" says where'
-        ) % {'mistake': lint.DESCRIPTIONS[finding.check]}
-        warnings.append(dataclasses.replace(finding, message=message))
     return warnings

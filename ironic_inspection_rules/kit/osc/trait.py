@@ -63,7 +63,7 @@ class FindNodes(command.Lister):
                 _('Give at least one trait to look for.')
             )
         fields = parsed_args.fields or list(_FIELDS)
-        # Some fields are only in the detailed list, which takes no "fields".
+        # The detailed list has all fields, and takes no "fields".
         parameters: dict[str, Any] = {'fields': fields}
         if _ONLY_IN_DETAIL.intersection(fields):
             parameters = {'details': True}
