@@ -43,13 +43,13 @@ def evaluate_page(
         after the last page.
     """
     if isinstance(nodes, Mapping):
-        selected: dict[str, Any] | list[str] = dict(nodes)
+        filters_or_names: dict[str, Any] | list[str] = dict(nodes)
     else:
-        selected = list(nodes)
+        filters_or_names = list(nodes)
     # Defaults are left out, also those that are false: an API of an older
     # release refuses an unknown member, whatever its value.
     request = http.without_none(
-        nodes=selected,
+        nodes=filters_or_names,
         rules=rules,
         prune=prune or None,
         phase=phase,

@@ -131,8 +131,10 @@ def _send(
     try:
         sdk_exceptions.raise_from_response(response)
     except sdk_exceptions.HttpException as exc:
-        exc.details = _read_description(response) or exc.details
-        if not _is_object(response):
+        if _is_object(response):
+            # The SDK has read the message, unless it is a "description".
+            exc.details = _read_description(response) or exc.details
+        else:
             # The answer of a proxy, or of a server that broke off.
             exc.details = _(
                 'The answer from %(url)s with the status %(status)d '
@@ -154,6 +156,9 @@ def read_members(
 ) -> dict[str, Any]:
     """Read the members of an answer.
 
+    For example, ``{"nodes": [{"uuid": ...}], "next": ...}`` has all members
+    for ``needed='nodes'``, ``is_list=True`` and ``needed_of_items=['uuid']``.
+
     :param needed: a member that the answer must have.
     :param is_list: whether that member is a list of objects.
     :param needed_of_items: members that each of these objects must have.
@@ -170,14 +175,16 @@ def read_members(
         raise _unexpected_answer(response, needed, _describe_answer(response))
     if is_list and not _is_list_of_objects(answer[needed]):
         raise _unexpected_answer(response, needed, _('has no list of objects'))
-    for name in needed_of_items:
+    for name_of_member in needed_of_items:
         for item in answer[needed]:
-            if name not in item:
-                description = _('has an item of "%(list)s" that %(item)s') % {
-                    'list': needed,
-                    'item': _describe(item),
-                }
-                raise _unexpected_answer(response, name, description)
+            if name_of_member in item:
+                continue
+            # "has an item of "nodes" that has the members "name"".
+            description = _('has an item of "%(list)s" that %(item)s') % {
+                'list': needed,
+                'item': _describe_value(item),
+            }
+            raise _unexpected_answer(response, name_of_member, description)
     return answer
 
 
@@ -186,7 +193,7 @@ def _unexpected_answer(
 ) -> exceptions.Invalid:
     """Build the error for an answer that lacks a needed member.
 
-    :param name: of the needed member.
+    :param name: the name of the needed member.
     :param description: what the answer is instead, e.g. "is empty".
     """
     return exceptions.Invalid(
@@ -213,37 +220,44 @@ def _is_object(response: Any) -> bool:
 def _describe_answer(response: Any) -> str:
     """Describe an answer that is not the expected one.
 
-    :returns: the end of the sentence "The answer from URL …": "is empty", or
-        what it is instead, with the beginning of its content.
+    :returns: the end of the sentence "The answer from URL …": ``is empty``,
+        ``is no JSON ("502 Bad Gateway")``, or that of
+        :func:`_describe_value`.
     """
     if not response.content:
         return _('is empty')
     try:
-        return _describe(response.json())
+        return _describe_value(response.json())
     except ValueError:
         # It is mostly the page of a proxy, in HTML.
-        words = _without_tags(response.text)
+        words = _words_of_page(response.text)
         return _('is no JSON (%s)') % _quote(words)
 
 
-def _describe(value: Any) -> str:
-    """Describe a JSON value by its names, or by its beginning."""
+def _describe_value(value: Any) -> str:
+    """Describe a JSON value by the names of its members, or by its beginning.
+
+    For example, ``{"versions": [], "id": 1}`` is described as ``has the
+    members "versions", "id"``, and ``[1, 2]`` as ``is [1, 2]``.
+    """
     if isinstance(value, dict) and value:
-        names = list(value)[:_MAX_MEMBERS]
-        return _('has the members %s') % ', '.join(map(_quote, names))
-    return (
-        _('is %s') % json.dumps(value, ensure_ascii=False)[:_MAX_QUOTE_LENGTH]
-    )
+        first_names = list(value)[:_MAX_MEMBERS]
+        return _('has the members %s') % ', '.join(map(_quote, first_names))
+    text = json.dumps(value, ensure_ascii=False)
+    return _('is %s') % text[:_MAX_QUOTE_LENGTH]
 
 
-def _without_tags(page: str) -> str:
-    """Return the words of a page in HTML; a page without words as it is."""
+def _words_of_page(page: str) -> str:
+    """Return the words of a page in HTML; a page without words as it is.
+
+    For example, ``<h1>502 Bad Gateway</h1>`` becomes ``502 Bad Gateway``.
+    """
     words = re.sub(r'<[^>]*>', ' ', page).split()
     return ' '.join(words) or page
 
 
 def _quote(text: str) -> str:
-    """Return a text in quotes, shortened."""
+    """Return the beginning of a text in quotes, on one line."""
     return json.dumps(text[:_MAX_QUOTE_LENGTH], ensure_ascii=False)
 
 
@@ -280,10 +294,16 @@ def call_with_large_body(
             **kwargs,
         )
     except sdk_exceptions.HttpException as exc:
-        if exc.response is None or exc.response.status_code != 413:
+        is_too_large = (
+            exc.response is not None
+            and exc.response.status_code
+            == http_client.REQUEST_ENTITY_TOO_LARGE
+        )
+        if not is_too_large:
             raise
         if not _is_object(exc.response):
-            # A proxy before the API has a limit of its own.
+            # A proxy before the API has a limit of its own, which no option
+            # of Ironic raises.
             raise
         raise exceptions.Invalid(
             _(
@@ -298,8 +318,8 @@ def _encode_json(body: Any) -> bytes:
     """Return a body as the bytes of its JSON.
 
     keystoneauth would make one text of all the data, and requests would make
-    bytes of it: a large table would be in memory twice. Here only the text of
-    one row is in memory beside the bytes.
+    bytes of that text: a large table would be in memory twice. Here only the
+    text of one row is in memory beside the bytes.
     """
     encoded = io.BytesIO()
     for part in _json_pieces(body, _DEPTH_OF_ROWS):
@@ -319,6 +339,8 @@ def _json_pieces(value: Any, depth: int) -> Iterator[str]:
     may_be_divided = depth > 0 and isinstance(value, dict | list)
     is_empty = not value
     if is_empty or not may_be_divided:
+        # Below, the first member or item writes the opening bracket: an empty
+        # value would have none.
         yield json.dumps(value)
     elif isinstance(value, dict):
         separator = '{'
@@ -341,11 +363,15 @@ def problems(
 ) -> list[exceptions.Problem]:
     """Read the problems that the API found in the body of a request.
 
+    In the answer a problem is ``{"pointer": "/rules/0/scope", "detail": ...,
+    "hint": ...}``, perhaps without a hint.
+
     :returns: no problems for any other error.
     """
     if exc.response is None:
         return []
     try:
+        # Ironic writes the error as JSON in a string of JSON.
         error = json.loads(exc.response.json()['error_message'])
         return [_read_problem(data) for data in error['problems']]
     except (ValueError, KeyError, TypeError):
@@ -367,7 +393,10 @@ def _read_problem(data: dict[str, Any]) -> exceptions.Problem:
 
 
 def without_none(**values: Any) -> dict[str, Any]:
-    """Leave out the values that are None."""
+    """Leave out the values that are None, which means that they are not given.
+
+    For example, ``without_none(limit=5, marker=None)`` is ``{'limit': 5}``.
+    """
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -377,6 +406,7 @@ def _read_description(response: Any) -> str | None:
     Errors of Ironic's web framework have it, and the SDK does not read it.
     """
     try:
+        # Ironic writes the error as JSON in a string of JSON.
         error = json.loads(response.json()['error_message'])
         return str(error['description'])
     except (ValueError, KeyError, TypeError):
@@ -398,7 +428,7 @@ def list_items(
     :raises: as :func:`call`; also Invalid for a page that names itself as the
         next page, which would be asked for without end.
     """
-    query = without_none(**query)
+    parameters = without_none(**query)
     while True:
         page = call(
             baremetal,
@@ -407,19 +437,18 @@ def list_items(
             needed=name,
             is_list=True,
             needed_of_items=needed_of_items,
-            params=query,
+            params=parameters,
         )
         yield from page[name]
+        # Such as "http://ironic/v1/nodes?limit=2&marker=<UUID>".
         link = page.get('next')
         if link is None:
             return
-        # The link to the next page has the marker. Ironic's list of nodes
-        # leaves out most filters there, so that they are sent again.
-        following = urlparse.urlsplit(link)
-        parameters = dict(
-            urlparse.parse_qsl(following.query, keep_blank_values=True)
+        query_of_link = urlparse.urlsplit(link).query
+        parameters_of_link = dict(
+            urlparse.parse_qsl(query_of_link, keep_blank_values=True)
         )
-        if parameters.get('marker') == query.get('marker'):
+        if parameters_of_link.get('marker') == parameters.get('marker'):
             raise exceptions.Invalid(
                 _(
                     'The answer from %(path)s names this page itself as the '
@@ -427,4 +456,6 @@ def list_items(
                 )
                 % {'path': path, 'link': link}
             )
-        query = {**query, **parameters}
+        # Ironic's list of nodes leaves out most filters of the link, so that
+        # they are sent again.
+        parameters = {**parameters, **parameters_of_link}

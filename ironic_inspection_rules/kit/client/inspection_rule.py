@@ -32,16 +32,16 @@ def inspection_rules(
     if details:
         query['detail'] = 'true'
     # A rule without these fields would be an answer of another service.
-    needed = ['uuid', 'description']
+    needed_fields = ['uuid', 'description']
     if query.get('fields') is not None:
         # Rules have only the fields that are asked for.
-        needed = []
+        needed_fields = []
     return http.list_items(
         baremetal,
         _RULES,
         name='inspection_rules',
         query=query,
-        needed_of_items=needed,
+        needed_of_items=needed_fields,
     )
 
 
@@ -55,14 +55,14 @@ def get_inspection_rule(
         this plugin is not checked, see :func:`is_served`.
     """
     # An answer without this field is of another service, or of a proxy.
-    needed = 'uuid'
+    needed_field = 'uuid'
     query = {}
     if fields:
         # The answer has only these fields, perhaps no UUID.
-        needed = fields[0]
+        needed_field = fields[0]
         query['fields'] = ','.join(fields)
     return http.call(
-        baremetal, 'GET', f'{_RULES}/{uuid}', needed=needed, params=query
+        baremetal, 'GET', f'{_RULES}/{uuid}', needed=needed_field, params=query
     )
 
 
@@ -79,17 +79,18 @@ def find_inspection_rule(baremetal, name: str) -> str:
         return name
     rules = list(inspection_rules(baremetal))
     uuids = [rule['uuid'] for rule in rules if rule['description'] == name]
-    if len(uuids) > 1:
-        raise exceptions.Conflict(
-            _('%(count)d rules have the description "%(name)s": %(uuids)s')
-            % {'count': len(uuids), 'name': name, 'uuids': ', '.join(uuids)}
-        )
     if not uuids:
+        # The error suggests a description that is nearly the same.
         descriptions = [
             rule['description'] for rule in rules if rule['description']
         ]
         raise exceptions.NotFound(
             suggestion.unknown(_('rule'), name, descriptions)
+        )
+    if len(uuids) > 1:
+        raise exceptions.Conflict(
+            _('%(count)d rules have the description "%(name)s": %(uuids)s')
+            % {'count': len(uuids), 'name': name, 'uuids': ', '.join(uuids)}
         )
     return uuids[0]
 
@@ -100,7 +101,7 @@ def warnings(baremetal) -> list[str]:
     :returns: a sentence for each option; an empty list if nothing is missing.
     :raises: as :func:`.http.call`; also Invalid if the warnings are no list.
     """
-    # Any page has the warnings, so that one rule is enough.
+    # Every page of the list has the warnings: a page of one rule is enough.
     answer = http.call(
         baremetal,
         'GET',
@@ -108,20 +109,20 @@ def warnings(baremetal) -> list[str]:
         needed='inspection_rules',
         params={'limit': 1},
     )
-    listed = answer.get('warnings') or []
-    if not isinstance(listed, list):
+    sentences = answer.get('warnings') or []
+    if not isinstance(sentences, list):
         raise exceptions.Invalid(
             _("Ironic's answer has no list of warnings, but %s")
-            % json.dumps(listed)
+            % json.dumps(sentences)
         )
-    return listed
+    return sentences
 
 
 def warnings_of_rules_in_force(baremetal) -> list[str]:
     """Read warnings about options once the rules of a change are in force.
 
-    An error would say that the change has failed, and scripts would make it
-    again. If the warnings cannot be read, that is the only warning.
+    If the warnings cannot be read, that is the only warning: an error would
+    say that the change has failed, and scripts would make it again.
 
     :returns: as :func:`warnings`.
     """
@@ -144,7 +145,7 @@ def warnings_of_rules_in_force(baremetal) -> list[str]:
 def is_served(baremetal) -> bool:
     """Return whether Ironic's API has this plugin, not only its own rules."""
     # Stock Ironic has rules at the same path, but no list of traits. The
-    # filter keeps the answer small.
+    # filter by one name keeps the answer small.
     try:
         http.call(
             baremetal,
@@ -169,6 +170,7 @@ def is_ironic(baremetal) -> bool:
             params={'limit': 1, 'fields': 'uuid'},
         )
     except (sdk_exceptions.NotFoundException, exceptions.Invalid):
+        # Another service has no such call, or answers something else.
         return False
     except sdk_exceptions.HttpException:
         # Even users who may not list nodes see that the list exists.

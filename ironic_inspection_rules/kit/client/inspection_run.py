@@ -32,23 +32,24 @@ def get_inspection_run(baremetal, node: str, uuid: str) -> dict[str, Any]:
 
 
 def get_failed_data(baremetal, node: str) -> dict[str, Any] | None:
-    """Return the data of a machine from the newest run, if that failed.
+    """Return the data of a machine from its newest run, if that failed.
 
-    They are newer than the inventory that Ironic has of the node, which it
-    stores only at the end of an inspection that succeeds.
+    They are newer than the stored inventory of the node: Ironic stores an
+    inventory only at the end of an inspection that succeeds.
 
     :returns: ``inventory`` and ``plugin_data``; None if there is no run, if
         the newest one did not fail, or if its data are not kept.
     """
+    # Newest first.
     runs = inspection_runs(baremetal, node, limit=1, fields='uuid,result')
-    newest = next(runs, None)
-    if newest is None or newest['result'] != 'failed':
+    newest_run = next(runs, None)
+    if newest_run is None or newest_run['result'] != 'failed':
         return None
     # A list of runs has no inventories.
     data = http.call(
         baremetal,
         'GET',
-        f'{_path_of_runs(node)}/{newest["uuid"]}',
+        f'{_path_of_runs(node)}/{newest_run["uuid"]}',
         needed='inventory',
         params={'fields': 'inventory,plugin_data'},
     )
@@ -64,14 +65,16 @@ def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
     :param query: ``path``, ``trait``, ``port``, ``rule``; None counts as not
         given.
     """
-    needed = 'rule'
+    # The answer about a value names the rule that set it. The answer about a
+    # rule says whether that rule matched.
+    needed_member = 'rule'
     if query.get('rule') is not None:
-        needed = 'matched'
+        needed_member = 'matched'
     return http.call(
         baremetal,
         'GET',
         f'{_path_of_runs(node)}/explain',
-        needed=needed,
+        needed=needed_member,
         params=http.without_none(**query),
     )
 

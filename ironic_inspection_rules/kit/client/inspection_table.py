@@ -66,10 +66,13 @@ def export_tables(baremetal) -> dict[str, Any]:
     """Read the stored tables, in the form of a rule file.
 
     Secret columns are left out: applying the file keeps their stored values.
+
+    :returns: the tables by name, see :func:`convert_to_file_form`.
     """
     tables = {}
     for described in inspection_tables(baremetal):
         if described['built_in']:
+            # It is in a file of the server already.
             continue
         name = described['name']
         # In a file the key is part of the row itself.
@@ -86,15 +89,18 @@ def convert_to_file_form(
 ) -> dict[str, Any]:
     """Convert a table of the API to the form of a rule file.
 
+    For example, ``{'key': 'serial', 'rows': [{'serial': 'A1', 'rack':
+    'r1'}]}``. Members that are empty are left out.
+
     :param described: the definition of the table.
     :param rows: the rows without secret columns.
     """
-    table: dict[str, Any] = {}
-    for name in _DEFINITION:
-        if described[name]:
-            table[name] = described[name]
-    table['rows'] = list(rows)
-    return table
+    file_form: dict[str, Any] = {}
+    for member in _DEFINITION:
+        if described[member]:
+            file_form[member] = described[member]
+    file_form['rows'] = list(rows)
+    return file_form
 
 
 def _path_of_table(name: str) -> str:

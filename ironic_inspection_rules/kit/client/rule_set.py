@@ -179,7 +179,7 @@ def plan(
 
     Ironic answers a step for every rule, e.g. ``{"uuid": ..., "outcome":
     "updated", "fields": ["scope"]}``. In the plan a step also has the rule
-    ``before`` and ``after``, which Ironic does not answer.
+    ``before`` and ``after``, which are not in the answer.
 
     :param rules: as their author wrote them.
     :param prune: whether to remove stored rules that are not among ``rules``,
@@ -202,14 +202,15 @@ def plan(
         for rule in in_force
         if not rule['built_in']
     }
-    given_uuids = {str(rule.get('uuid')).lower() for rule in rules}
+    uuids_of_request = {str(rule.get('uuid')).lower() for rule in rules}
     steps = []
-    # The answer has the rules of the request in order, and then stored rules
-    # that are not in the request: deleted with prune, else unchanged.
+    # The answer has the rules of the request in order. Then come the stored
+    # rules that are not in the request, deleted with prune, else unchanged:
+    # for these, zip_longest gives None as the rule.
     for step, rule in itertools.zip_longest(answer['rules'], rules):
         uuid = step['uuid']
         before = stored.get(uuid)
-        if step['outcome'] == 'created' and uuid not in given_uuids:
+        if step['outcome'] == 'created' and uuid not in uuids_of_request:
             # The UUID of a dry run is made up: applying makes another UUID.
             uuid = KNOWN_LATER
         if step['outcome'] == 'deleted':
@@ -218,7 +219,7 @@ def plan(
             # A stored rule that is not in the request, and stays.
             after = before
         elif before is None:
-            # A new rule.
+            # No rule is stored with this UUID: the rule is new.
             after = {**stored_rule.with_defaults(rule), 'uuid': uuid}
         else:
             after = _rule_after_update(
@@ -241,7 +242,7 @@ def _refuse_incomplete(
 ) -> None:
     """Refuse an answer to a dry run from which no plan can be made.
 
-    :param rules: of the request.
+    :param rules: the rules of the request.
     :raises: Invalid if the number of the revision is missing, or there are
         fewer steps than rules.
     """
@@ -266,10 +267,11 @@ def _sort_as_stored(
 
     :param stored: the UUIDs of the stored rules, in order.
     """
-    places = {uuid: place for place, uuid in enumerate(stored)}
+    place_by_uuid = {uuid: place for place, uuid in enumerate(stored)}
+    last_place = len(place_by_uuid)
 
     def place_of(step: dict[str, Any]) -> int:
-        return places.get(step['uuid'], len(places))
+        return place_by_uuid.get(step['uuid'], last_place)
 
     return sorted(steps, key=place_of)
 

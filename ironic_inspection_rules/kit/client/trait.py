@@ -38,17 +38,18 @@ def nodes(
         'not-traits': not_traits,
         'not-traits-any': not_traits_any,
     }
-    parameters_by_name = {}
-    for name, names in filters.items():
-        if names:
-            parameters_by_name[name] = ','.join(names)
-    parameters = urlparse.urlencode(parameters_by_name, safe=',')
+    parameters = {}
+    for name, names_of_traits in filters.items():
+        if names_of_traits:
+            parameters[name] = ','.join(names_of_traits)
+    # Such as "traits=CUSTOM_A,CUSTOM_B&not-traits=CUSTOM_C".
+    query_string = urlparse.urlencode(parameters, safe=',')
     path = node.Node.base_path
     if details:
         path += '/detail'
     # The SDK formats the path by the operator "%".
-    path = f'{path}?{parameters}'.replace('%', '%%')
-    return node.Node.list(baremetal, base_path=path, **query)
+    path_for_sdk = f'{path}?{query_string}'.replace('%', '%%')
+    return node.Node.list(baremetal, base_path=path_for_sdk, **query)
 
 
 def traits(

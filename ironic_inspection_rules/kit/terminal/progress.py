@@ -18,8 +18,8 @@ def build_bar(*more: progress.ProgressColumn) -> progress.Progress:
 
     :param more: columns beside the usual ones.
     """
-    # A guard of standard error keeps control characters out, which a bar
-    # is made of.
+    # A bar is made of control characters, which the guard of standard error
+    # keeps out: it is drawn on the stream behind the guard.
     stream = getattr(sys.stderr, 'unguarded', sys.stderr)
     return progress.Progress(
         *progress.Progress.get_default_columns(),
@@ -38,8 +38,8 @@ def show_machine_bar(
 
     :param total: the number of machines.
     :param hidden: show nothing.
-    :returns: a function to call with the number of machines done since the
-        last call.
+    :returns: a context manager that gives a function, to be called with the
+        number of machines that were done since its last call.
     """
     progress_bar = build_bar()
     if hidden:

@@ -69,12 +69,14 @@ def render(
         output = sys.stdout
     width = _choose_width(output)
     grid = table.Table(box=box.ASCII2, header_style='')
-    for name in columns:
-        grid.add_column(text.Text(name), overflow='fold')
-    texts = []
+    for head in columns:
+        grid.add_column(text.Text(head), overflow='fold')
+    texts_by_row = []
     for row in rows:
-        texts.append([_escape_cell(cell) for cell in row])
-    for block in _divide_into_blocks(texts, columns, width):
+        texts_by_row.append(
+            [escapes.escaped(str(cell)).expandtabs() for cell in row]
+        )
+    for block in _divide_into_blocks(texts_by_row, columns, width):
         # A row of the grid costs a millisecond, so it holds a whole block:
         # each of its cells has one line for every row of the block.
         texts_by_column = zip(*block, strict=True)
@@ -94,17 +96,12 @@ def render(
     return printed.getvalue().rstrip('\n')
 
 
-def _escape_cell(cell: typing.Any) -> str:
-    """Return the text of a cell, without control characters."""
-    return escapes.escaped(str(cell)).expandtabs()
-
-
 def _choose_width(output: typing.TextIO) -> int:
     """Return how many columns of characters a table may have."""
-    most_columns = os.environ.get(_WIDTH_VARIABLE, '')
-    if most_columns.isdecimal():
+    width_of_user = os.environ.get(_WIDTH_VARIABLE, '')
+    if width_of_user.isdecimal():
         # As in cliff, zero is no limit.
-        return int(most_columns) or _UNLIMITED_WIDTH
+        return int(width_of_user) or _UNLIMITED_WIDTH
     if output.isatty():
         return shutil.get_terminal_size().columns
     return _WIDTH_WITHOUT_TERMINAL
@@ -116,11 +113,12 @@ def _divide_into_blocks(
     """Divide rows into blocks, which are laid out as a whole.
 
     The rows are one block if they fit the width and no cell has several
-    lines. Otherwise each row is a block, for rich to break its lines: that
-    costs about a millisecond for a row.
+    lines. Otherwise every row is a block of its own, so that rich can break
+    its lines: that costs about a millisecond for a row.
 
     :param rows: the texts of the cells.
     :param columns: the heads of the columns.
+    :returns: blocks; a block is a list of rows.
     """
     if not rows:
         return []
