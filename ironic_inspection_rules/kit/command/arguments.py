@@ -26,7 +26,8 @@ class _Option:
     """An option on a command line.
 
     :ivar words: the option and its values, e.g. ``['--by', 'a', 'b']``.
-    :ivar action: None if the command has no such option.
+    :ivar action: what the parser knows of the option; None if the command has
+        no such option.
     :ivar place: the number of files before the option.
     """
 
@@ -41,6 +42,7 @@ class _Option:
         option. An option of several values takes more words as long as its
         type accepts them. After ``--format=json`` it takes none.
         """
+        # For argparse, None is one value and "+" is one or several.
         if self.action is None or self.action.nargs not in (None, '+'):
             return False
         if '=' in self.words[0]:
@@ -51,8 +53,11 @@ class _Option:
             return word == STANDARD_OUTPUT and not has_value
         if not has_value:
             return True
-        if self.action.nargs != '+':
+        takes_several = self.action.nargs == '+'
+        if not takes_several:
             return False
+        # The type of --by refuses files: so "--by a b rules.yaml" leaves the
+        # file to the command.
         try:
             if callable(self.action.type):
                 self.action.type(word)
@@ -67,15 +72,16 @@ def arrange_words(
     """Move the files of a command line before the options, for argparse.
 
     argparse would give an option of several values all words after it, files
-    too. Here the option gets the words that its type accepts; if then files
-    are missing, its last values become files. The parser reports unknown
-    options.
+    too. Here the option gets only the words that its type accepts. If files
+    are missing then, its last values become files: ``--inventory A B RULES``
+    becomes ``RULES --inventory A B``. The parser reports unknown options.
 
     :param actions: the arguments of the command, files and options.
     :param words: as a user typed them.
     """
     declared = list(actions)
     options, files = _split_words(declared, words)
+    # An argument that may not be missing needs at least one file.
     needed_files = 0
     for action in declared:
         is_option = bool(action.option_strings)
@@ -96,7 +102,11 @@ def _split_words(
 ) -> tuple[list[_Option], list[str]]:
     """Divide the words of a command line into options and files.
 
-    A file is a word that no option takes, or any word after ``--``.
+    A file is a word that no option takes, or any word after ``--``. For
+    example, ``rules.yaml -f json`` is the file ``rules.yaml`` and the option
+    ``-f`` with its value.
+
+    :param declared: the arguments of the command, files and options.
     """
     options: list[_Option] = []
     files: list[str] = []
@@ -131,15 +141,16 @@ def _give_values_to_files(
 
     :param missing: how many files are missing; 0 or less moves nothing.
     """
-    # The last option first, so that the places of earlier options stay true.
     still_missing = missing
+    # The last option first, so that the places of earlier options stay true.
     for option in reversed(options):
         # An option keeps its name and one value.
         spare = len(option.words) - 2
         moved = max(0, min(still_missing, spare))
-        first_moved = len(option.words) - moved
-        files[option.place : option.place] = option.words[first_moved:]
-        del option.words[first_moved:]
+        start = len(option.words) - moved
+        # Inserted between the files before and behind the option.
+        files[option.place : option.place] = option.words[start:]
+        del option.words[start:]
         still_missing -= moved
 
 
@@ -250,8 +261,8 @@ def choose_output(page: str | None, output: typing.TextIO) -> typing.TextIO:
     """Choose the stream for a result that is also written as a page.
 
     :param page: path of the page; None without a page.
-    :returns: ``output``, or nowhere if the page goes to standard output, which
-        a table before or behind the page would spoil.
+    :returns: ``output``; or a stream that loses all text, if the page goes to
+        standard output: a table before or behind it would spoil the page.
     """
     if page == STANDARD_OUTPUT:
         return _Nowhere()
@@ -264,6 +275,7 @@ def check_new_file(path: str) -> str:
     :raises: ArgumentTypeError if its directory does not exist, or the path is
         a directory.
     """
+    # "rules.html" is in the directory "".
     directory = os.path.dirname(path) or os.curdir
     if os.path.isdir(path) or not os.path.isdir(directory):
         raise argparse.ArgumentTypeError(
@@ -273,7 +285,8 @@ def check_new_file(path: str) -> str:
 
 
 def parse_percent(text: str) -> float:
-    """Parse a number from 0 to 100."""
+    """Parse a number from 0 to 100, e.g. ``80``, ``99.5`` or ``.5``."""
+    # float() would also take "1e1", "nan" and "1_0".
     if re.fullmatch(r'[0-9]*\.?[0-9]+', text) and float(text) <= 100:
         return float(text)
     raise argparse.ArgumentTypeError(
@@ -283,6 +296,7 @@ def parse_percent(text: str) -> float:
 
 def parse_positive(text: str) -> int:
     """Parse a whole number of at least 1."""
+    # int() would also take "1_0" and " 5".
     if not re.fullmatch('0{0,9}[1-9][0-9]{0,8}', text):
         raise argparse.ArgumentTypeError(
             _('a number of at least 1 is expected')
@@ -314,17 +328,18 @@ def _find_option(
         takes no further word.
     """
     name = word.partition('=')[0]
-    # Only long options may be shortened.
+    # argparse takes only long options by their beginning.
     may_be_shortened = name.startswith('--')
-    candidates = []
+    begin_so = []
     for action in declared:
         if name in action.option_strings:
+            # Also if it is the beginning of another option.
             return action
-        is_prefix = any(
+        is_beginning = any(
             option.startswith(name) for option in action.option_strings
         )
-        if is_prefix and may_be_shortened:
-            candidates.append(action)
-    if len(candidates) != 1:
+        if may_be_shortened and is_beginning:
+            begin_so.append(action)
+    if len(begin_so) != 1:
         return None
-    return candidates[0]
+    return begin_so[0]

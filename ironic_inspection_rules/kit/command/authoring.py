@@ -118,7 +118,7 @@ class Lint(arguments.FileCommand):
         files = table_file.read_files(
             path for path in paths if path != document.STDIN
         )
-        # A file may be among the paths twice.
+        # A file may be among the paths twice, e.g. in a folder and by itself.
         distinct_paths = dict.fromkeys(file.path for file in files)
         for path in distinct_paths:
             mendings = mended_file.mend(path, registry.installed())
@@ -166,7 +166,8 @@ def _parse_release(text: str) -> str:
 def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
     """Return a table of findings and a line with their numbers.
 
-    Without findings the text is empty.
+    The line is e.g. ``1 error, 2 warnings, 0 notes; files: 1``. Without
+    findings the text is empty.
     """
     if not findings:
         return ''
@@ -185,10 +186,10 @@ def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
     text = table.render(
         [_('Place'), _('Level'), _('Rule'), _('Problem'), _('Check')], rows
     )
-    levels = collections.Counter(finding.level for finding in findings)
-    errors = levels[lint.ERROR]
-    warnings = levels[lint.WARNING]
-    notes = levels[lint.NOTE]
+    numbers = collections.Counter(finding.level for finding in findings)
+    errors = numbers[lint.ERROR]
+    warnings = numbers[lint.WARNING]
+    notes = numbers[lint.NOTE]
     counted = ', '.join(
         (
             _P('%d error', '%d errors', errors) % errors,
@@ -252,30 +253,28 @@ class Convert(arguments.FileCommand):
             be read, OSError for one that cannot be written; the shell makes
             both the exit status 1.
         """
+        # Rules of ironic-inspector are known by their form, whatever this is.
         is_stock = parsed_args.language == 'ironic'
-        files = []
-        for rules_file in table_file.documents(parsed_args.files):
-            if not rules_file.entries and not rules_file.tables:
+        texts = []
+        losses = []
+        for rule_file in table_file.documents(parsed_args.files):
+            if not rule_file.entries and not rule_file.tables:
                 self.app.stderr.write(
                     _('%s: warning: the file holds no rules\n')
-                    % rules_file.path
+                    % rule_file.path
                 )
-            files.append(
-                converted_file.convert(
-                    rules_file, registry.installed(), is_stock
-                )
+            converted = converted_file.convert(
+                rule_file, registry.installed(), is_stock
             )
-        text = '\n'.join(converted.text for converted in files)
-        arguments.write(parsed_args.output, text, self.app.stdout)
-        lost = []
-        for converted in files:
-            lost += converted.lost
-        for loss in lost:
+            texts.append(converted.text)
+            losses += converted.lost
+        arguments.write(parsed_args.output, '\n'.join(texts), self.app.stdout)
+        for loss in losses:
             self.app.stderr.write(
                 f'{loss.path}:{loss.line}:{loss.column}: {loss.rule}: '
                 f'{loss.message}\n'
             )
-        if lost:
+        if losses:
             return 1
         return 0
 

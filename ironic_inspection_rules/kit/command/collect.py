@@ -66,7 +66,8 @@ class Collect(arguments.FileCommand):
             raise exceptions.InspectionRulesError(
                 _('collect needs %s') % ', '.join(missing)
             )
-        if os.geteuid():
+        is_root = os.geteuid() == 0
+        if not is_root:
             self.app.stderr.write(
                 _(
                     'Collected without root: serial numbers, the BMC and what '
@@ -103,4 +104,6 @@ def _collect_data() -> dict[str, typing.Any]:
     failures = utils.AccumulatedFailures(exc_class=errors.InspectionError)
     data: dict[str, typing.Any] = {}
     inspector.collect_default(data, failures)
+    # The data have objects of the agent, such as disks, which its encoder
+    # writes as JSON.
     return json.loads(encoding.RESTJSONEncoder().encode(data))

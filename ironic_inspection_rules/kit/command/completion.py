@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import importlib.metadata
 import io
+import operator
 import types
 import typing
 
@@ -51,16 +52,12 @@ def load_commands() -> list[CommandWords]:
     all_commands = []
     for program, group in _GROUPS.items():
         for point in importlib.metadata.entry_points(group=group):
+            # Other packages have commands of "openstack", too.
             if not point.value.startswith('ironic_inspection_rules.'):
                 continue
             with contextlib.suppress(ImportError):
                 all_commands.append(_load_command(program, point))
-    return sorted(all_commands, key=_sort_key)
-
-
-def _sort_key(command: CommandWords) -> tuple[str, tuple[str, ...]]:
-    """Return the key to sort commands by."""
-    return command.program, command.words
+    return sorted(all_commands, key=operator.attrgetter('program', 'words'))
 
 
 def _load_command(
@@ -71,6 +68,7 @@ def _load_command(
     :param program: the program that the command belongs to.
     :param point: the entry point of the command.
     """
+    # The name is e.g. "baremetal_inspection_rule_apply".
     words = tuple(point.name.split('_'))
     # A parser needs only this of the application.
     application = types.SimpleNamespace(
@@ -110,14 +108,15 @@ def _next_words(
 
     For example, ``{('openstack', 'baremetal'): ['inspection', 'node']}``.
     """
-    following: dict[tuple[str, ...], list[str]] = {}
+    next_words_by_words: dict[tuple[str, ...], list[str]] = {}
     for command in all_commands:
         for number, word in enumerate(command.words):
             words_before = (command.program, *command.words[:number])
-            next_words = following.setdefault(words_before, [])
+            next_words = next_words_by_words.setdefault(words_before, [])
+            # Many commands begin with the same words.
             if word not in next_words:
                 next_words.append(word)
-    return following
+    return next_words_by_words
 
 
 def _case_branches(all_commands: list[CommandWords]) -> Iterator[str]:
@@ -126,15 +125,18 @@ def _case_branches(all_commands: list[CommandWords]) -> Iterator[str]:
     Patterns match the words before the completed word. A shell takes the
     first branch that fits, so that the most exact branches come first.
     """
+    # The command is not complete: its next word.
     for words_before, next_words in _next_words(all_commands).items():
         yield _case_branch(f'"{" ".join(words_before)}"', next_words)
     for command in all_commands:
         before = ' '.join((command.program, *command.words))
+        # The last word is an option: its value.
         for option, choices in command.options.items():
             # A branch without choices offers nothing, so that the shell
             # completes files.
             if choices or option in command.valued:
                 yield _case_branch(f'"{before}"*" {option}"', choices)
+        # Anything else after the command: fixed words and options.
         yield _case_branch(
             f'"{before}"*', (*command.choices, *command.options)
         )
@@ -263,17 +265,18 @@ def fish(all_commands: list[CommandWords]) -> str:
     """
     name = 'ironic_inspection_rules'
     lines = [_FISH.format(name=name, client=CLIENT)]
-    helps = {
+    help_by_words = {
         (command.program, *command.words): command.help
         for command in all_commands
     }
     for words_before, next_words in _next_words(all_commands).items():
         condition = f'__{name}_before {" ".join(words_before)}'
         for word in next_words:
-            text = helps.get((*words_before, word), '')
+            # A word that completes no command has no help.
+            help_text = help_by_words.get((*words_before, word), '')
             lines.append(
                 f'complete -c {words_before[0]} -n "{condition}" -f '
-                f'-a {word} -d {_quote(text)}'
+                f'-a {word} -d {_quote(help_text)}'
             )
     for command in all_commands:
         before = ' '.join((command.program, *command.words))
@@ -291,6 +294,9 @@ def fish(all_commands: list[CommandWords]) -> str:
 def _fish_option(command: CommandWords, option: str, condition: str) -> str:
     """Return the line of fish that completes an option of a command.
 
+    For example, ``complete -c ironic-inspection-rules -n "…" -l format -x -a
+    'table json'``.
+
     :param condition: a call of the script that returns whether the words
         before begin with the command.
     """
@@ -304,9 +310,10 @@ def _fish_option(command: CommandWords, option: str, condition: str) -> str:
     )
     choices = command.options[option]
     if choices:
+        # -x: the option needs a value, and no file is one.
         line += f' -x -a {_quote(" ".join(choices))}'
     elif option in command.valued:
-        # Fish completes files for any value.
+        # -r: the option needs a value, for which fish completes files.
         line += ' -r'
     return line
 

@@ -81,9 +81,10 @@ class Diff(arguments.FileCommand):
         """
         old = self._load(parsed_args.old)
         new = self._load(parsed_args.new)
-        changes, rules = rule_diff.compare(old, new)
+        # The new rules get the UUIDs of the old rules that they replace.
+        changes, new_rules = rule_diff.compare(old, new)
         old_set = machine_test.RuleSet(list(old.rules), old.tables)
-        new_set = machine_test.RuleSet(rules, new.tables)
+        new_set = machine_test.RuleSet(new_rules, new.tables)
         paths = machine_test.find_inventories(parsed_args.inventory)
         differences = _Differences(changes, rule_diff.compare_tables(old, new))
         with progress.show_machine_bar(len(paths)) as advance:
@@ -94,12 +95,13 @@ class Diff(arguments.FileCommand):
                 paths,
                 advance,
             )
-            # An iterator: a machine is tried when it is taken.
+            # An iterator: a machine is tried and counted when it is taken.
             treatments = differences.note(treated)
             if parsed_args.html:
                 page = _render_page(old, new, differences, treatments)
                 arguments.write(parsed_args.html, page, self.app.stdout)
-            # Without a page, no machine has been taken so far.
+            # The page has taken all machines. Without a page, none has been
+            # taken so far.
             for _treatment in treatments:
                 pass
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
@@ -120,9 +122,8 @@ def _describe_machine(
     :param treatment: how the old and the new rules treat the machine.
     :returns: an item of ``machines``, see :func:`.pages.diff.render`.
     """
-    if treatment.problem is None:
-        lines = treatment.lines
-    else:
+    lines = treatment.lines
+    if treatment.problem is not None:
         # The machine cannot be read: the reason stands in place of a diff.
         lines = (treatment.problem,)
     return {
@@ -137,10 +138,12 @@ def _describe_machine(
 class _Differences:
     """All differences: of rules, of tables, and of machines.
 
+    :ivar changes: the changes of rules.
+    :ivar tables: the changes of tables, as a plan has them.
     :ivar count: how many machines were tried.
     :ivar problems: why files of machines cannot be read.
     :ivar machines: the paths of machines that are treated differently than
-        before, by treatment.
+        before, by what becomes of them.
     """
 
     def __init__(
@@ -157,9 +160,10 @@ class _Differences:
     def note(
         self, treatments: typing.Iterable[machine_diff.Treatment]
     ) -> Iterator[machine_diff.Treatment]:
-        """Count and group machines as they pass, and yield them again.
+        """Count and group machines, and yield each of them again.
 
-        A page is written while machines are tried, other formats afterwards.
+        The page is rendered from the machines that pass here, while they are
+        tried. Other formats are written afterwards, from the groups.
         """
         for treatment in treatments:
             self.count += 1
@@ -197,7 +201,8 @@ class _Differences:
     def as_dict(self) -> dict[str, typing.Any]:
         """Return all differences as plain JSON data.
 
-        Machines that are treated alike are one entry.
+        Machines that are treated alike are one entry: ``{'inventories':
+        [...], 'old': 'ok', 'new': 'failed', 'lines': [...]}``.
         """
         machines = []
         for (old, new, lines), paths in self.machines.items():
@@ -222,10 +227,14 @@ class _Differences:
 
 
 def _exit_code(differences: _Differences) -> int:
-    """Return the exit code: whether files are unread, or anything differs."""
+    """Return the exit code.
+
+    It is EXIT_ERROR if a file cannot be read, and EXIT_DIFFERENT if a rule, a
+    table or a machine differs.
+    """
     if differences.problems:
         return EXIT_ERROR
-    # A rule that is only renamed does the same.
+    # A rule that is only renamed does the same, and does not differ.
     is_rule_different = any(change.differs for change in differences.changes)
     if is_rule_different or differences.tables or differences.machines:
         return EXIT_DIFFERENT

@@ -8,7 +8,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.command import peer_arguments
 from ironic_inspection_rules.kit.machine.outliers import peer_files
-from ironic_inspection_rules.kit.machine.outliers import peers
 from ironic_inspection_rules.kit.terminal import progress
 from ironic_inspection_rules.kit.trial import machine_test
 
@@ -55,7 +54,14 @@ class Outliers(arguments.FileCommand):
             )
         result = result.without_kinds(parsed_args.ignore)
         if parsed_args.learn:
-            self._learn(result, parsed_args)
+            # The inventories were too large to keep, and are read again.
+            with progress.show_machine_bar(result.normal) as advance:
+                rules = peer_files.learn(result, parsed_args.by, advance)
+            arguments.write(
+                parsed_args.learn,
+                peer_arguments.format_rules(rules),
+                self.app.stdout,
+            )
         text = peer_arguments.render(result, parsed_args.format)
         # If the learned rules go to standard output, this text goes nowhere.
         output = arguments.choose_output(parsed_args.learn, self.app.stdout)
@@ -68,15 +74,3 @@ class Outliers(arguments.FileCommand):
         if problems:
             return EXIT_ERROR
         return peer_arguments.exit_status(result)
-
-    def _learn(
-        self, result: peers.Result, parsed_args: argparse.Namespace
-    ) -> None:
-        """Write rules that accept machines like the normal ones."""
-        with progress.show_machine_bar(result.normal) as advance:
-            written = peer_files.learn(result, parsed_args.by, advance)
-        arguments.write(
-            parsed_args.learn,
-            peer_arguments.format_rules(written),
-            self.app.stdout,
-        )

@@ -88,17 +88,18 @@ def render(result: peers.Result, how: str) -> str:
     return outliers_text.render(result)
 
 
-def format_rules(written: Sequence[dict[str, typing.Any]]) -> str:
+def format_rules(rules: Sequence[dict[str, typing.Any]]) -> str:
     """Return the text of the file that ``--learn`` writes.
 
-    :param written: rules that accept machines which are not odd.
+    :param rules: rules that accept machines which are not odd.
     """
-    return yaml_text.comment(
+    comment = yaml_text.comment(
         _(
             'Records which machines are unlike their peers. Made by '
             'ironic-inspection-rules outliers.'
         )
-    ) + yaml_text.dump(written, width=math.inf)
+    )
+    return comment + yaml_text.dump(rules, width=math.inf)
 
 
 def missing_path_warnings(result: peers.Result, by: Sequence[str]) -> str:
@@ -109,13 +110,14 @@ def missing_path_warnings(result: peers.Result, by: Sequence[str]) -> str:
     :param by: the paths, such as ``inventory.cpu.model_name``.
     :returns: a line for every such path; empty if there are no machines.
     """
-    # The key of a group has the paths that its machines report, with values.
-    keys = [group.key for group in result.groups]
-    keys += [skipped.key for skipped in result.skipped]
-    if not keys:
+    # The key of a group has the paths that its machines report, with values,
+    # e.g. (('inventory.cpu.count', 64),).
+    keys_of_groups = [group.key for group in result.groups]
+    keys_of_groups += [skipped.key for skipped in result.skipped]
+    if not keys_of_groups:
         return ''
     reported_paths = set()
-    for key in keys:
+    for key in keys_of_groups:
         for path, _value in key:
             reported_paths.add(path)
     lines = []

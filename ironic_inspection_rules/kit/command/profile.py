@@ -79,7 +79,7 @@ class Profile(arguments.FileCommand):
         paths = machine_test.find_inventories(parsed_args.inventories)
         machines = [machine_file.load(path) for path in paths]
         name = parsed_args.name or _name_of_product(machines[0])
-        about = _P(
+        sentence = _P(
             'Accepts machines like %(name)s. Made from %(count)d '
             'inventory by ironic-inspection-rules profile.',
             'Accepts machines like %(name)s. Made from %(count)d '
@@ -87,18 +87,21 @@ class Profile(arguments.FileCommand):
             len(machines),
         )
         comment = yaml_text.comment(
-            about % {'name': name, 'count': len(machines)}
+            sentence % {'name': name, 'count': len(machines)}
         )
-        entries = rules.write(
+        profile_rules = rules.write(
             machines, name, parsed_args.on_mismatch, tolerated
         )
-        text = yaml_text.dump(entries, width=math.inf)
+        text = yaml_text.dump(profile_rules, width=math.inf)
         arguments.write(parsed_args.output, comment + text, self.app.stdout)
         return 0
 
 
 def _name_of_product(machine: views.Facts) -> str:
-    """Return a name for machines like the given one: its product."""
+    """Return a name for machines like the given one: its product.
+
+    For example, ``PowerEdge R640``; ``good machines`` if it reports none.
+    """
     product = component.find(machine, 'inventory.system_vendor.product_name')
     if isinstance(product, str) and product.strip():
         return product.strip()
@@ -108,8 +111,9 @@ def _name_of_product(machine: views.Facts) -> str:
 def _check_tolerance(text: str) -> str:
     """Check that a word has the form of a tolerance, e.g. ``memory=5%``.
 
-    A word of any other form is a file. The name of the component is checked
-    later, with an error of its own.
+    A word of any other form is refused here, and becomes the file of an
+    inventory. The name of the component is checked later, so that
+    ``memry=5%`` is no file but has an error of its own.
     """
     if not re.match('[a-z-]+=', text):
         raise argparse.ArgumentTypeError(

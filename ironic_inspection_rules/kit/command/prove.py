@@ -114,7 +114,7 @@ class Prove(arguments.FileCommand):
                 )
             )
             return EXIT_ERROR
-        # This imports z3.
+        # This imports z3, which may be missing: not at the top.
         from ironic_inspection_rules.kit.proof import question
 
         try:
@@ -125,15 +125,16 @@ class Prove(arguments.FileCommand):
         if parsed_args.equivalent:
             questions.append(question.DIFFERENT)
         rule_set = self._load(parsed_args.files)
-        other = self._load(parsed_args.equivalent)
+        # Without --equivalent it is empty.
+        other_set = self._load(parsed_args.equivalent)
         with _without_collector():
             # The proof takes rules in the order in which they run.
             proof = question.Proof(
                 repository.order(rule_set.rules),
                 parsed_args.time_limit,
-                repository.order(other.rules),
+                repository.order(other_set.rules),
                 rule_set.tables,
-                other.tables,
+                other_set.tables,
             )
             answers = list(proof.answers(questions))
         self._print(answers, parsed_args)
@@ -148,11 +149,10 @@ class Prove(arguments.FileCommand):
 
         A witness is a machine for which the answer holds.
         """
-        # Each row names the files of its witness, which are written with it.
-        rows = [
-            _build_row(number, answer, parsed_args.witness)
-            for number, answer in enumerate(answers, 1)
-        ]
+        rows = []
+        for number, answer in enumerate(answers, 1):
+            # This writes the witness, too: the row names its files.
+            rows.append(_write_answer(number, answer, parsed_args.witness))
         if parsed_args.format == 'json':
             text = json.dumps({'answers': rows}, indent=2)
             self.app.stdout.write(f'{text}\n')
@@ -175,10 +175,22 @@ class Prove(arguments.FileCommand):
 
         The answers "no", which are most of them, are only counted.
 
-        :param rows: the answers, as :func:`_build_row` returns them.
+        :param rows: the answers, as :func:`_write_answer` returns them.
         """
-        shown = [row for row in rows if row['verdict'] != 'no']
-        if shown:
+        table_rows = []
+        for row in rows:
+            if row['verdict'] == 'no':
+                continue
+            table_rows.append(
+                (
+                    row['question'],
+                    '\n'.join(row['rules']),
+                    row['verdict'],
+                    row['reason'],
+                    row['witness'] or '',
+                )
+            )
+        if table_rows:
             columns = (
                 _('question'),
                 _('rules'),
@@ -186,35 +198,24 @@ class Prove(arguments.FileCommand):
                 _('reason'),
                 _('witness'),
             )
-            cells = [_table_cells(row) for row in shown]
-            text = table.render(columns, cells, self.app.stdout)
+            text = table.render(columns, table_rows, self.app.stdout)
             self.app.stdout.write(f'{text}\n')
-        count = collections.Counter(row['verdict'] for row in rows)
+        numbers = collections.Counter(row['verdict'] for row in rows)
         self.app.stdout.write(
             _('Answers: %(yes)d yes, %(no)d no, %(unknown)d unknown\n')
             % {
-                'yes': count['yes'],
-                'no': count['no'],
-                'unknown': count['unknown'],
+                'yes': numbers['yes'],
+                'no': numbers['no'],
+                'unknown': numbers['unknown'],
             }
         )
-
-
-def _table_cells(row: dict[str, typing.Any]) -> tuple[str, ...]:
-    """Return the cells of an answer; each of its rules is a line."""
-    return (
-        row['question'],
-        '\n'.join(row['rules']),
-        row['verdict'],
-        row['reason'],
-        row['witness'] or '',
-    )
 
 
 def _choose_questions(parsed_args: argparse.Namespace) -> str:
     """Return the questions of ``--ask``, or else the usual questions.
 
-    Beside ``--equivalent`` there are no usual questions.
+    For example, ``dead,gap:/resource_class``. Who asks by ``--equivalent``
+    whether two rule sets differ wants no usual questions beside that.
     """
     if parsed_args.ask is not None:
         asked: str = parsed_args.ask
@@ -241,16 +242,17 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _build_row(
+def _write_answer(
     number: int, answer: 'question.Answer', directory: pathlib.Path | None
 ) -> dict[str, typing.Any]:
-    """Return an answer as plain JSON data, and write its witness.
+    """Write the witness of an answer, and return the answer as JSON data.
 
-    :param number: of the answer: the names of files begin with it.
+    :param number: the number of the answer, from 1.
     :param directory: where to write the witness; None for nowhere.
     """
     machine_path, node_path = None, None
     if directory is not None and answer.witness is not None:
+        # Of "gap:/resource_class" the files are named 007-gap.
         kind = answer.question.partition(':')[0]
         machine_path, node_path = answer.witness.write(
             directory, f'{number:03d}-{kind}'
@@ -266,7 +268,7 @@ def _build_row(
 
 
 def _parse_seconds(text: str) -> float:
-    """Parse a number of seconds."""
+    """Parse a number of seconds, which may be a fraction, but not below 0."""
     with contextlib.suppress(ValueError):
         seconds = engine_arguments.read_number(text, float)
         if seconds >= 0:

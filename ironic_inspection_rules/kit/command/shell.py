@@ -68,19 +68,20 @@ class Shell(app.App):
         """Run a command, with its files before its options.
 
         argparse would take a file behind an option of several values for a
-        value of the option.
+        value of the option, as ``rules.yaml`` in ``test --inventory machines
+        rules.yaml``.
         """
-        # The parser of the command must be known to arrange the words.
+        # Which words are files depends on the options of the command.
         try:
             command, name, words = self.command_manager.find_command(argv)
         except ValueError:
-            # cliff reports it, with the names of the commands.
+            # There is no such command: cliff says so, and which there are.
             return super().run_subcommand(argv)
         parser = command(self, self.options).get_parser(name)
-        name_words = argv[: len(argv) - len(words)]
+        words_of_name = argv[: len(argv) - len(words)]
         # argparse has no other list of the arguments of a parser.
         arranged = arguments.arrange_words(parser._actions, words)
-        return super().run_subcommand([*name_words, *arranged])
+        return super().run_subcommand([*words_of_name, *arranged])
 
 
 @escapes.guarded()

@@ -96,6 +96,8 @@ class TableCommand(arguments.FileCommand):
         files = file_set.load_all(parsed_args.files)
         tables = table_file.build(files.tables)
         expected = _choose_table(tables, parsed_args.table)
+        # The column that groups machines; None without --by, if no column has
+        # the rack.
         by = parsed_args.by or expected_machines.rack_column(expected)
         if by is not None and by not in expected.columns:
             raise exceptions.Invalid(
@@ -141,35 +143,35 @@ def _choose_table(tables: table.Tables, name: str | None) -> table.Table:
     :raises: :class:`.exceptions.Invalid` if there is no such table, or there
         are several.
     """
-    if name is not None:
-        if name not in tables:
-            raise exceptions.Invalid(
-                suggestion.unknown(_('table'), name, tables)
-            )
-        expected = tables[name]
-        if not expected.has_of:
+    if name is None:
+        candidates = [
+            candidate for candidate in tables.values() if candidate.has_of
+        ]
+        if not candidates:
             raise exceptions.Invalid(
                 _(
-                    'table "%s" has no "of", which says which row is that of '
-                    'a machine'
+                    'the files have no table with "of", which says which row '
+                    'is that of a machine'
                 )
-                % name
             )
-        return expected
-    usable = [candidate for candidate in tables.values() if candidate.has_of]
-    if len(usable) == 1:
-        return usable[0]
-    if not usable:
+        if len(candidates) > 1:
+            names = [candidate.definition.name for candidate in candidates]
+            raise exceptions.Invalid(
+                _('the files have several tables; choose one with --table: %s')
+                % ', '.join(names)
+            )
+        return candidates[0]
+    if name not in tables:
+        raise exceptions.Invalid(suggestion.unknown(_('table'), name, tables))
+    if not tables[name].has_of:
         raise exceptions.Invalid(
             _(
-                'the files have no table with "of", which says which row is '
-                'that of a machine'
+                'table "%s" has no "of", which says which row is that of a '
+                'machine'
             )
+            % name
         )
-    raise exceptions.Invalid(
-        _('the files have several tables; choose one with --table: %s')
-        % ', '.join(candidate.definition.name for candidate in usable)
-    )
+    return tables[name]
 
 
 def _render(

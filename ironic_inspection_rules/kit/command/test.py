@@ -110,7 +110,7 @@ class Test(arguments.FileCommand):
         wants_coverage = (
             parsed_args.coverage or parsed_args.threshold is not None
         )
-        # With an ignored option the test might pass.
+        # An option that is ignored might let a test pass: it is refused.
         if parsed_args.expect and wants_coverage:
             self._parser.error(_('--expect and --coverage: one at a time'))
         if parsed_args.update and not parsed_args.expect:
@@ -169,6 +169,7 @@ class Test(arguments.FileCommand):
             self.app.stderr.write(warning % measured.broken)
         if measured.problems or measured.broken:
             return EXIT_ERROR
+        # Without a threshold any coverage is enough.
         threshold = parsed_args.threshold or 0
         if measured.percent < threshold:
             return EXIT_UNCOVERED
@@ -188,7 +189,7 @@ class Test(arguments.FileCommand):
         :returns: the exit code.
         """
         in_detail = parsed_args.details or len(paths) == 1
-        # Reasons take time, and the table of many machines has no reasons.
+        # Only the table of many machines has no reasons, which take time.
         explain = bool(
             in_detail or parsed_args.html or parsed_args.format != 'table'
         )
@@ -196,8 +197,9 @@ class Test(arguments.FileCommand):
         listing = _choose_listing(
             parsed_args.format, output, len(paths), in_detail
         )
-        # Of the test of a machine, the page needs a column of its matrix. The
-        # listing or the comparison with --expect needs an entry.
+        # Another process tries a machine, and the result is large: only the
+        # part that is printed is passed on. For the page that is a column of
+        # its matrix; for the listing, or for --expect, an entry.
         matrix = test_page.Matrix(rule_set.rules, rule_set.paths)
         extract_column = None
         if parsed_args.html:
@@ -205,8 +207,6 @@ class Test(arguments.FileCommand):
         extract_entry: machine_test.Extract = listing.extract
         if parsed_args.expect:
             extract_entry = expectation.actual
-        # The result of a machine is large: the process that tries the machine
-        # returns only what is printed of it.
         extract = functools.partial(
             _extract_printed, extract_column, extract_entry
         )
@@ -253,31 +253,34 @@ class Test(arguments.FileCommand):
         :returns: the exit code; 0 where the file is written.
         """
         path = parsed_args.expect
-        output = arguments.choose_output(parsed_args.html, self.app.stdout)
         if parsed_args.update:
             expectation.dump(path, actual)
             return 0
         expected = expectation.load(path)
-        compared = list(expectation.compare(path, expected, actual))
-        different = [
-            comparison for comparison in compared if comparison.difference
+        comparisons = list(expectation.compare(path, expected, actual))
+        differences = [
+            comparison.difference
+            for comparison in comparisons
+            if comparison.difference
         ]
+        output = arguments.choose_output(parsed_args.html, self.app.stdout)
         if parsed_args.format == 'junit':
-            output.write(junit.render(_junit_cases(compared)))
+            output.write(junit.render(_junit_cases(comparisons)))
         else:
-            for comparison in different:
-                output.write(f'{comparison.difference}\n')
+            for difference in differences:
+                output.write(f'{difference}\n')
+            machines = results.total()
             output.write(
                 _P(
                     '%(machines)d inventory, %(differences)d not as '
                     'expected\n',
                     '%(machines)d inventories, %(differences)d not as '
                     'expected\n',
-                    results.total(),
+                    machines,
                 )
-                % {'machines': results.total(), 'differences': len(different)}
+                % {'machines': machines, 'differences': len(differences)}
             )
-        if different:
+        if differences:
             return EXIT_ERROR
         return 0
 
@@ -304,8 +307,9 @@ def _choose_listing(
 class _Tried(typing.NamedTuple):
     """The part of a test that is printed.
 
-    :ivar column: for the page; None without a page.
-    :ivar entry: for the listing or the comparison.
+    :ivar column: the column of the machine on the page; None without a page.
+    :ivar entry: what the listing prints of the machine, or what ``--expect``
+        compares.
     """
 
     result: str
@@ -335,9 +339,12 @@ def _count_and_yield(
 ) -> typing.Iterator[typing.Any]:
     """Count results, fill the page, and yield the entries to print.
 
-    Other processes try the machines, and an entry can be printed before the
-    next machine is tried. So the counts and the page are complete only when
-    all entries are taken.
+    An entry is yielded as soon as its machine is tried, so that it can be
+    printed at once. The counts and the page are complete only when all
+    entries are taken.
+
+    :param results: the number of machines by result, which is counted here.
+    :param matrix: the page, which is filled here.
     """
     for machine in tried:
         results[machine.result] += 1
@@ -361,11 +368,11 @@ def _exit_code(results: collections.Counter[str]) -> int:
 
 
 def _junit_cases(
-    compared: typing.Iterable[expectation.Comparison],
+    comparisons: typing.Iterable[expectation.Comparison],
 ) -> list[junit.JunitCase]:
     """Return a test case for each machine; a difference is a failure."""
     cases = []
-    for comparison in compared:
+    for comparison in comparisons:
         result = 'ok'
         if comparison.difference:
             result = 'failed'
