@@ -24,15 +24,16 @@ def render(covered: coverage.Coverage) -> str:
     """
     rows = []
     for rule in covered.rules:
+        # Such as "action 1 (fail) never ran".
         missed = '\n'.join(covered.missed(rule))
         percent = _format_percent(covered.percent_of(rule))
         rows.append([machine_test.title(rule), percent, missed])
     lines = [table.render([_('Rule'), _('Covered'), _('Not reached')], rows)]
-    for name in covered.tables:
-        keys = covered.unmatched(name)
-        if keys:
+    for name, rows_of_table in covered.tables.items():
+        unmatched_keys = covered.unmatched(name)
+        if unmatched_keys:
             lines.append(
-                _unmatched_line(name, keys, len(covered.tables[name]))
+                _unmatched_line(name, unmatched_keys, len(rows_of_table))
             )
     lines.append(_('Covered: %s') % _format_percent(covered.percent))
     return '\n'.join(lines)
@@ -46,9 +47,9 @@ def _unmatched_line(name: str, keys: list[str], rows: int) -> str:
     :param keys: the keys of the rows that no machine looked up.
     :param rows: the number of rows of the whole table.
     """
-    first = ', '.join(keys[:_MOST_KEYS])
+    first_keys = ', '.join(keys[:_MOST_KEYS])
     if len(keys) > _MOST_KEYS:
-        first += ', …'
+        first_keys += ', …'
     text = _P(
         'Table %(name)s: %(count)d row of %(rows)d matched no '
         'machine: %(keys)s',
@@ -60,11 +61,11 @@ def _unmatched_line(name: str, keys: list[str], rows: int) -> str:
         'name': name,
         'count': len(keys),
         'rows': rows,
-        'keys': escapes.escaped(first),
+        'keys': escapes.escaped(first_keys),
     }
 
 
 def _format_percent(share: float) -> str:
     """Return a percentage as text, rounded down to a whole number."""
-    # Rounded up, 100 % would not mean full coverage.
+    # Rounded up, 99.6 % would read as full coverage.
     return f'{math.floor(share)} %'

@@ -46,19 +46,21 @@ def terminal_lines(
 ) -> Iterator[str]:
     """Yield the changes of tables, rules and machines, as lines of text.
 
-    The last lines have the numbers of changed rules and machines.
+    A change is e.g. ``~ Note the rack`` with the lines of a diff below it. The
+    last lines have the numbers of changed rules and machines.
 
     :param groups: the machines that are treated differently.
     :param count: the number of machines that were tried.
     """
-    for title, rows in _titled_lines(tables):
+    for title, lines_of_rows in _titled_lines(tables):
         yield title
-        yield from rows
+        yield from lines_of_rows
         yield ''
     for change in changes:
         sign, word = _SIGNS_AND_WORDS[change.change]
         title = f'{sign} {change.title}'
         if not change.differs:
+            # Renamed and rewritten rules have the same sign.
             title += f' ({word})'
         yield title
         yield from change.lines
@@ -84,15 +86,15 @@ def as_markdown(
     :param groups: the machines that are treated differently.
     :param count: the number of machines that were tried.
     """
+    # The numbers come first: no limit leaves them out.
     parts = [*_total_lines(changes, groups, count)]
     blocks = []
     for change in changes:
         _sign, word = _SIGNS_AND_WORDS[change.change]
-        blocks.append(
-            _diff_block(f'{word}: {_as_code(change.title)}', change.lines)
-        )
-    for title, differing in _titled_lines(tables):
-        blocks.append(_diff_block(_as_code(title), differing))
+        title = f'{word}: {_as_code(change.title)}'
+        blocks.append(_diff_block(title, change.lines))
+    for title, lines_of_rows in _titled_lines(tables):
+        blocks.append(_diff_block(_as_code(title), lines_of_rows))
     for treatment, paths in groups.items():
         names = ', '.join(map(_as_code, _shorten_names(paths)))
         blocks.append(_diff_block(names, treatment.lines))
@@ -115,22 +117,21 @@ def rules_of_tables(tables: Tables) -> list[dict[str, typing.Any]]:
 
     :returns: mappings with ``title``, ``change`` and ``lines``.
     """
-    words = {
+    change_by_outcome = {
         table_change.CREATED: rule_diff.ADDED,
         table_change.DELETED: rule_diff.REMOVED,
         table_change.UPDATED: rule_diff.CHANGED,
     }
     changes = []
-    for step, (title, differing) in zip(
-        tables, _titled_lines(tables), strict=True
-    ):
+    titled = _titled_lines(tables)
+    for step, (title, lines_of_rows) in zip(tables, titled, strict=True):
         changes.append(
             {
-                # Without its sign and a space: the page has a word for
-                # the sign.
+                # Without its sign and a space, such as "~ ": the page has a
+                # word for the sign.
                 'title': title[2:],
-                'change': words[step['outcome']],
-                'lines': differing,
+                'change': change_by_outcome[step['outcome']],
+                'lines': lines_of_rows,
             }
         )
     return changes
@@ -141,8 +142,8 @@ def _titled_lines(tables: Tables) -> list[tuple[str, list[str]]]:
     titled = []
     for step in tables:
         # A plan of a table begins with its title, and ends with an empty line.
-        title, *differing = table_change.plan_lines([step])
-        titled.append((title, [line for line in differing if line]))
+        title, *lines_of_rows = table_change.plan_lines([step])
+        titled.append((title, [line for line in lines_of_rows if line]))
     return titled
 
 
@@ -154,7 +155,7 @@ def _total_lines(
     :param count: the number of machines that were tried; for zero there is no
         line about machines.
     """
-    # By kind of change: "added", "removed" …
+    # By kind of change, such as {"added": 1, "removed": 0, …}.
     numbers = dict.fromkeys(_SIGNS_AND_WORDS, 0)
     for change in changes:
         numbers[change.change] += 1
@@ -185,7 +186,10 @@ def _total_lines(
 
 
 def _shorten_names(paths: list[str]) -> list[str]:
-    """Return the first paths, and how many more there are."""
+    """Return the first paths, and as a last text how many more there are.
+
+    For example, ``['1.json', …, '5.json', '7 more']``.
+    """
     left_out = len(paths) - _MAX_NAMES
     if left_out <= 0:
         return paths
@@ -193,20 +197,20 @@ def _shorten_names(paths: list[str]) -> list[str]:
 
 
 def _as_code(text: str) -> str:
-    """Return a text as code in Markdown, between ticks."""
-    text = ' '.join(text.split())
-    ticks = _choose_ticks(text, least=1)
-    if '`' in text:
+    """Return a text as code in Markdown, between ticks, on one line."""
+    line = ' '.join(text.split())
+    ticks = _choose_ticks(line, least=1)
+    if '`' in line:
         # A tick at an end of the text would count as one of those around it.
-        return f'{ticks} {text} {ticks}'
-    return f'{ticks}{text}{ticks}'
+        return f'{ticks} {line} {ticks}'
+    return f'{ticks}{line}{ticks}'
 
 
-def _diff_block(title: str, differing: Sequence[str]) -> str:
+def _diff_block(title: str, lines: Sequence[str]) -> str:
     """Return a title, and below it the lines of a diff as a code block."""
-    if not differing:
+    if not lines:
         return title
-    text = '\n'.join(differing)
+    text = '\n'.join(lines)
     ticks = _choose_ticks(text, least=3)
     return f'{title}\n\n{ticks}diff\n{text}\n{ticks}'
 

@@ -27,8 +27,10 @@ class JunitCase(typing.NamedTuple):
 def render(cases: Sequence[JunitCase]) -> str:
     """Return JUnit XML with a test case for each machine.
 
-    The format has no standard: all its readers know these elements and
-    attributes. They group cases by ``classname``.
+    For example, ``<testcase classname="inventory" name="1.json"><failure
+    message="no disk">no disk</failure></testcase>``. The format has no
+    standard: all its readers know these elements and attributes, and group
+    cases by ``classname``.
     """
     results = collections.Counter(case.result for case in cases)
     suite = ElementTree.Element(

@@ -26,7 +26,8 @@ def render(result: peers.Result) -> str:
                 _('%(group)s: there are %(number)d kinds')
                 % {'group': group.label, 'number': len(group.kinds)}
             )
-            lines += [f'  {_kind_line(of_group)}' for of_group in group.kinds]
+            for machine_kind in group.kinds:
+                lines.append(f'  {_kind_line(machine_kind)}')
     for skipped in result.skipped:
         lines.append(
             _('%(group)s: not compared, %(reason)s')
@@ -36,20 +37,22 @@ def render(result: peers.Result) -> str:
             }
         )
     machines = sum(group.size for group in result.groups)
-    odd = len({outlier.machine for outlier in result.findings})
+    # A machine may have several findings.
+    odd_machines = {outlier.machine for outlier in result.findings}
     lines.append(
         _P(
             '%(machines)d machine compared, %(odd)d odd',
             '%(machines)d machines compared, %(odd)d odd',
             machines,
         )
-        % {'machines': machines, 'odd': odd}
+        % {'machines': machines, 'odd': len(odd_machines)}
     )
-    # A table escapes what is in its cells itself.
-    lines = [escapes.escaped(line) for line in lines]
+    parts = []
     if result.findings:
-        lines.insert(0, _findings_table(result.findings))
-    return '\n'.join(lines) + '\n'
+        # A table escapes what is in its cells itself.
+        parts.append(_findings_table(result.findings))
+    parts += [escapes.escaped(line) for line in lines]
+    return '\n'.join(parts) + '\n'
 
 
 def _findings_table(findings: Sequence[finding.Outlier]) -> str:
@@ -90,6 +93,7 @@ def _kind_line(machine_kind: kind.MachineKind) -> str:
     """Return a line on a kind of machines, e.g. ``3 machines: CPUs: 2``."""
     count = len(machine_kind.sketches)
     machines = _P('%d machine', '%d machines', count) % count
+    # The fields in which this kind differs from the others, with its values.
     if not machine_kind.differs:
         return machines
     fields = ', '.join(

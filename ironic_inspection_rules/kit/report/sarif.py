@@ -24,6 +24,7 @@ def build_log(
     Paths stay as they are in the findings: a relative path starts at the
     directory in which the tool ran.
     """
+    # A result names its check, and has the index of the check in "rules".
     checks = list(lint.DESCRIPTIONS)
     results = []
     for finding in findings:
@@ -62,7 +63,11 @@ def build_log(
 
 
 def _build_location(finding: lint.Finding) -> dict[str, typing.Any]:
-    """Return the file, the line and the column of a finding."""
+    """Return the file, the line and the column of a finding.
+
+    The file is a URI: ``/tmp/a b.yaml`` becomes ``file:///tmp/a%20b.yaml``,
+    and ``a b.yaml`` becomes ``a%20b.yaml``.
+    """
     path = pathlib.PurePath(finding.path)
     if path.is_absolute():
         uri = path.as_uri()

@@ -47,17 +47,11 @@ def as_table(findings: Sequence[table_comparison.TableFinding]) -> str:
         )
     lines = []
     if rows:
-        lines.append(
-            terminal_table.render(
-                [_('Key'), _('Node'), _('State'), _('Differences')], rows
-            )
-        )
+        heads = [_('Key'), _('Node'), _('State'), _('Differences')]
+        lines.append(terminal_table.render(heads, rows))
     numbers = count_by_state(findings)
-    lines.append(
-        ', '.join(
-            f'{numbers[state]} {state}' for state in table_comparison.STATES
-        )
-    )
+    counts = [f'{number} {state}' for state, number in numbers.items()]
+    lines.append(', '.join(counts))
     return '\n'.join(lines) + '\n'
 
 
@@ -74,11 +68,18 @@ def as_csv(
 
     A line has one difference; a finding without differences has one line.
     Behind the difference are the columns of the table's row, e.g. to order
-    what is missing. Secret columns are left out.
+    what is missing::
+
+        key,node,state,column,expected,found,serial,vendor
+        A1,1.json,wrong,cpus,64,32,A1,Dell
+        B2,,missing,,,,B2,HPE
+
+    Secret columns are left out.
 
     :param expected: the table with which machines were compared.
     """
-    # A header names a column once, so that a name of ours leaves it out.
+    # No two columns may have one name: a column of the table that is called
+    # as one of the first six is left out.
     left_out = {*expected.definition.secret, *_COLUMNS}
     columns = [column for column in expected.columns if column not in left_out]
     stream = io.StringIO()
@@ -125,7 +126,8 @@ def _csv_cell(value: typing.Any) -> str:
     """Return a value as text that no spreadsheet evaluates as a formula.
 
     Machines may send formulas: ``=1+1`` becomes ``'=1+1``. Control
-    characters are escaped.
+    characters are escaped, None is an empty text, and numbers and lists are
+    JSON.
     """
     if value is None:
         return ''

@@ -64,7 +64,7 @@ class MachineDetails(typing.NamedTuple):
 
 
 def as_dict(test: machine_test.MachineTest) -> dict[str, typing.Any]:
-    """Return a trial as plain JSON data."""
+    """Return the test of a machine as plain JSON data."""
     return {
         'inventory': test.path,
         **test.outcome.as_dict(),
@@ -74,7 +74,7 @@ def as_dict(test: machine_test.MachineTest) -> dict[str, typing.Any]:
 
 
 def as_json(test: machine_test.MachineTest, indent: int | None = None) -> str:
-    """Return a trial as JSON.
+    """Return the test of a machine as JSON.
 
     :param indent: the spaces of a level; None is far faster.
     """
@@ -90,10 +90,10 @@ def diff_lines(changes: typing.Iterable[engine_change.Change]) -> list[str]:
 class Listing:
     """Prints tests of machines as they come.
 
-    A format that prints each machine by itself keeps none of them. Tests are
-    run in other processes, and to pass a whole test on would take long. So
-    ``extract`` is called there, and returns the little that :meth:`add`
-    prints.
+    Other processes test the machines, and it would take long to pass a whole
+    test on. So ``extract`` is called there, and returns the little that
+    :meth:`add` prints. A format that prints each machine by itself keeps none
+    of them.
     """
 
     extract: machine_test.Extract
@@ -177,9 +177,10 @@ class TableListing(Listing):
         """Write the table of all machines, and how many have each result."""
         if self._counts:
             self._output.write(f'{self._table()}\n')
-            if any(alike.hides_changes for alike in self._counts):
+            # A row is of one machine, or of all machines that are alike.
+            if any(row.hides_changes for row in self._counts):
                 self._output.write(_HIDDEN_CHANGES + '\n')
-            elif not any(alike.changes for alike in self._counts):
+            elif not any(row.changes for row in self._counts):
                 self._output.write(_('nothing would change') + '\n')
         total = results.total()
         text = _P(
@@ -200,9 +201,9 @@ class TableListing(Listing):
     def _table(self) -> str:
         """Return the table of machines.
 
-        A fleet has a row for all machines that are alike, a few machines have
-        one each. There is a column of audit where a rule in mode ``audit``
-        would do something.
+        Of a few machines every one has a row. Of a fleet all machines that are
+        alike share a row. The column "Audit" is there only if a rule in mode
+        ``audit`` would do something.
         """
         if self._counts.total() <= _MAX_SINGLE_ROWS:
             rows = self._rows_of_machines()
@@ -240,6 +241,7 @@ class TableListing(Listing):
         rows = []
         for alike, paths in self._paths.items():
             lines = paths[:_MAX_NAMES]
+            # Not by the paths: only the first ones were kept.
             left_out = self._counts[alike] - len(lines)
             if left_out:
                 lines.append(_('and %d more') % left_out)
@@ -312,10 +314,12 @@ class DetailsListing(Listing):
         )
 
     def end(self, results: collections.Counter[str]) -> None:
-        """Write the names of machines that are alike, then what they share.
+        """Write the paths of machines that are alike, then what they share.
 
-        The last name has the verdict beside it:
-        ``inventories/2.json: inspection would succeed``.
+        The last path has the verdict beside it::
+
+            inventories/1.json
+            inventories/2.json: inspection would succeed
         """
         texts = []
         for (verdict, body), paths in self._paths_of_alike.items():
@@ -331,24 +335,25 @@ def _verdict_sentence(test: machine_test.MachineTest) -> str:
 
     For example, ``inspection would fail: no disk``.
     """
-    verdicts = {
+    verdict_by_result = {
         'ok': _('inspection would succeed'),
         'failed': _('inspection would fail'),
         'error': _('a rule has an error'),
     }
-    verdict = verdicts[test.result]
+    verdict = verdict_by_result[test.result]
     if test.error:
-        verdict = f'{verdict}: {test.error}'
+        return f'{verdict}: {test.error}'
     return verdict
 
 
 def _why_unreadable(path: str, problem: exceptions.InvalidDocument) -> str:
     """Return why a machine cannot be read, for a line that has its path.
 
-    The path is not said twice. But the problem may be one of another file,
-    such as that of the node, or of a place in the file: then it names both.
+    The reason names a file only if that is another file, such as that of the
+    node, or if it names a place in the file as well.
     """
-    if problem.path == path and problem.place is None:
+    names_only_this_file = problem.path == path and problem.place is None
+    if names_only_this_file:
         return problem.reason
     return str(problem)
 
@@ -362,18 +367,19 @@ def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
     rows = []
     for traced in traces:
         if traced.rule.mode != model.ENFORCE:
+            # Rules in mode "audit" have lines of their own, below the table.
             continue
         matched = _('no')
         if traced.matched:
             matched = _('yes')
-        reasons = _list_reasons(traced)
-        if len(reasons) > _MAX_REASONS:
+        lines = _list_reasons(traced)
+        if len(lines) > _MAX_REASONS:
             # The number of the others is a line as well.
-            first_reasons = reasons[: _MAX_REASONS - 1]
-            left_out = len(reasons) - len(first_reasons)
-            reasons = [*first_reasons, _('%d more') % left_out]
+            first_reasons = lines[: _MAX_REASONS - 1]
+            left_out = len(lines) - len(first_reasons)
+            lines = [*first_reasons, _('%d more') % left_out]
         why_not = disclosure.disclose_text(
-            traced.rule, '\n'.join(reasons), _('withheld')
+            traced.rule, '\n'.join(lines), _('withheld')
         )
         rows.append(
             [
@@ -387,7 +393,10 @@ def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
 
 
 def _audit_lines(traced: trace.RuleTrace) -> list[str]:
-    """Return what a rule in mode ``audit`` would do, below its title."""
+    """Return what a rule in mode ``audit`` would do, below its title.
+
+    Of a sensitive rule it is withheld.
+    """
     title = _('audit: %s') % machine_test.title(traced.rule)
     details = []
     if traced.error:

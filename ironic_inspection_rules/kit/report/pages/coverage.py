@@ -112,8 +112,8 @@ def _build_rules_card(
 def _build_tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
     """Build the tiles: how many rules are reached whole, in part and never.
 
-    A rule that is never reached also counts as reached in part: a click on
-    that tile chooses its row as well.
+    A rule that is never reached also counts as not reached completely: a
+    click on that tile chooses its row as well.
     """
     marks = [mark for row in rows for mark in row.marks]
     return page.Tiles(
@@ -148,7 +148,7 @@ def _build_tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
 
 def _format_percent(percent: float) -> str:
     """Return a percentage as text, rounded down to a whole number."""
-    # Rounded up, 100 % would not mean that everything was reached.
+    # Rounded up, 99.6 % would read as if everything was reached.
     return f'{math.floor(percent)} %'
 
 
@@ -159,7 +159,7 @@ def _build_row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
     parts that they reached. The tiles choose the row by its marks.
     """
     # For every result of a condition, true and false, and for every action:
-    # whether some machine reached it.
+    # whether some machine reached it, such as [True, False, True].
     parts = covered.reached(rule)
     missed = list(covered.missed(rule))
     look: page.Look
@@ -193,7 +193,10 @@ def _build_row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
 
 
 def _summarize_missed(missed: Sequence[str]) -> page.Words:
-    """Return the first thing that is not reached, and how many more."""
+    """Return the first thing that is not reached, and how many more.
+
+    For example, ``action 1 (fail) never ran, and 2 more``.
+    """
     if not missed:
         return page.Words('')
     first, *others = missed
@@ -207,7 +210,7 @@ def _operations(
 ) -> Iterator[Line]:
     """Yield the lines of a rule's conditions and actions, in their colours.
 
-    A sensitive rule yields nothing.
+    Of a sensitive rule nothing is yielded.
     """
     conditions = rule_text.visible_operations(rule, 'conditions')
     actions = rule_text.visible_operations(rule, 'actions')
@@ -215,19 +218,21 @@ def _operations(
         yield Line('conditions:')
     for index, condition in enumerate(conditions):
         place = (rule.uuid, 'conditions', index)
-        true_and_false = (
+        times_true_and_false = (
             covered.counts[*place, coverage.TRUE],
             covered.counts[*place, coverage.FALSE],
         )
-        # False for a group in which a condition was never true or false.
+        # False also for a group with a condition that was never true, or
+        # never false.
         is_whole = all(covered.reached(rule, place))
-        yield from _operation_lines(condition, true_and_false, is_whole)
+        yield from _operation_lines(condition, times_true_and_false, is_whole)
     if actions:
         yield Line('actions:')
     for index, action in enumerate(actions):
         place = (rule.uuid, 'actions', index)
-        ran = (covered.counts[*place, coverage.RAN],)
-        yield from _operation_lines(action, ran, why=covered.why_idle(place))
+        times_ran = (covered.counts[*place, coverage.RAN],)
+        why_idle = covered.why_idle(place)
+        yield from _operation_lines(action, times_ran, why=why_idle)
 
 
 def _operation_lines(
@@ -252,7 +257,7 @@ def _operation_lines(
         state = 'half'
     else:
         state = 'missed'
-    first, *others = rule_text.operation_lines(operation)
-    yield Line(first, state=state, counts=counts, why=why)
-    for text in others:
+    first_line, *other_lines = rule_text.operation_lines(operation)
+    yield Line(first_line, state=state, counts=counts, why=why)
+    for text in other_lines:
         yield Line(text, state=state)

@@ -48,7 +48,8 @@ def render(difference: Plain) -> str:
     rules = difference['rules']
     machines = list(difference['machines'])
     differing = [machine for machine in machines if machine['differs']]
-    # Groups of machines that are treated alike, by positions in "differing".
+    # Groups of machines that are treated alike, by positions in "differing",
+    # such as [[0, 2], [1]].
     groups = page.group_equal(
         [_treatment_key(machine) for machine in differing]
     )
@@ -85,6 +86,7 @@ def _write_headline(
 ) -> str:
     """Return how many rules and machines differ, as a sentence.
 
+    For example, ``2 rules differ; 1 of 40 machines is treated differently.``
     Rules that are only written otherwise do not count. Without machines the
     sentence is about rules alone.
     """
@@ -128,6 +130,7 @@ def _build_tiles(
                 link=('rules',),
             )
         )
+    # Renamed rules are among them.
     only_rewritten = len(rules) - len(_with_another_meaning(rules))
     if only_rewritten:
         words = 'only written otherwise'
@@ -167,12 +170,12 @@ def _build_rules_card(rules: Sequence[Plain]) -> page.Card | None:
         return None
     items = []
     for rule in rules:
-        # A rule that has moved is written as before: there are no lines.
-        part: page.Part = page.Words('Runs at another time.')
+        # Only a rule that has moved is written as before, without lines.
+        what_changes: page.Part = page.Words('Runs at another time.')
         if rule['lines']:
-            part = page.Lines(tuple(rule['lines']))
+            what_changes = page.Lines(tuple(rule['lines']))
         heading = (_CHANGES[rule['change']], rule['title'])
-        items.append(page.Item(heading, (part,)))
+        items.append(page.Item(heading, (what_changes,)))
     return page.Card(
         id='rules',
         menu='Rules',
@@ -217,8 +220,10 @@ def _build_groups_card(
         return None
     items = []
     for number, group in enumerate(groups, 1):
+        # All machines of a group have the same results and lines.
         first = machines[group[0]]
         words = page.with_noun(len(group), 'machine', 'machines')
+        # It chooses the rows of the group in the table of machines.
         link = page.Link(words, key='difference', value=str(number))
         first_names = [
             machines[position]['name'] for position in group[:_MAX_NAMES]
@@ -296,13 +301,14 @@ def _build_machine_row(
     """
     marks = []
     treated: page.Part = page.Words('as before')
-    opened: page.Part = 'Treated as before.'
-    if machine['lines']:
-        opened = page.Lines(tuple(machine['lines']))
     if number_of_difference is not None:
         treated = page.Tag('differently', 'warn')
         marks = ['show=differing', f'difference={number_of_difference}']
     if _is_worse(machine):
         marks.append('show=worse')
+    # A machine that cannot be read has the reason as its lines.
+    opened: page.Part = 'Treated as before.'
+    if machine['lines']:
+        opened = page.Lines(tuple(machine['lines']))
     cells = (machine['name'], _result_tag(machine), treated)
     return page.PageRow(cells, tuple(marks), (opened,))

@@ -96,26 +96,27 @@ class _PackedFleet:
         self._matches = shell.DistinctValues()
         # The traits of a node: sorted tuples of numbers of texts.
         self._traits = shell.DistinctValues()
-        # UUIDs of rules, those of the fleet first, in their order.
+        # UUIDs of rules. The listed rules come first, in their order: so the
+        # number of a rule is its index in the list "rules" of the page.
         self._rules = shell.DistinctValues()
+        # The descriptions of rules, by UUID.
+        self._names = {}
         for rule in fleet['rules']:
             self._rules.number_of(rule['uuid'])
-        # The descriptions of rules, by UUID.
-        self._names = {
-            rule['uuid']: rule.get('description') for rule in fleet['rules']
-        }
+            self._names[rule['uuid']] = rule.get('description')
         self.data = self._pack(fleet)
 
     def _pack(self, fleet: Plain) -> dict[str, typing.Any]:
         """Return the data of a fleet, and give its values their numbers."""
-        # The lists of values are complete only when all nodes and flavors are
-        # packed.
-        nodes = [self._pack_node(node) for node in fleet['nodes']]
-        places = {
-            node['uuid']: place for place, node in enumerate(fleet['nodes'])
-        }
+        # Nodes and flavors come first: the lists of values are complete only
+        # when all of them are packed.
+        nodes = []
+        place_by_uuid = {}
+        for place, node in enumerate(fleet['nodes']):
+            nodes.append(self._pack_node(node))
+            place_by_uuid[node['uuid']] = place
         capacity = [
-            self._pack_flavor(flavor, places)
+            self._pack_flavor(flavor, place_by_uuid)
             for flavor in fleet.get('capacity') or ()
         ]
         # Nodes may name rules that are not listed, such as deleted ones: the
@@ -140,6 +141,7 @@ class _PackedFleet:
 
     def _pack_node(self, node: Plain) -> _PackedNode:
         """Return a node, with numbers for values that others may have too."""
+        # The result by the rules in force, of a comparison with them.
         in_force = node.get('in_force') or {}
         changes = tuple(
             self._number_change(change) for change in node.get('changes') or ()
@@ -153,8 +155,8 @@ class _PackedFleet:
         traits = sorted(
             self._texts.number_of(name) for name in node.get('traits') or ()
         )
-        # An evaluation that compares with the rules in force says "differs";
-        # any other one differs by what it changes.
+        # A comparison with the rules in force says "differs". Without one, a
+        # node differs if anything would change.
         differs = node.get('differs', changes)
         invalid = summary.validation_newly_fails(node, self._compared)
         return _PackedNode(
@@ -174,18 +176,21 @@ class _PackedFleet:
         )
 
     def _pack_flavor(
-        self, flavor: Plain, places: typing.Mapping[str, int]
+        self, flavor: Plain, place_by_uuid: typing.Mapping[str, int]
     ) -> dict[str, typing.Any]:
-        """Return a flavor with the nodes that it loses.
+        """Return a flavor with the nodes that it loses, and by which rules.
 
-        :param places: of nodes in the list of the page, by UUID.
+        A lost node is e.g. ``(7, (0, 2))``: its place in the list of nodes,
+        and the numbers of the rules.
+
+        :param place_by_uuid: the places of nodes in the list of the page.
         """
         lost = []
         for node in flavor['lost']:
             rules = tuple(
                 self._rules.number_of(uuid) for uuid in node['rules']
             )
-            lost.append((places[node['uuid']], rules))
+            lost.append((place_by_uuid[node['uuid']], rules))
         return {
             'name': flavor['name'],
             'problem': flavor['problem'],
@@ -197,10 +202,11 @@ class _PackedFleet:
         }
 
     def _number_change(self, change: Plain) -> int:
-        """Return the number of a change, whose texts are numbers too.
+        """Return the number of a change.
 
-        The values before and after are JSON texts. A removed value has no
-        value after, an added one no value before.
+        In the list of changes it is ``(object, op, path, value, before)``,
+        numbers of texts. The values after and before are JSON text there. A
+        removed value has no value after, an added one no value before.
         """
         value = _NO_NUMBER
         if change['op'] != 'remove' and 'value' in change:
@@ -208,13 +214,16 @@ class _PackedFleet:
         before = _NO_NUMBER
         if change['op'] != 'add' and 'before' in change:
             before = self._number_json(change['before'])
-        where = self._texts.number_of(change['object'])
+        changed_object = self._texts.number_of(change['object'])
         op = self._texts.number_of(change['op'])
         path = self._texts.number_of(change['path'])
-        return self._changes.number_of((where, op, path, value, before))
+        return self._changes.number_of(
+            (changed_object, op, path, value, before)
+        )
 
     def _number_json(self, value: typing.Any) -> int:
         """Return the number of a value, which is JSON text in the page."""
+        # Equal mappings are to have equal texts.
         return self._texts.number_of(shell.dump_json(value, sort_keys=True))
 
     def _number_rule_set(self, uuids: typing.Iterable[str]) -> int:
@@ -238,10 +247,10 @@ class _PackedFleet:
 def _result_on_page(node: Plain) -> str:
     """Return the result of a node as :class:`_PackedNode` has it.
 
-    The API calls a node that could not be evaluated an ``error``. The page
-    calls it untried, and keeps ``error`` for errors of rules.
+    The API has the result ``error`` for a node that could not be evaluated.
+    The page calls it ``untried``, and keeps ``error`` for errors of rules.
     """
-    if node['result'] == 'error':
+    if node['result'] == summary.NOT_TRIED:
         return 'untried'
     failed_by = node.get('failed_by') or {}
     if failed_by.get('kind') == 'error':

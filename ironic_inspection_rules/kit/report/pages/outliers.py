@@ -2,9 +2,9 @@
 
 """The page of outliers: odd machines, unlike their peers, and what is odd."""
 
+import collections
 from collections.abc import Sequence
 import dataclasses
-import operator
 import os.path
 import typing
 
@@ -89,11 +89,11 @@ def _count_machines(result: peers.Result) -> int:
 def _write_headline(result: peers.Result) -> str:
     """Return how many machines are odd, as a sentence."""
     compared = _count_machines(result)
-    odd = compared - result.normal
+    odd_machines = compared - result.normal
     machines = page.with_noun(compared, 'machine', 'machines')
-    if odd == 1:
+    if odd_machines == 1:
         return f'1 of {machines} is unlike its peers.'
-    number = page.format_number(odd, nothing='None')
+    number = page.format_number(odd_machines, nothing='None')
     return f'{number} of {machines} are unlike their peers.'
 
 
@@ -103,8 +103,8 @@ def _build_tiles(result: peers.Result) -> page.Tiles:
     Tiles have the numbers of normal and odd machines, of groups, and of
     machines with too few peers.
     """
-    odd = _count_machines(result) - result.normal
-    few = sum(len(skipped.machines) for skipped in result.skipped)
+    odd_machines = _count_machines(result) - result.normal
+    not_compared = sum(len(skipped.machines) for skipped in result.skipped)
     return page.Tiles(
         (
             page.Tile(
@@ -113,7 +113,7 @@ def _build_tiles(result: peers.Result) -> page.Tiles:
                 look='good',
             ),
             page.Tile(
-                odd,
+                odd_machines,
                 words=('is odd', 'are odd'),
                 look='bad',
                 link=('findings',),
@@ -124,7 +124,7 @@ def _build_tiles(result: peers.Result) -> page.Tiles:
                 link=('groups',),
             ),
             page.Tile(
-                few,
+                not_compared,
                 words=('has too few peers', 'have too few peers'),
                 look='warn',
                 link=('few',),
@@ -138,17 +138,16 @@ def _build_kind_links(
 ) -> page.Chips | None:
     """Build the links that choose findings by kind, the most frequent first.
 
-    A link has the kind and the number of its findings.
+    A link has the kind and the number of its findings, e.g. ``memory 12``.
+
+    :returns: None without findings.
     """
     if not findings:
         return None
-    kinds = [odd.kind for odd in findings]
+    numbers = collections.Counter(outlier.kind for outlier in findings)
     links = []
-    for positions in page.group_equal(kinds):
-        kind = kinds[positions[0]]
-        links.append(
-            page.Link(f'{kind} {len(positions):,}', key='kind', value=kind)
-        )
+    for kind, number in numbers.most_common():
+        links.append(page.Link(f'{kind} {number:,}', key='kind', value=kind))
     return page.Chips(tuple(links))
 
 
@@ -159,18 +158,18 @@ def _build_groups_card(result: peers.Result) -> page.Card | None:
     """
     if not result.groups:
         return None
-    findings_by_label: dict[str, list[finding.Outlier]] = {}
-    for odd in result.findings:
-        findings_by_label.setdefault(odd.group, []).append(odd)
-    counted = []
-    for group in result.groups:
-        findings = findings_by_label.get(group.label, [])
-        counted.append((len(findings), group, findings))
+    findings_by_label = collections.defaultdict(list)
+    for outlier in result.findings:
+        findings_by_label[outlier.group].append(outlier)
+
+    def count_findings(group: peers.PeerGroup) -> int:
+        return len(findings_by_label[group.label])
+
     # Groups with equally many findings stay in their order.
-    counted.sort(key=operator.itemgetter(0), reverse=True)
+    sorted_groups = sorted(result.groups, key=count_findings, reverse=True)
     items = [
-        _build_group_item(group, findings)
-        for _count, group, findings in counted
+        _build_group_item(group, findings_by_label[group.label])
+        for group in sorted_groups
     ]
     return page.Card(
         id='groups',
@@ -193,9 +192,10 @@ def _build_group_item(
 
     :param findings: the findings on machines of the group.
     """
+    # The sentences of the findings on a machine.
     texts_by_machine: dict[str, list[str]] = {}
-    for odd in findings:
-        texts_by_machine.setdefault(odd.machine, []).append(odd.text)
+    for outlier in findings:
+        texts_by_machine.setdefault(outlier.machine, []).append(outlier.text)
     if findings:
         # The link chooses the findings of the group in their table.
         label: page.Part = page.Link(
@@ -226,20 +226,22 @@ def _build_comparison(findings: Sequence[finding.Outlier]) -> page.Grid:
     It has a row for every finding.
     """
     rows = []
-    for odd in findings:
-        of_peers = odd.peers
-        share = f'{of_peers.count:,} of {of_peers.of:,}'
-        rows.append(
-            (
-                page.Link(_short_name(odd.machine), 'machine', odd.machine),
-                (
-                    f'{_part_name(odd)} ',
-                    page.Words(_describe_deviation(odd), 'bad'),
-                ),
-                of_peers.value,
-                page.Meter(part=of_peers.count, whole=of_peers.of, text=share),
-            )
+    for outlier in findings:
+        machine = page.Link(
+            _short_name(outlier.machine), 'machine', outlier.machine
         )
+        has = (
+            f'{_part_name(outlier)} ',
+            page.Words(_describe_deviation(outlier), 'bad'),
+        )
+        # Such as the value 32 GiB, which 39 of 40 peers have.
+        norm = outlier.peers
+        how_many = page.Meter(
+            part=norm.count,
+            whole=norm.of,
+            text=f'{norm.count:,} of {norm.of:,}',
+        )
+        rows.append((machine, has, norm.value, how_many))
     return page.Grid(
         label='Odd machines beside their peers',
         heads=('Machine', 'Has', 'Its peers have', 'How many'),
@@ -257,39 +259,42 @@ def _build_kinds_grid(group: peers.PeerGroup) -> page.Grid:
     for kind in group.kinds:
         heads.append(page.with_noun(len(kind.sketches), 'machine', 'machines'))
     rows = []
-    # All kinds have the same fields in the same order.
-    for position, difference in enumerate(group.kinds[0].differs):
-        values = [kind.differs[position].value for kind in group.kinds]
-        rows.append((difference.field, *values))
+    # All kinds have the same fields in the same order, with their own values.
+    for differences in zip(
+        *(kind.differs for kind in group.kinds), strict=True
+    ):
+        field = differences[0].field
+        values = [difference.value for difference in differences]
+        rows.append((field, *values))
     return page.Grid(label='Kinds', heads=tuple(heads), rows=tuple(rows))
 
 
-def _part_name(odd: finding.Outlier) -> str:
+def _part_name(outlier: finding.Outlier) -> str:
     """Return the name of an odd part, e.g. ``disk 1``.
 
     Without a known slot it is the kind of the part.
     """
-    if odd.slot:
-        return f'{odd.kind} {odd.slot}'
-    return odd.kind
+    if outlier.slot:
+        return f'{outlier.kind} {outlier.slot}'
+    return outlier.kind
 
 
-def _describe_deviation(odd: finding.Outlier) -> str:
+def _describe_deviation(outlier: finding.Outlier) -> str:
     """Return what a machine has where its peers have another value.
 
     It is a value. Of a missing part it is "missing", with what is left of
     several parts: "only 3" of a number, or "missing, 96 GiB" of a total.
     """
-    if odd.what != finding.MISSING:
-        return str(odd.has)
-    if odd.has is None:
+    if outlier.what != finding.MISSING:
+        return str(outlier.has)
+    if outlier.has is None:
         return 'missing'
-    if odd.slot is None:
+    if outlier.slot is None:
         # Some of several equal parts are missing, nobody knows in which slot:
         # the value is the number of parts that are left.
-        return f'only {odd.has}'
+        return f'only {outlier.has}'
     # The part of this slot is missing: the value is the total of the others.
-    return f'missing, {odd.has}'
+    return f'missing, {outlier.has}'
 
 
 def _build_findings_card(
@@ -306,30 +311,29 @@ def _build_findings_card(
     # What the page says above the rows, by the mark that a link chooses.
     choices: dict[str, str] = {}
     rows = []
-    for odd in findings:
-        marks = (
-            f'machine={odd.machine}',
-            f'group={odd.group}',
-            f'kind={odd.kind}',
-        )
-        choices[f'machine={odd.machine}'] = f'of {_short_name(odd.machine)}'
-        choices[f'group={odd.group}'] = f'in {odd.group}'
-        choices[f'kind={odd.kind}'] = f'of kind {odd.kind}'
+    for outlier in findings:
+        short_name = _short_name(outlier.machine)
+        words_by_mark = {
+            f'machine={outlier.machine}': f'of {short_name}',
+            f'group={outlier.group}': f'in {outlier.group}',
+            f'kind={outlier.kind}': f'of kind {outlier.kind}',
+        }
+        choices.update(words_by_mark)
         opened = [
-            page.Note(odd.text, 'bad'),
-            page.Block('Group', (odd.group,)),
-            page.Block('Where it stands', (page.Code(odd.field),)),
+            page.Note(outlier.text, 'bad'),
+            page.Block('Group', (outlier.group,)),
+            page.Block('Where it stands', (page.Code(outlier.field),)),
         ]
-        # Machines that Ironic knows are not files.
-        if odd.machine != _short_name(odd.machine):
-            opened.append(page.Block('File', (page.Code(odd.machine),)))
+        # The name of a node, which is no file, is its short name as well.
+        if outlier.machine != short_name:
+            opened.append(page.Block('File', (page.Code(outlier.machine),)))
         cells = (
-            _short_name(odd.machine),
-            _part_name(odd),
-            odd.text,
-            round(odd.odd, 1),
+            short_name,
+            _part_name(outlier),
+            outlier.text,
+            round(outlier.odd, 1),
         )
-        rows.append(page.PageRow(cells, marks, tuple(opened)))
+        rows.append(page.PageRow(cells, tuple(words_by_mark), tuple(opened)))
     table = page.PageTable(
         id='findings',
         noun=('finding', 'findings'),

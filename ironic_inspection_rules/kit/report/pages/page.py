@@ -282,10 +282,10 @@ def group_equal(keys: Sequence[Hashable]) -> list[list[int]]:
     For example, ``['a', 'b', 'b']`` gives ``[[1, 2], [0]]``. Equally frequent
     keys stay in their order.
     """
-    positions: dict[Hashable, list[int]] = {}
+    positions_by_key: dict[Hashable, list[int]] = {}
     for position, key in enumerate(keys):
-        positions.setdefault(key, []).append(position)
-    return sorted(positions.values(), key=len, reverse=True)
+        positions_by_key.setdefault(key, []).append(position)
+    return sorted(positions_by_key.values(), key=len, reverse=True)
 
 
 def _as_json_data(value: typing.Any) -> typing.Any:
@@ -309,12 +309,13 @@ def _as_json_data(value: typing.Any) -> typing.Any:
 def _table_as_json_data(table: PageTable) -> dict[str, typing.Any]:
     """Return a table as JSON data, column by column.
 
-    The values of a column are often equal: by columns, the page has them once.
+    The values of a column are often equal. So the page has each of them once,
+    which it could not row by row.
     """
     cells = []
     for position, _column in enumerate(table.columns):
-        values = [row.cells[position] for row in table.rows]
-        cells.append(_values_as_json_data(values))
+        values_of_column = [row.cells[position] for row in table.rows]
+        cells.append(_values_as_json_data(values_of_column))
     return {
         'kind': 'pagetable',
         'id': table.id,
@@ -331,7 +332,8 @@ def _table_as_json_data(table: PageTable) -> dict[str, typing.Any]:
 def _values_as_json_data(values: Sequence[Hashable]) -> dict[str, typing.Any]:
     """Return the values of a column, without repetitions if most repeat.
 
-    For ``a, b, a, a`` return values ``[a, b]`` and places ``[0, 1, 0, 0]``.
+    For example, ``a, b, a, a`` becomes ``{'values': [a, b], 'places': [0, 1,
+    0, 0]}``, and ``a, b, c`` becomes ``{'values': [a, b, c]}``.
 
     :returns: ``values``, one for every row; or the distinct ``values``, and
         ``places``: for every row the index of its value.

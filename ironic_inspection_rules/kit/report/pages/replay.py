@@ -42,14 +42,15 @@ def render(
     """
     now = shell.format_now()
     runs = [_Replayed(run, names) for run in replayed['runs']]
-    # Groups of runs that differ in the same way, by their positions.
+    # Runs that differ in the same way, by their positions, such as [[0, 2],
+    # [1]].
     groups = page.group_equal([(run.tag, run.opened) for run in runs])
 
     def is_no_worse(group: Sequence[int]) -> bool:
         return not runs[group[0]].is_worse
 
-    # Somebody has to look at what has become worse: it comes first. The other
-    # groups stay in their order, the most frequent first.
+    # Somebody has to look at what has become worse: it comes first, as False
+    # is sorted before True. Otherwise the most frequent group stays first.
     groups.sort(key=is_no_worse)
     description = page.HtmlPage(
         title=f'{title}, {now}',
@@ -70,6 +71,8 @@ class _Replayed:
 
     :param run: an entry of the API's answer, with the ``name`` of the node.
     :param names: descriptions of rules by their UUIDs.
+    :ivar before: its result then; None if it is not known.
+    :ivar after: its result now; None if it is not known.
     :ivar opened: what its row of the table opens to: the reason, a new error,
         the changes, and rules that match only then or only now.
     """
@@ -95,12 +98,19 @@ class _Replayed:
         lines = tuple(machine_diff.change_lines(now.get('changes') or ()))
         if lines:
             parts.append(page.Lines(lines))
-        parts += _block_of_rules(
-            names, 'Matched then, not now', run=then, other=now
-        )
-        parts += _block_of_rules(
-            names, 'Matches now, not then', run=now, other=then
-        )
+        matched_then = then.get('matched') or ()
+        matched_now = now.get('matched') or ()
+        for heading, uuids, other_uuids in (
+            ('Matched then, not now', matched_then, matched_now),
+            ('Matches now, not then', matched_now, matched_then),
+        ):
+            rules = [
+                names.get(uuid) or uuid
+                for uuid in uuids
+                if uuid not in other_uuids
+            ]
+            if rules:
+                parts.append(page.Block(heading, (', '.join(rules),)))
         self.opened = tuple(parts)
 
     @property
@@ -112,8 +122,8 @@ class _Replayed:
     def tag(self) -> page.Tag:
         """The results then and now, e.g. ``ok → failed``, in a colour.
 
-        It is bad if the inspection fails now or could not be decided, and good
-        if another result is no failure.
+        It is bad if the inspection fails now or could not be decided. It is
+        good if the result has changed to one that is no failure.
         """
         if self.outcome == 'error':
             return page.Tag('not decided', 'bad')
@@ -136,29 +146,11 @@ class _Replayed:
         return marks
 
 
-def _block_of_rules(
-    names: Mapping[str, str | None], title: str, run: Plain, other: Plain
-) -> list[page.Block]:
-    """Build a block with the rules that match then but not now, or vice versa.
-
-    :param names: descriptions of rules by their UUIDs.
-    :param title: of the block.
-    :param run: the outcome in which the rules match, ``then`` or ``now``.
-    :param other: the outcome in which they do not match.
-    :returns: a list with the block; an empty list if there is no such rule.
-    """
-    uuids_of_other = other.get('matched') or ()
-    rules = []
-    for uuid in run.get('matched') or ():
-        if uuid not in uuids_of_other:
-            rules.append(names.get(uuid) or uuid)
-    if not rules:
-        return []
-    return [page.Block(title, (', '.join(rules),))]
-
-
 def _write_headline(replayed: Plain) -> str:
-    """Return how many inspections would end otherwise, as a sentence."""
+    """Return how many inspections would end otherwise, as a sentence.
+
+    For example, ``3 of 120 inspections would have ended otherwise.``
+    """
     outcomes = ('same', 'different', 'incomparable', 'error')
     whole = sum(replayed[outcome] for outcome in outcomes)
     number = page.format_number(replayed['different'], nothing='None')
@@ -223,6 +215,7 @@ def _build_groups_card(
         return None
     items = []
     for number, group in enumerate(groups, 1):
+        # All runs of a group have the same results and changes.
         first = runs[group[0]]
         # A machine may have been inspected more than once.
         names = list(dict.fromkeys(runs[position].name for position in group))
@@ -230,6 +223,7 @@ def _build_groups_card(
         if len(names) > _MAX_NAMES:
             text += ' …'
         words = page.with_noun(len(group), 'inspection', 'inspections')
+        # It chooses the rows of the group in the table of inspections.
         link = page.Link(words, key='difference', value=str(number))
         items.append(
             page.Item(

@@ -18,8 +18,13 @@ def head_lines(rule: model.Rule) -> list[str]:
     """Return a rule as lines of YAML, without its conditions and actions.
 
     The first line is its description or UUID. Then come fields that differ
-    from the default, and variables. A sensitive rule has the remark that the
-    rest is withheld.
+    from the default, and variables::
+
+        description: Note the rack
+        priority: 100
+        vars: {rack: '{inventory.extra.rack}'}
+
+    A sensitive rule has ``withheld: true`` in place of its variables.
     """
     mapping = rule.to_mapping()
     title_field = 'uuid'
@@ -29,6 +34,7 @@ def head_lines(rule: model.Rule) -> list[str]:
     for field in _HEAD_FIELDS:
         if mapping[field] != model.DEFAULTS[field]:
             fields[field] = mapping[field]
+    # Only a sensitive rule has a mark.
     fields.update(disclosure.mark(rule))
     return _yaml_lines(fields) + variable_lines(rule)
 
@@ -57,10 +63,10 @@ def visible_operations(rule: model.Rule, name: str) -> model.Operations:
 def operation_lines(written: Operation) -> list[str]:
     """Return the lines of one condition or action, as an item of a list.
 
-    For example, ``- op: log`` and ``  args: {msg: done}``.
+    For example, ``- op: log`` and ``  args: {msg: done}``. Secrets are masked.
     """
-    first, *others = _yaml_lines(disclosure.operation(written))
-    return [f'- {first}', *(f'  {line}' for line in others)]
+    first_line, *other_lines = _yaml_lines(disclosure.operation(written))
+    return [f'- {first_line}', *(f'  {line}' for line in other_lines)]
 
 
 def argument_text(written: Operation) -> str:
@@ -78,14 +84,13 @@ def _yaml_lines(fields: typing.Mapping[str, typing.Any]) -> list[str]:
 
     A list or a mapping of scalars is on one line, as in ``args: {msg: done}``.
     """
-    # What PyYAML takes these values for.
-    always_block = False
-    short_on_one_line = None
     lines = []
     for name, value in fields.items():
-        flow_style: bool | None = always_block
+        # For PyYAML, False is a line for every scalar, and None is one line
+        # for a list or mapping of scalars alone.
+        flow_style: bool | None = False
         if isinstance(value, dict | list):
-            flow_style = short_on_one_line
+            flow_style = None
         text = yaml_text.dump(
             {name: value}, width=_MAX_COLUMNS, default_flow_style=flow_style
         )

@@ -84,7 +84,11 @@ def render(title: str, assets: typing.Iterable[str], data: typing.Any) -> str:
 
 
 def _join_assets(names: typing.Iterable[str], ending: str) -> str:
-    """Return the text of the assets with an ending, in their order."""
+    """Return the text of the assets with an ending, in their order.
+
+    :param ending: ``.css`` or ``.js``.
+    """
+    # The text begins on a line of its own.
     texts = ['']
     for name in names:
         if name.endswith(ending):
@@ -98,12 +102,16 @@ def format_now() -> str:
 
 
 def join_names(files: typing.Sequence[str]) -> str:
-    """Return the names of files for a title: the first, and how many more."""
-    parts = [os.path.basename(os.path.normpath(path)) for path in files]
-    if len(parts) > _MAX_NAMES:
-        more = len(parts) - _MAX_NAMES
-        parts[_MAX_NAMES:] = [f'{more} more']
-    return ', '.join(parts)
+    """Return the names of files for a title: the first, and how many more.
+
+    For example, ``a.yaml, b.yaml, c.yaml, 2 more``.
+    """
+    # The name of a folder may end in a slash, which normpath() removes.
+    names = [os.path.basename(os.path.normpath(path)) for path in files]
+    left_out = len(names) - _MAX_NAMES
+    if left_out > 0:
+        names = [*names[:_MAX_NAMES], f'{left_out} more']
+    return ', '.join(names)
 
 
 def with_rule_names(
@@ -112,15 +120,17 @@ def with_rule_names(
     """Replace the UUIDs of rules in a message by their descriptions.
 
     :param message: an error from Ironic; in it a rule is its UUID, with the
-        description behind it in parentheses.
+        description behind it in parentheses. For example, ``Rule 5e1f… (Note
+        the rack) failed`` becomes ``Rule “Note the rack” failed``.
     :param names: descriptions by UUID; a rule without a description keeps its
         UUID.
     """
+    with_names = message
     for uuid in set(_UUID.findall(message)):
         name = names.get(uuid)
         if name:
-            message = message.replace(f'{uuid} ({name})', f'“{name}”')
-    return message
+            with_names = with_names.replace(f'{uuid} ({name})', f'“{name}”')
+    return with_names
 
 
 def dump_json(value: typing.Any, **options: typing.Any) -> str:
@@ -134,6 +144,7 @@ def dump_json(value: typing.Any, **options: typing.Any) -> str:
             value, ensure_ascii=False, allow_nan=False, **options
         )
     except ValueError:
+        # There is such a number, which is rare: only then the value is copied.
         text = json.dumps(
             _with_text_for_nan(value), ensure_ascii=False, **options
         )

@@ -98,13 +98,13 @@ class _Entry:
     @property
     def opened(self) -> tuple[page.Part, ...]:
         """What a click on the entry shows: differences of machine and row."""
+        if not self.differences:
+            return ()
         lines = []
         for difference in self.differences:
             column = difference.column
             lines.append(f'- {column}: {_format_value(difference.expected)}')
             lines.append(f'+ {column}: {_format_value(difference.found)}')
-        if not lines:
-            return ()
         return (
             page.Words('- is what the row expects, + what the machine has.'),
             page.Lines(tuple(lines)),
@@ -115,6 +115,7 @@ class _Group:
     """The entries of one value of the column that groups them, as of a rack.
 
     :ivar mark: its number, by which links choose its rows.
+    :ivar name: the value, e.g. ``R2``; empty for entries without one.
     """
 
     def __init__(self, number: int, entries: Sequence[_Entry]) -> None:
@@ -159,10 +160,11 @@ class _Group:
         """Return the key that groups are sorted by.
 
         Groups with most wrong entries come first. Of groups with as many, R2
-        comes before R10.
+        comes before R10: the key of R10 with 3 wrong entries is ``(-3, ['R',
+        10, ''])``.
         """
-        # The texts and the numbers of a name alternate, a text first, so that
-        # a text is never compared with a number.
+        # The split gives texts and numbers in turn, a text first. So a text is
+        # never compared with a number.
         words: list[str | int] = []
         for place, word in enumerate(re.split('([0-9]{1,18})', self.name)):
             is_number = place % 2 == 1
@@ -173,15 +175,20 @@ class _Group:
         return -len(self.not_right), words
 
     def _by_state(self) -> Iterator[page.Part]:
-        """Yield a line for each state that is not right, with some entries."""
+        """Yield a line for each state that is not right, with some entries.
+
+        For example, the tag ``missing`` and the keys ``A1, B2``.
+        """
         for state in table_comparison.STATES:
-            labels = [
-                entry.label for entry in self.not_right if entry.state == state
-            ]
-            # Two machines of one key have one label.
-            labels = list(dict.fromkeys(labels))
-            if not labels:
+            # As keys, which are distinct: two machines of one key have one
+            # label.
+            distinct_labels: dict[str, None] = {}
+            for entry in self.not_right:
+                if entry.state == state:
+                    distinct_labels[entry.label] = None
+            if not distinct_labels:
                 continue
+            labels = list(distinct_labels)
             text = ', '.join(labels[:_MAX_NAMES])
             if len(labels) > _MAX_NAMES:
                 text += ' …'
@@ -190,15 +197,13 @@ class _Group:
 
 def _group_entries(entries: Sequence[_Entry]) -> list[_Group]:
     """Divide the entries into groups, the group with most wrong ones first."""
-    by_name: dict[str, list[_Entry]] = {}
+    entries_by_name: dict[str, list[_Entry]] = {}
     for entry in entries:
-        by_name.setdefault(entry.group, []).append(entry)
-    groups = [
-        _Group(number, members)
-        for number, members in enumerate(by_name.values(), 1)
-    ]
-    groups.sort(key=_Group.sort_key)
-    return groups
+        entries_by_name.setdefault(entry.group, []).append(entry)
+    groups = []
+    for number, entries_of_group in enumerate(entries_by_name.values(), 1):
+        groups.append(_Group(number, entries_of_group))
+    return sorted(groups, key=_Group.sort_key)
 
 
 def _write_headline(entries: Sequence[_Entry]) -> str:
@@ -270,25 +275,26 @@ def _build_entries_card(
     columns = [
         page.PageColumn('Key'),
         page.PageColumn('Machine', width='14rem', wide=True),
-        page.PageColumn('State', width='9rem'),
     ]
+    # What the page says above the rows, by the mark that a link chooses.
     choices = dict(_CHOICES)
-    mark_of = {}
+    mark_by_group = {}
     if by is not None:
-        columns.insert(2, page.PageColumn(by, width='9rem', wide=True))
+        columns.append(page.PageColumn(by, width='9rem', wide=True))
         for group in groups:
-            choices[f'group={group.mark}'] = f'of {by} {group.title(by)}'
-            mark_of[group.name] = f'group={group.mark}'
+            mark = f'group={group.mark}'
+            choices[mark] = f'of {by} {group.title(by)}'
+            mark_by_group[group.name] = mark
+    columns.append(page.PageColumn('State', width='9rem'))
     rows = []
     for entry in entries:
         marks = [f'show={entry.state}']
         cells: list[page.Part] = [entry.label, entry.machine]
         if by is not None:
-            marks.append(mark_of[entry.group])
+            marks.append(mark_by_group[entry.group])
             cells.append(entry.group)
-        rows.append(
-            page.PageRow((*cells, entry.tag), tuple(marks), entry.opened)
-        )
+        cells.append(entry.tag)
+        rows.append(page.PageRow(tuple(cells), tuple(marks), entry.opened))
     table_of_entries = page.PageTable(
         id='machines',
         noun=('entry', 'entries'),

@@ -79,18 +79,20 @@ class RuleCell(typing.NamedTuple):
 
     @classmethod
     def from_text(cls, text: str) -> 'RuleCell':
-        """Read a cell from the JSON text of :meth:`as_text`."""
+        """Read a cell from the JSON text of :meth:`as_text`.
+
+        JSON has no tuples, so that they are built again from lists.
+        """
         state, conditions, actions = json.loads(text)
         if conditions is None or actions is None:
             return cls(state)
-        return cls(
-            state,
-            tuple(ConditionCell(*condition) for condition in conditions),
-            tuple(
-                ActionCell(op, reverted, tuple(lines))
-                for op, reverted, lines in actions
-            ),
-        )
+        condition_cells = []
+        for op, result, reason in conditions:
+            condition_cells.append(ConditionCell(op, result, reason))
+        action_cells = []
+        for op, reverted, lines in actions:
+            action_cells.append(ActionCell(op, reverted, tuple(lines)))
+        return cls(state, tuple(condition_cells), tuple(action_cells))
 
     def without_reasons(self) -> 'RuleCell':
         """Return the cell with a remark in place of its reasons and changes.
@@ -99,18 +101,14 @@ class RuleCell(typing.NamedTuple):
         """
         if self.conditions is None or self.actions is None:
             return self
-        conditions = []
-        for condition in self.conditions:
+        conditions = list(self.conditions)
+        for index, condition in enumerate(conditions):
             if condition.reason:
-                conditions.append(condition._replace(reason=_LEFT_OUT))
-            else:
-                conditions.append(condition)
-        actions = []
-        for action in self.actions:
+                conditions[index] = condition._replace(reason=_LEFT_OUT)
+        actions = list(self.actions)
+        for index, action in enumerate(actions):
             if action.lines:
-                actions.append(action._replace(lines=(_LEFT_OUT,)))
-            else:
-                actions.append(action)
+                actions[index] = action._replace(lines=(_LEFT_OUT,))
         return RuleCell(self.state, tuple(conditions), tuple(actions))
 
 
@@ -134,10 +132,13 @@ class Matrix:
     """A page that is filled machine by machine.
 
     Most machines of a fleet are alike: what they have in common is in the
-    page once, and everything else refers to it by number. A machine has the
-    number of its outcome, an outcome that of a diff and that of a row, a row
-    the numbers of its cells, a cell those of its conditions and actions, and
-    these, as a diff, the numbers of texts.
+    page once, and everything else refers to it by number:
+
+    - a machine has the number of its outcome,
+    - an outcome has the numbers of its diff and of its row,
+    - a row has the numbers of its cells, one for every rule,
+    - a cell has the numbers of its conditions and actions,
+    - these, and the lines of a diff, have the numbers of texts.
     """
 
     def __init__(
@@ -199,25 +200,26 @@ class Matrix:
 
         :param cells: the cells of :class:`MachineColumn`.
         """
-        row = []
+        numbers = []
         for cell, full_cells in zip(cells, self._full_cells, strict=True):
             if len(full_cells) < _MAX_CELLS:
                 full_cells.add(cell)
-            shown_cell = cell
-            if cell not in full_cells:
-                full_cell = RuleCell.from_text(cell)
-                shown_cell = full_cell.without_reasons().as_text()
-            row.append(self._cells.number_of(shown_cell))
-        return tuple(row)
+            if cell in full_cells:
+                shown_cell = cell
+            else:
+                without_reasons = RuleCell.from_text(cell).without_reasons()
+                shown_cell = without_reasons.as_text()
+            numbers.append(self._cells.number_of(shown_cell))
+        return tuple(numbers)
 
     def render(self) -> str:
         """Return the page of what every rule did to every machine, as HTML."""
-        directory = os.path.commonpath(
-            [
-                os.path.dirname(os.path.abspath(path))
-                for path, _outcome in self._machines
-            ]
-        )
+        # Machines are named by their paths below the directory of them all.
+        directories = [
+            os.path.dirname(os.path.abspath(path))
+            for path, _outcome in self._machines
+        ]
+        directory = os.path.commonpath(directories)
         # The cells come first: what is in them gets its numbers here, so that
         # the lists of conditions, actions and texts are complete below.
         cells = []
@@ -285,13 +287,16 @@ def _build_column(
     :param rules: in the order of the matrix.
     """
     error = test.outcome.error
-    traces = {traced.rule.uuid: traced for traced in test.outcome.traces}
+    trace_by_uuid = {}
+    for traced in test.outcome.traces:
+        trace_by_uuid[traced.rule.uuid] = traced
     cells = []
     for rule in rules:
         ended_as = None
         if error and error.rule_uuid == rule.uuid:
+            # This rule ended the inspection.
             ended_as = test.result
-        cell = _build_cell(traces.get(rule.uuid), ended_as)
+        cell = _build_cell(trace_by_uuid.get(rule.uuid), ended_as)
         cells.append(cell.as_text())
     return MachineColumn(
         path=test.path,
@@ -333,8 +338,9 @@ def _build_cell(
 def _has_found_defect(traced: trace.RuleTrace) -> bool:
     """Return whether a rule found a defect without failing the inspection.
 
-    A rule in mode ``audit`` has the error with which it would fail. A rule of
-    ``profile`` notes in plugin data that the machine differs.
+    Two kinds of rules do so. A rule in mode ``audit`` only records the error
+    with which it would fail. A rule made by ``profile`` may write to plugin
+    data that the machine differs.
     """
     if traced.error:
         return True
