@@ -98,6 +98,7 @@ class Lint(arguments.FileCommand):
         """
         if parsed_args.fix:
             self._mend(parsed_args.files, parsed_args.format)
+        # Of mended files these are what is left.
         findings = _run_checks(parsed_args)
         text = _PRINTERS[parsed_args.format](findings)
         if text:
@@ -139,6 +140,8 @@ def _run_checks(parsed_args: argparse.Namespace) -> list[lint.Finding]:
     :param parsed_args: the options of :class:`Lint`.
     """
     inventories = machine_test.find_inventories(parsed_args.inventory)
+    # Which fields an inventory may have depends on the inspect interface and
+    # on the release of Ironic.
     target = inventory_fields.InspectionTarget(
         parsed_args.interface, parsed_args.ironic
     )

@@ -175,7 +175,10 @@ class _Differences:
             yield treatment
 
     def write(self, form: str, output: typing.TextIO) -> None:
-        """Write all differences, in one of the forms of ``--format``."""
+        """Write all differences.
+
+        :param form: ``table``, ``json``, ``yaml`` or ``markdown``.
+        """
         if form == 'json':
             output.write(json.dumps(self.as_dict(), indent=2) + '\n')
         elif form == 'yaml':

@@ -294,7 +294,8 @@ def _choose_listing(
     :param in_detail: whether a table has a part for every machine.
     """
     if form == 'json':
-        return trial_text.JsonListing(output, indented=count == 1)
+        is_single = count == 1
+        return trial_text.JsonListing(output, indented=is_single)
     if form == 'yaml':
         return trial_text.YamlListing(output)
     if form == 'junit':
@@ -356,9 +357,9 @@ def _count_and_yield(
 def _exit_code(results: collections.Counter[str]) -> int:
     """Return the exit code of a test without ``--expect``.
 
-    :param results: the number of machines by result. ``error`` is an error of
-        a rule or of a file, ``failed`` an inspection that the action
-        ``fail`` of a rule ends.
+    :param results: the number of machines by result, e.g. ``{'ok': 38,
+        'failed': 2}``. The result ``failed`` is an inspection that the action
+        ``fail`` of a rule ends, ``error`` any error of a rule or of a file.
     """
     if results['error']:
         return EXIT_ERROR

@@ -169,18 +169,18 @@ def refuse_loss(counts: Sequence[Plain], most: float) -> None:
         the rules that cause it.
     """
     lines_about_flavors = []
-    for counted in counts:
-        if counted['loss'] <= most:
+    for flavor_counts in counts:
+        if flavor_counts['loss'] <= most:
             continue
         # Such as {'free': 3, 'in_use': 7}.
-        nodes_before = counted['before']
+        nodes_before = flavor_counts['before']
         lines_about_flavors.append(
             _('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s')
             % {
-                'flavor': counted['name'],
-                'percent': counted['loss'],
+                'flavor': flavor_counts['name'],
+                'percent': flavor_counts['loss'],
                 'nodes': sum(nodes_before.values()),
-                'why': '; '.join(_cause_lines(counted['lost'], {})),
+                'why': '; '.join(_cause_lines(flavor_counts['lost'], {})),
             }
         )
     if not lines_about_flavors:
@@ -212,41 +212,41 @@ def report_lines(
     :param output: where the table is printed, for its width.
     """
     rows = []
-    for counted in counts:
+    for flavor_counts in counts:
         rows.append(
             [
-                counted['name'],
-                _before_and_after(counted, capacity.FREE),
-                _before_and_after(counted, capacity.IN_USE),
-                '\n'.join(_cause_lines(counted['lost'], names)),
+                flavor_counts['name'],
+                _before_and_after(flavor_counts, capacity.FREE),
+                _before_and_after(flavor_counts, capacity.IN_USE),
+                '\n'.join(_cause_lines(flavor_counts['lost'], names)),
             ]
         )
     yield table.render(
         [_('Flavor'), _('Free'), _('In use'), _('Lost nodes')], rows, output
     )
-    for counted in counts:
-        if counted['problem']:
+    for flavor_counts in counts:
+        if flavor_counts['problem']:
             yield _('No node can take %(flavor)s: %(problem)s') % {
-                'flavor': counted['name'],
-                'problem': counted['problem'],
+                'flavor': flavor_counts['name'],
+                'problem': flavor_counts['problem'],
             }
-        if counted['ignored']:
+        if flavor_counts['ignored']:
             yield _(
                 'Not counted of %(flavor)s, as Placement is not asked '
                 'for it: %(keys)s'
             ) % {
-                'flavor': counted['name'],
-                'keys': ', '.join(counted['ignored']),
+                'flavor': flavor_counts['name'],
+                'keys': ', '.join(flavor_counts['ignored']),
             }
 
 
-def _before_and_after(counted: Plain, use: str) -> str:
+def _before_and_after(flavor_counts: Plain, use: str) -> str:
     """Return how many nodes fit a flavor, e.g. "4", or "4 → 3" if it changes.
 
     :param use: ``free`` or ``in_use``.
     """
-    before = counted['before'][use]
-    after = counted['after'][use]
+    before = flavor_counts['before'][use]
+    after = flavor_counts['after'][use]
     if before == after:
         return str(before)
     return f'{before} → {after}'

@@ -77,6 +77,8 @@ class Guarded:
                 config=manager.cloud_region
             )
         cloud = manager.sdk_connection
+        # A major version alone: every call asks for the microversion that it
+        # needs.
         cloud.config.config['baremetal_api_version'] = '1'
         return cloud.baremetal
 
@@ -116,6 +118,7 @@ class Guarded:
         if not isinstance(exc, sdk_exceptions.HttpException):
             return None
         if exc.response is None:
+            # Nobody has answered.
             return None
         try:
             if inspection_rule.is_served(self.baremetal):

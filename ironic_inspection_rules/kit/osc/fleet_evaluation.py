@@ -145,22 +145,25 @@ def run(caller: Any, parsed_args: Any) -> int:
         flavors = capacity_options.load_flavors(caller, parsed_args.flavors)
     selection = node_selection.NodeSelection.parse(parsed_args.nodes)
     baremetal = caller.baremetal
-    with parallel.interruptible(
-        caller.app.stderr, _('Interrupted; nothing was changed')
+    with (
+        parallel.interruptible(
+            caller.app.stderr, _('Interrupted; nothing was changed')
+        ),
+        rule_files.explain_refusal(baremetal, files),
     ):
-        with rule_files.explain_refusal(baremetal, files):
-            in_force = list(
-                inspection_rule.inspection_rules(
-                    baremetal, details=bool(files.rules)
-                )
-            )
-            result, totals = _evaluate_fleet(
-                baremetal, selection, files, in_force, flavors, parsed_args
-            )
+        # A rule of a file may be recognized by its conditions and actions.
+        needs_details = bool(files.rules)
+        in_force = list(
+            inspection_rule.inspection_rules(baremetal, details=needs_details)
+        )
+        result, totals = _evaluate_fleet(
+            baremetal, selection, files, in_force, flavors, parsed_args
+        )
     if parsed_args.report:
         arguments.write(
             parsed_args.report, page.render(result), caller.app.stdout
         )
+    # If the page goes to standard output, the result goes nowhere.
     output = arguments.choose_output(parsed_args.report, caller.app.stdout)
     if parsed_args.format == 'table':
         _print_tables(result, output)
@@ -372,6 +375,7 @@ def _evaluate_fleet(
     rules_of_phase = _rules_of_phase(tried, parsed_args.phase)
     totals = summary.Summary(rules_of_phase, tried.is_compared)
     fleet_capacity = capacity.Capacity(flavors)
+    # The properties have the capabilities of a node.
     fields = [*_BEFORE, 'properties']
     if flavors:
         fields += capacity.FIELDS
@@ -446,7 +450,8 @@ def _print_tables(result: Plain, output: TextIO) -> None:
     ]
     if any(map(stored_rule.is_posted_sensitive, result['rules'])):
         parts.append(_('What sensitive rules would change is withheld.'))
-    for title, nodes in (
+    # Such as "No rule matches: 12 (rack1-07, rack1-08 and 10 more)".
+    for sentence, nodes in (
         (
             _('Instances that would no longer validate: %s'),
             totals['invalid_instances'],
@@ -456,8 +461,8 @@ def _print_tables(result: Plain, output: TextIO) -> None:
     ):
         if nodes:
             names = [_node_name(node) for node in nodes]
-            first = capacity_options.join_first(names, _MAX_NAMES)
-            parts.append(title % f'{len(nodes)} ({first})')
+            first_names = capacity_options.join_first(names, _MAX_NAMES)
+            parts.append(sentence % f'{len(nodes)} ({first_names})')
     if 'capacity' in result:
         rule_names = {
             rule['uuid']: _rule_name(rule) for rule in totals['rules']
@@ -536,11 +541,8 @@ def _gains_table(totals: Plain, output: TextIO) -> Iterator[str]:
         # By name, the number of machines: {'CUSTOM_GPU': 3}.
         gained = totals[kind]['gained']
         lost = totals[kind]['lost']
-        names = list(gained)
-        for name in lost:
-            if name not in gained:
-                names.append(name)
-        for name in names:
+        # Every name once, gained ones first.
+        for name in {**gained, **lost}:
             gained_by = gained.get(name, 0)
             lost_by = lost.get(name, 0)
             rows.append([titles[kind], name, gained_by, lost_by])
@@ -591,6 +593,7 @@ def _machine_lines(result: Plain) -> Iterator[str]:
     if result['compared'] or len(nodes) > _MAX_NAMES:
         return
     for node in nodes:
+        # A machine that could not be tried is named below.
         if node['result'] == 'failed':
             yield _('%(name)s would fail: %(error)s') % {
                 'name': _node_name(node),

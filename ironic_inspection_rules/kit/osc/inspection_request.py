@@ -74,12 +74,13 @@ class ReapplyInspection(command.ShowOne):
         )
 
     def take_action(self, parsed_args):
+        # Without data, Ironic takes what the ramdisk has sent.
         data: dict[str, Any] = {}
         if parsed_args.inventory:
-            read = machine_file.load(parsed_args.inventory)
+            machine = machine_file.load(parsed_args.inventory)
             data = {
-                'inventory': read.inventory,
-                'plugin_data': read.plugin_data,
+                'inventory': machine.inventory,
+                'plugin_data': machine.plugin_data,
             }
         request = inspection_request.reapply_inspection(
             self.baremetal, parsed_args.node, **data

@@ -472,13 +472,21 @@ def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
-    """Yield why a rule matched or did not, and what it changed."""
+    """Yield why a rule matched or did not, and what it changed.
+
+    For example::
+
+        in run 3f2b… of 2026-01-31T10:00:00 (inspection, ok)
+        because ge: true (values=[128, 64])
+        /extra/size: "big"
+    """
     yield _run_line(answer['run'])
     if answer['decided_again']:
         yield _(
             'Evaluated again, on the data of that run and the node as it '
             'is now:'
         )
+    # Conditions are null where the rule has left no trace.
     yield from _reason_lines(answer['conditions'] or (), answer)
     yield from map(change_line, answer['changes'])
     has_trace = answer['conditions'] is not None
@@ -510,25 +518,29 @@ def change_line(change: dict[str, Any]) -> str:
     """
     if change['object'] == 'traits':
         return _trait_line(change)
-    before = json.dumps(change['before'], ensure_ascii=False)
-    after = json.dumps(change['after'], ensure_ascii=False)
+    whole_before = json.dumps(change['before'], ensure_ascii=False)
+    whole_after = json.dumps(change['after'], ensure_ascii=False)
+    before = command.shorten(whole_before)
+    after = command.shorten(whole_after)
     where = change['path']
     if change['object'] != 'node':
         where = change['object'] + change['path']
     if change['op'] == 'remove':
         return _('%(where)s: %(before)s removed') % {
             'where': where,
-            'before': command.shorten(before),
+            'before': before,
         }
     if change['op'] == 'add':
-        return f'{where}: {command.shorten(after)}'
-    # The API masks secrets like this, whether they are equal or not.
-    if change['before'] == change['after'] and '******' not in after:
+        return f'{where}: {after}'
+    # Two secrets are equal in an answer, as the API masks them, but may have
+    # been different.
+    is_masked = '******' in whole_after
+    if change['before'] == change['after'] and not is_masked:
         return _('%(where)s: %(after)s, as it was already') % {
             'where': where,
-            'after': command.shorten(after),
+            'after': after,
         }
-    return f'{where}: {command.shorten(before)} → {command.shorten(after)}'
+    return f'{where}: {before} → {after}'
 
 
 def _trait_line(change: dict[str, Any]) -> str:

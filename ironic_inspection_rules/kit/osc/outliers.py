@@ -143,7 +143,8 @@ def _read_sketch(
 ) -> sketch.Sketch | None:
     """Read the inventory of a node and return the sketch of its machine.
 
-    A sketch is the data by which a machine is compared with its peers.
+    A sketch has only those data of an inventory by which a machine is
+    compared with its peers.
 
     :param by: fields that machines are compared within, as of ``--by``.
     :param uuids: the UUIDs of nodes by name.
@@ -298,9 +299,13 @@ class _Search:
         )
         versions = []
         try:
-            for entry in inventories:
+            for inventory in inventories:
                 versions.append(
-                    MachineVersion(machine, entry['uuid'], entry['created_at'])
+                    MachineVersion(
+                        machine,
+                        uuid=inventory['uuid'],
+                        time=inventory['created_at'],
+                    )
                 )
         except sdk_exceptions.NotFoundException:
             # Without the plugin, Ironic has no history.

@@ -142,6 +142,7 @@ class ReplayInspectionRules(command.BaremetalCommand):
 
     def _print(self, parsed_args, result: '_Result') -> None:
         """Print the result, beside the page if there is one."""
+        # If the page goes to standard output, the result goes nowhere.
         output = arguments.choose_output(parsed_args.report, self.app.stdout)
         if parsed_args.format == 'json':
             json.dump(result.as_dict(), output, indent=2)
@@ -269,13 +270,17 @@ class _Result:
         return 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain JSON data."""
-        result: dict[str, Any] = {}
+        """Return the result as plain JSON data.
+
+        For example, ``{'same': 117, 'different': 2, 'incomparable': 1,
+        'error': 0, 'reasons': {…: 1}, 'runs': [...]}``.
+        """
+        plain: dict[str, Any] = {}
         for outcome in _OUTCOMES:
-            result[outcome] = self._counts[outcome]
-        result['reasons'] = dict(self._reasons)
-        result['runs'] = self.to_show
-        return result
+            plain[outcome] = self._counts[outcome]
+        plain['reasons'] = dict(self._reasons)
+        plain['runs'] = self.to_show
+        return plain
 
     def as_text(self) -> str:
         """Return the result for a terminal.
@@ -312,7 +317,10 @@ class _Result:
         return '\n'.join(lines) + '\n'
 
     def _total_line(self) -> str:
-        """Return the line with the number of runs by outcome."""
+        """Return the line with the number of runs by outcome.
+
+        Runs that could not be decided are only there if there are any.
+        """
         line = _(
             '%(all)d inspections: %(same)d end as they did, %(different)d '
             'end otherwise, %(incomparable)d cannot be compared'

@@ -152,7 +152,11 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
 
 
 def _with_canonical_uuid(rule: Rule) -> Rule:
-    """Return a rule with its UUID as Ironic writes it, if it has one."""
+    """Return a rule with its UUID as Ironic writes it, if it has one.
+
+    Ironic writes lower case and hyphens. A text that is no UUID stays as it
+    is: Ironic refuses it.
+    """
     text = rule.get('uuid')
     if isinstance(text, str) and uuidutils.is_uuid_like(text):
         return {**rule, 'uuid': str(uuid.UUID(text))}

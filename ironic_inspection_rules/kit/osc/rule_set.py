@@ -56,7 +56,7 @@ def confirm(question: str, yes: bool) -> bool:
     """
     if yes:
         return True
-    # Python has no stream where the descriptor was closed at its start.
+    # A stream is None if its descriptor was closed when Python started.
     is_closed = sys.stdin is None or sys.stdout is None
     if is_closed or not sys.stdin.isatty():
         raise osc_exceptions.CommandError(

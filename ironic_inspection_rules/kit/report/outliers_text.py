@@ -58,8 +58,9 @@ def render(result: peers.Result) -> str:
 def _findings_table(findings: Sequence[finding.Outlier]) -> str:
     """Return a table with a row for each finding.
 
-    A last column has the time since when the machine is odd, if earlier
-    inspections were searched.
+    If earlier inspections were searched, the last column has the time since
+    when the machine is odd. It is "longer" for a finding that is older than
+    they are.
 
     :param findings: at least one finding.
     """

@@ -120,6 +120,7 @@ class JsonListing(Listing):
 
     def __init__(self, output: typing.TextIO, indented: bool) -> None:
         super().__init__(output)
+        # Without indents JSON is on one line, and written far faster.
         indent = None
         if indented:
             indent = 2
@@ -420,21 +421,20 @@ def _list_reasons(traced: trace.RuleTrace) -> list[str]:
     :returns: e.g. ``eq: values=[2, 4]`` or ``log``: the op, with the reason if
         it is known; equal texts once.
     """
-    reasons = []
+    # The op and, if it is known, the reason.
+    ops_with_reasons = []
     if traced.matched:
         for action in traced.actions:
             if action.idle:
-                reasons.append(
-                    _name_with_reason(action.op, action.idle.reason)
-                )
+                ops_with_reasons.append((action.op, action.idle.reason))
     else:
-        for decided in traced.conditions:
-            if not decided.result:
-                reasons.append(_name_with_reason(decided.op, decided.reason))
-    return list(dict.fromkeys(reasons))
-
-
-def _name_with_reason(op: str, reason: str | None) -> str:
-    if reason:
-        return f'{op}: {reason}'
-    return op
+        for condition in traced.conditions:
+            if not condition.result:
+                ops_with_reasons.append((condition.op, condition.reason))
+    lines = []
+    for op, reason in dict.fromkeys(ops_with_reasons):
+        if reason:
+            lines.append(f'{op}: {reason}')
+        else:
+            lines.append(op)
+    return lines

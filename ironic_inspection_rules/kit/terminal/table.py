@@ -139,12 +139,12 @@ def _colour_cell(lines: typing.Iterable[str]) -> text.Text:
 
     :param lines: the texts of one column for all rows of a block.
     """
-    coloured = []
+    coloured_lines = []
     for line in lines:
-        coloured.append(
-            text.Text(line, style=_COLOUR_BY_VERDICT.get(line, ''))
-        )
-    return text.Text('\n').join(coloured)
+        # A line that is no verdict has no colour.
+        colour = _COLOUR_BY_VERDICT.get(line, '')
+        coloured_lines.append(text.Text(line, style=colour))
+    return text.Text('\n').join(coloured_lines)
 
 
 def print_diff(lines: typing.Iterable[str], output: typing.TextIO) -> None:

@@ -70,13 +70,13 @@ def render(
     """
     names = shell.join_names(files)
     now = shell.format_now()
-    count = page.with_noun(machines, 'machine', 'machines')
+    number_of_machines = page.with_noun(machines, 'machine', 'machines')
     percent = _format_percent(covered.percent)
     rows = [_build_row(covered, rule) for rule in covered.rules]
     html_page = page.HtmlPage(
         title=f'Coverage of {names}, {now}',
         headline=f'{percent} of the rules is covered.',
-        about=f'{names} on {count}, {now}',
+        about=f'{names} on {number_of_machines}, {now}',
         parts=(_build_tiles(rows), _build_rules_card(covered, rows)),
     )
     return page.render(html_page, _ASSETS)

@@ -193,15 +193,14 @@ def _result_tag(machine: Plain) -> page.Tag:
     """
     old = machine['old']
     new = machine['new']
-    is_changed = old != new
     text = str(new)
-    if is_changed:
+    look: page.Look = ''
+    if old != new:
         text = f'{old} → {new}'
+        look = 'good'
     if new != 'ok':
-        return page.Tag(text, 'bad')
-    if is_changed:
-        return page.Tag(text, 'good')
-    return page.Tag(text)
+        look = 'bad'
+    return page.Tag(text, look)
 
 
 def _build_groups_card(
@@ -262,7 +261,9 @@ def _build_machines_card(
     """
     if not machines:
         return None
+    # Differences are numbered from 1, as in the card of differences.
     number_by_treatment = {}
+    # What the page says above the rows, by the mark that a link chooses.
     choices = dict(_CHOICES)
     for number, group in enumerate(groups, 1):
         first = differing[group[0]]

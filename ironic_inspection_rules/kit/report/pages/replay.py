@@ -127,15 +127,14 @@ class _Replayed:
         """
         if self.outcome == 'error':
             return page.Tag('not decided', 'bad')
-        is_changed = self.before != self.after
         text = str(self.after)
-        if is_changed:
+        look: page.Look = ''
+        if self.before != self.after:
             text = f'{self.before} → {self.after}'
+            look = 'good'
         if self.after == 'failed':
-            return page.Tag(text, 'bad')
-        if is_changed:
-            return page.Tag(text, 'good')
-        return page.Tag(text)
+            look = 'bad'
+        return page.Tag(text, look)
 
     @property
     def marks(self) -> list[str]:
@@ -253,7 +252,9 @@ def _build_runs_card(
     """
     if not runs:
         return None
+    # What the page says above the rows, by the mark that a link chooses.
     choices = dict(_CHOICES)
+    # Of every run the number of its difference, as in the card above.
     number_by_position = {}
     for number, group in enumerate(groups, 1):
         choices[f'difference={number}'] = f'with difference {number}'
@@ -284,7 +285,7 @@ def _build_runs_card(
 def _build_reasons_card(reasons: Mapping[str, int]) -> page.Card | None:
     """Build the card of reasons why inspections cannot be compared.
 
-    :param reasons: the number of inspections by reason.
+    :param reasons: by reason, the number of inspections.
     :returns: None without reasons.
     """
     if not reasons:

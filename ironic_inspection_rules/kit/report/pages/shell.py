@@ -157,7 +157,7 @@ def _escape_character(character: re.Match[str]) -> str:
 
 
 def _with_text_for_nan(value: typing.Any) -> typing.Any:
-    """Replace NaN and the infinities in a value by texts.
+    """Replace NaN and the infinities in a value by texts, e.g. ``"NaN"``.
 
     JSON does not know these numbers: a browser would refuse all of the data.
     """

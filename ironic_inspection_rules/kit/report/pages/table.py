@@ -134,10 +134,9 @@ class _Group:
         whole = len(self.entries)
         right = whole - len(self.not_right)
         words = page.with_noun(whole, 'entry', 'entries')
-        heading = (
-            self.title(by),
-            page.Link(words, key='group', value=self.mark),
-        )
+        # It chooses the rows of the group in the table below.
+        link = page.Link(words, key='group', value=self.mark)
+        heading = (self.title(by), link)
         look: page.Look = 'good'
         if self.not_right:
             look = 'warn'

@@ -180,8 +180,8 @@ class Matrix:
     def add(self, column: MachineColumn) -> None:
         """Add the column of a machine.
 
-        Its lines, its cells and its whole outcome get numbers: the page has
-        equal values once, and refers to them by number.
+        Of the machine itself only its path and the number of its outcome are
+        kept. Most machines share the number of another machine.
         """
         error = column.error
         if error is not None:
@@ -256,27 +256,30 @@ class Matrix:
         Equal conditions, actions and texts are in the page once, and have a
         number there.
 
-        :returns: the state; where there is a trace of the rule, also the
-            numbers of its conditions and of its actions.
+        :returns: e.g. ``['matched', [0, 3], [7]]``: the state, the numbers of
+            the conditions and those of the actions. Of a rule without a trace
+            the state alone, e.g. ``['skipped']``.
         """
         if cell.conditions is None or cell.actions is None:
             return [cell.state]
-        number_of_text = self._texts.number_of
-        conditions = []
+        texts = self._texts
+        numbers_of_conditions = []
         for condition in cell.conditions:
-            op = number_of_text(condition.op)
+            op = texts.number_of(condition.op)
             reason = None
             if condition.reason is not None:
-                reason = number_of_text(condition.reason)
+                reason = texts.number_of(condition.reason)
             packed_condition = (op, condition.result, reason)
-            conditions.append(self._conditions.number_of(packed_condition))
-        actions = []
+            number = self._conditions.number_of(packed_condition)
+            numbers_of_conditions.append(number)
+        numbers_of_actions = []
         for action in cell.actions:
-            op = number_of_text(action.op)
-            lines = tuple(map(number_of_text, action.lines))
+            op = texts.number_of(action.op)
+            lines = tuple(texts.number_of(line) for line in action.lines)
             packed_action = (op, action.reverted, lines)
-            actions.append(self._actions.number_of(packed_action))
-        return [cell.state, conditions, actions]
+            number = self._actions.number_of(packed_action)
+            numbers_of_actions.append(number)
+        return [cell.state, numbers_of_conditions, numbers_of_actions]
 
 
 def _build_column(
@@ -319,11 +322,14 @@ def _build_cell(
     """
     if traced is None:
         return RuleCell(ended_as or _SKIPPED)
+    # The last that holds counts.
     state = 'unmatched'
     if traced.matched:
         state = 'matched'
     if _has_found_defect(traced):
         state = 'differs'
+    if ended_as is not None:
+        state = ended_as
     conditions = [
         ConditionCell(condition.op, condition.result, condition.reason)
         for condition in traced.conditions
@@ -332,7 +338,7 @@ def _build_cell(
         ActionCell(action.op, action.reverted, tuple(_action_lines(action)))
         for action in traced.actions
     ]
-    return RuleCell(ended_as or state, tuple(conditions), tuple(actions))
+    return RuleCell(state, tuple(conditions), tuple(actions))
 
 
 def _has_found_defect(traced: trace.RuleTrace) -> bool:
@@ -353,10 +359,12 @@ def _has_found_defect(traced: trace.RuleTrace) -> bool:
 def _action_lines(action: trace.ActionTrace) -> typing.Iterator[str]:
     """Yield what an action did to a machine, as lines of :class:`ActionCell`.
 
-    A condition under ``when`` has the number of items for which it holds, as
-    in ``when eq: 1/4``.
+    For example, ``did not run: the loop has no items``, ``when eq: 1/4`` for a
+    condition that holds for one of four items, or ``add node /extra/rack =
+    "r1"``.
     """
     if action.idle:
+        # It says why the action did not run.
         line = 'did not run'
         if action.idle.reason:
             line += f': {action.idle.reason}'
@@ -393,10 +401,10 @@ def _rule_data(rule: model.Rule) -> dict[str, typing.Any]:
         'vars': '\n'.join(rule_text.variable_lines(rule)),
         **disclosure.mark(rule),
     }
-    # Its conditions and its actions.
+    # "conditions" and "actions": of each its arguments, as YAML.
     for name in model.OPERATIONS:
-        written = rule_text.visible_operations(rule, name)
+        operations = rule_text.visible_operations(rule, name)
         plain[name] = [
-            rule_text.argument_text(operation) for operation in written
+            rule_text.argument_text(operation) for operation in operations
         ]
     return plain
