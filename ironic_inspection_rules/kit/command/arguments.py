@@ -49,12 +49,10 @@ class _Option:
             # The option has its value already: --format=json.
             return False
         has_value = len(self.words) > 1
-        if word.startswith('-'):
-            return word == STANDARD_OUTPUT and not has_value
         if not has_value:
-            return True
+            return not _is_option(word)
         takes_several = self.action.nargs == '+'
-        if not takes_several:
+        if not takes_several or word.startswith('-'):
             return False
         # The type of --by refuses files: so "--by a b rules.yaml" leaves the
         # file to the command.

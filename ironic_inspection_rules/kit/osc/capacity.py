@@ -23,7 +23,7 @@ from ironic_inspection_rules.rule_file import document
 _MAX_NAMES = 5
 _SIZES = ('vcpus', 'ram', 'disk')
 
-Plain = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 
 def add_argument(parser: Any) -> None:
@@ -159,7 +159,7 @@ def _list_nova_flavors(command: Any) -> list[Any]:
         ) from exc
 
 
-def refuse_loss(counts: Sequence[Plain], most: float) -> None:
+def refuse_loss(counts: Sequence[JsonObject], most: float) -> None:
     """Refuse a change of rules by which a flavor would lose too many nodes.
 
     :param counts: as of :meth:`.capacity.Capacity.as_list`, with names of
@@ -198,7 +198,7 @@ def refuse_loss(counts: Sequence[Plain], most: float) -> None:
 
 
 def report_lines(
-    counts: Sequence[Plain], names: Mapping[str, str], output: TextIO
+    counts: Sequence[JsonObject], names: Mapping[str, str], output: TextIO
 ) -> Iterator[str]:
     """Yield the report of ``--flavors``: a table, then remarks on flavors.
 
@@ -240,7 +240,7 @@ def report_lines(
             }
 
 
-def _before_and_after(flavor_counts: Plain, use: str) -> str:
+def _before_and_after(flavor_counts: JsonObject, use: str) -> str:
     """Return how many nodes fit a flavor, e.g. "4", or "4 → 3" if it changes.
 
     :param use: ``free`` or ``in_use``.
@@ -253,7 +253,7 @@ def _before_and_after(flavor_counts: Plain, use: str) -> str:
 
 
 def _cause_lines(
-    lost: Sequence[Plain], names: Mapping[str, str]
+    lost: Sequence[JsonObject], names: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield a line for all nodes that a flavor loses by the same rules.
 

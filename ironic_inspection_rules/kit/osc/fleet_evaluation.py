@@ -55,7 +55,7 @@ _RULE_FIELDS = (
     'sensitive',
 )
 
-Plain = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
 def add_arguments(parser: Any) -> None:
@@ -206,13 +206,13 @@ class NodeResults(NamedTuple):
     :ivar whole: its changes are all that the rules make.
     """
 
-    compared: Plain
-    whole: Plain
+    compared: JsonObject
+    whole: JsonObject
 
 
 def evaluate_nodes(
     baremetal: Any,
-    nodes: Sequence[Plain],
+    nodes: Sequence[JsonObject],
     threads: parallel.RequestThreads,
     needs_whole: bool = False,
     **options: Any,
@@ -286,7 +286,9 @@ def _evaluate_page(
     return results
 
 
-def _require_member(node: Plain, name: str, values: Sequence[Any]) -> None:
+def _require_member(
+    node: JsonObject, name: str, values: Sequence[Any]
+) -> None:
     """Check that a member of an answer about a node has a known value.
 
     The exit status depends on these members: an unknown value must not pass
@@ -329,7 +331,7 @@ class _TriedRules(NamedTuple):
 
 
 def _choose_rules(
-    files: file_set.RuleFiles, in_force: Sequence[Plain], parsed_args: Any
+    files: file_set.RuleFiles, in_force: Sequence[JsonObject], parsed_args: Any
 ) -> _TriedRules:
     """Choose the rules to try, and whether their results are compared.
 
@@ -347,7 +349,7 @@ def _choose_rules(
         sent, in_force, parsed_args.prune
     )
     title = ', '.join(map(os.path.basename, parsed_args.rules))
-    # Neither --compare nor --no-compare means --compare.
+    # True for --compare, None without both options, False for --no-compare.
     is_compared = parsed_args.compare is not False
     if is_compared:
         title = _('%s compared with the rules in force') % title
@@ -360,10 +362,10 @@ def _evaluate_fleet(
     baremetal: Any,
     selection: node_selection.NodeSelection,
     files: file_set.RuleFiles,
-    in_force: Sequence[Plain],
+    in_force: Sequence[JsonObject],
     flavors: Sequence[flavor.Flavor],
     parsed_args: Any,
-) -> tuple[Plain, summary.Summary]:
+) -> tuple[JsonObject, summary.Summary]:
     """Try the rules on the selected nodes.
 
     :param in_force: the rules in force.
@@ -415,7 +417,7 @@ def _evaluate_fleet(
     return result, totals
 
 
-def _rules_of_phase(tried: _TriedRules, phase: str | None) -> list[Plain]:
+def _rules_of_phase(tried: _TriedRules, phase: str | None) -> list[JsonObject]:
     """List the rules that are tried, with the fields that reports show.
 
     :param phase: None for the rules of all phases.
@@ -435,7 +437,7 @@ def _rules_of_phase(tried: _TriedRules, phase: str | None) -> list[Plain]:
     return rules
 
 
-def _print_tables(result: Plain, output: TextIO) -> None:
+def _print_tables(result: JsonObject, output: TextIO) -> None:
     """Print the result for people, as short tables.
 
     :param result: the first result of :func:`_evaluate_fleet`.
@@ -473,7 +475,7 @@ def _print_tables(result: Plain, output: TextIO) -> None:
     output.write('\n'.join(parts) + '\n')
 
 
-def _totals_line(totals: Plain) -> str:
+def _totals_line(totals: JsonObject) -> str:
     """Return how many machines pass and fail, as a sentence.
 
     For example, ``3 machines: 2 pass, 1 would fail``. A comparison with the
@@ -498,7 +500,7 @@ def _totals_line(totals: Plain) -> str:
     return f'{line}; {text % different}'
 
 
-def _rules_table(totals: Plain, output: TextIO) -> Iterator[str]:
+def _rules_table(totals: JsonObject, output: TextIO) -> Iterator[str]:
     """Yield a table of how often rules matched and failed, if rules are tried.
 
     The column "Audited" counts the machines that a rule in mode ``audit``
@@ -525,7 +527,7 @@ def _rules_table(totals: Plain, output: TextIO) -> Iterator[str]:
     yield table.render(columns, rows, output)
 
 
-def _gains_table(totals: Plain, output: TextIO) -> Iterator[str]:
+def _gains_table(totals: JsonObject, output: TextIO) -> Iterator[str]:
     """Yield a table of what machines gain and lose, unless it is empty.
 
     A row has a trait, a resource class or a capability, the number of machines
@@ -552,7 +554,7 @@ def _gains_table(totals: Plain, output: TextIO) -> Iterator[str]:
         )
 
 
-def _groups_table(result: Plain, output: TextIO) -> Iterator[str]:
+def _groups_table(result: JsonObject, output: TextIO) -> Iterator[str]:
     """Yield a table of the largest groups of machines that change alike.
 
     A row has the number of machines, the name of one of them, and what
@@ -584,7 +586,7 @@ def _groups_table(result: Plain, output: TextIO) -> Iterator[str]:
         )
 
 
-def _machine_lines(result: Plain) -> Iterator[str]:
+def _machine_lines(result: JsonObject) -> Iterator[str]:
     """Yield a line for each machine that was tried, if there are few.
 
     A comparison has no lines, as its results are only differences.
@@ -605,7 +607,7 @@ def _machine_lines(result: Plain) -> Iterator[str]:
             yield _passing_sentence(node)
 
 
-def _passing_sentence(node: Plain) -> str:
+def _passing_sentence(node: JsonObject) -> str:
     """Return a sentence on a node that passes: what Nova would choose it by.
 
     For example, ``rack1-07 passes and would have resource class big and no
@@ -635,7 +637,7 @@ def _passing_sentence(node: Plain) -> str:
     }
 
 
-def _lines_of_group(group: Plain) -> Iterator[str]:
+def _lines_of_group(group: JsonObject) -> Iterator[str]:
     """Yield lines that say what becomes of the machines of a group.
 
     For example, ``fails: no disk``, or ``+ CUSTOM_GPU`` and ``~ /extra/rack =
@@ -656,7 +658,7 @@ def _lines_of_group(group: Plain) -> Iterator[str]:
         yield _('passes, nothing changes but what sensitive rules may set')
 
 
-def _change_line(change: Plain) -> str:
+def _change_line(change: JsonObject) -> str:
     """Return a line on a change that all nodes of a group have in common.
 
     For example, ``+ CUSTOM_GPU`` or ``~ /extra/rack = "r1"``: + is added, - is
@@ -679,10 +681,10 @@ def _change_line(change: Plain) -> str:
     return f'{sign} {where} = {value}'
 
 
-def _node_name(node: Plain) -> str:
+def _node_name(node: JsonObject) -> str:
     """Return the name of a node, or its UUID if it has no name."""
     return str(node['name'] or node['uuid'])
 
 
-def _rule_name(rule: Plain) -> str:
+def _rule_name(rule: JsonObject) -> str:
     return rule['description'] or rule['uuid'] or _('(unknown)')

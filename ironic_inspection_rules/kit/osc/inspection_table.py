@@ -23,16 +23,20 @@ class ListInspectionTables(command.Lister):
     example = '-f yaml'
 
     def take_action(self, parsed_args):
+        """Return the columns and a row for every table.
+
+        The size of a table is its number of rows.
+        """
         columns = ('Name', 'Rows', 'Revision', 'Built In', 'Columns')
         rows = []
-        for described in inspection_table.inspection_tables(self.baremetal):
+        for definition in inspection_table.inspection_tables(self.baremetal):
             rows.append(
                 (
-                    described['name'],
-                    described['size'],
-                    described['revision'],
-                    described['built_in'],
-                    ', '.join(described['columns']),
+                    definition['name'],
+                    definition['size'],
+                    definition['revision'],
+                    definition['built_in'],
+                    ', '.join(definition['columns']),
                 )
             )
         return columns, rows

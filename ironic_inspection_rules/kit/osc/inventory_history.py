@@ -194,6 +194,8 @@ class FindInspectionPart(command.Lister):
         )
 
     def take_action(self, parsed_args):
+        """Return the columns, and a row for every node that had the part."""
+        # Such as {'id': 'PHAB0001', 'node': 'rack1-07', 'from': …, 'to': …}.
         stays = inventory_history.parts(self.baremetal, parsed_args.id)
         if not stays:
             self.app.stderr.write(

@@ -114,10 +114,11 @@ class ListTraits(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        baremetal = self.baremetal
-        rows = []
-        for counted in trait.traits(
-            baremetal, name=parsed_args.name, associated=parsed_args.associated
-        ):
-            rows.append((counted['name'], counted['nodes']))
+        """Return the columns and a row for every trait."""
+        traits = trait.traits(
+            self.baremetal,
+            name=parsed_args.name,
+            associated=parsed_args.associated,
+        )
+        rows = [(counted['name'], counted['nodes']) for counted in traits]
         return (_('Name'), _('Nodes')), rows

@@ -8,7 +8,7 @@ import typing
 from ironic_inspection_rules.kit.report.pages import page
 from ironic_inspection_rules.kit.report.pages import shell
 
-Plain = Mapping[str, typing.Any]
+JsonObject = Mapping[str, typing.Any]
 
 _CHANGES: dict[str, page.Tag] = {
     'added': page.Tag('Added', 'good'),
@@ -32,7 +32,7 @@ _CHOICES = {
 _MAX_NAMES = 3
 
 
-def render(difference: Plain) -> str:
+def render(difference: JsonObject) -> str:
     """Return the page of a change of rules as HTML.
 
     :param difference: ``old`` and ``new``, paths of files; ``rules`` with
@@ -67,12 +67,12 @@ def render(difference: Plain) -> str:
     return page.render(description)
 
 
-def _treatment_key(machine: Plain) -> tuple[typing.Any, ...]:
+def _treatment_key(machine: JsonObject) -> tuple[typing.Any, ...]:
     """Return a key by which machines that are treated alike are grouped."""
     return tuple(machine['lines']), machine['old'], machine['new']
 
 
-def _is_worse(machine: Plain) -> bool:
+def _is_worse(machine: JsonObject) -> bool:
     """Return whether an inspection succeeded and would fail now."""
     succeeded = machine['old'] == 'ok'
     would_succeed = machine['new'] == 'ok'
@@ -80,9 +80,9 @@ def _is_worse(machine: Plain) -> bool:
 
 
 def _write_headline(
-    rules: Sequence[Plain],
-    machines: Sequence[Plain],
-    differing: Sequence[Plain],
+    rules: Sequence[JsonObject],
+    machines: Sequence[JsonObject],
+    differing: Sequence[JsonObject],
 ) -> str:
     """Return how many rules and machines differ, as a sentence.
 
@@ -104,15 +104,15 @@ def _write_headline(
     return f'{about_rules}; {number} of {whole} {verb} treated differently.'
 
 
-def _with_another_meaning(rules: Sequence[Plain]) -> list[Plain]:
+def _with_another_meaning(rules: Sequence[JsonObject]) -> list[JsonObject]:
     """Return the changes after which a rule does something else."""
     return [rule for rule in rules if rule['change'] not in _SAME_MEANING]
 
 
 def _build_tiles(
-    rules: Sequence[Plain],
-    machines: Sequence[Plain],
-    differing: Sequence[Plain],
+    rules: Sequence[JsonObject],
+    machines: Sequence[JsonObject],
+    differing: Sequence[JsonObject],
 ) -> page.Tiles:
     """Build the tiles at the top of the page, which link to its tables.
 
@@ -161,7 +161,7 @@ def _build_tiles(
     return page.Tiles(tuple(tiles))
 
 
-def _build_rules_card(rules: Sequence[Plain]) -> page.Card | None:
+def _build_rules_card(rules: Sequence[JsonObject]) -> page.Card | None:
     """Build the card with the changes of rules; None without changes.
 
     A change has its kind, the title of the rule and the lines of a diff.
@@ -185,7 +185,7 @@ def _build_rules_card(rules: Sequence[Plain]) -> page.Card | None:
     )
 
 
-def _result_tag(machine: Plain) -> page.Tag:
+def _result_tag(machine: JsonObject) -> page.Tag:
     """Return the result of a machine as a tag, e.g. ``ok → failed``, in red.
 
     Any new result but ``ok`` is bad, and a change to ``ok`` is good. A machine
@@ -204,7 +204,7 @@ def _result_tag(machine: Plain) -> page.Tag:
 
 
 def _build_groups_card(
-    machines: Sequence[Plain], groups: Sequence[Sequence[int]]
+    machines: Sequence[JsonObject], groups: Sequence[Sequence[int]]
 ) -> page.Card | None:
     """Build the card of differences; None without differences.
 
@@ -246,8 +246,8 @@ def _build_groups_card(
 
 
 def _build_machines_card(
-    machines: Sequence[Plain],
-    differing: Sequence[Plain],
+    machines: Sequence[JsonObject],
+    differing: Sequence[JsonObject],
     groups: Sequence[Sequence[int]],
 ) -> page.Card | None:
     """Build the card with the table of machines; None without machines.
@@ -292,7 +292,7 @@ def _build_machines_card(
 
 
 def _build_machine_row(
-    machine: Plain, number_of_difference: int | None
+    machine: JsonObject, number_of_difference: int | None
 ) -> page.PageRow:
     """Build the row of a machine: its name, its results, how it is treated.
 

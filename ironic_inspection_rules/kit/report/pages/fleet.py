@@ -22,10 +22,10 @@ _ASSETS = (
 # reads it so.
 _NO_NUMBER = -1
 
-Plain = typing.Mapping[str, typing.Any]
+JsonObject = typing.Mapping[str, typing.Any]
 
 
-def render(fleet: Plain) -> str:
+def render(fleet: JsonObject) -> str:
     """Return the page of what rules do to the nodes of a fleet, as HTML.
 
     :param fleet: ``title``; ``made``, a time; ``compared``, whether
@@ -80,7 +80,7 @@ class _PackedFleet:
          'texts': ['"r1"', 'node', 'add', '/extra/rack'], …}
     """
 
-    def __init__(self, fleet: Plain) -> None:
+    def __init__(self, fleet: JsonObject) -> None:
         """Pack a fleet into ``data``, which becomes the JSON of the page.
 
         :param fleet: see :func:`render`.
@@ -106,7 +106,7 @@ class _PackedFleet:
             self._names[rule['uuid']] = rule.get('description')
         self.data = self._pack(fleet)
 
-    def _pack(self, fleet: Plain) -> dict[str, typing.Any]:
+    def _pack(self, fleet: JsonObject) -> dict[str, typing.Any]:
         """Return the data of a fleet, and give its values their numbers."""
         # Nodes and flavors come first: the lists of values are complete only
         # when all of them are packed.
@@ -139,7 +139,7 @@ class _PackedFleet:
             'texts': self._texts.values,
         }
 
-    def _pack_node(self, node: Plain) -> _PackedNode:
+    def _pack_node(self, node: JsonObject) -> _PackedNode:
         """Return a node, with numbers for values that others may have too."""
         # The result by the rules in force, of a comparison with them.
         in_force = node.get('in_force') or {}
@@ -176,7 +176,7 @@ class _PackedFleet:
         )
 
     def _pack_flavor(
-        self, flavor: Plain, place_by_uuid: typing.Mapping[str, int]
+        self, flavor: JsonObject, place_by_uuid: typing.Mapping[str, int]
     ) -> dict[str, typing.Any]:
         """Return a flavor with the nodes that it loses, and by which rules.
 
@@ -201,7 +201,7 @@ class _PackedFleet:
             'lost': lost,
         }
 
-    def _number_change(self, change: Plain) -> int:
+    def _number_change(self, change: JsonObject) -> int:
         """Return the number of a change.
 
         In the list of changes it is ``(object, op, path, value, before)``,
@@ -244,7 +244,7 @@ class _PackedFleet:
         return self._texts.number_of(text)
 
 
-def _result_on_page(node: Plain) -> str:
+def _result_on_page(node: JsonObject) -> str:
     """Return the result of a node as :class:`_PackedNode` has it.
 
     The API has the result ``error`` for a node that could not be evaluated.

@@ -9,7 +9,7 @@ from ironic_inspection_rules.kit.report.pages import page
 from ironic_inspection_rules.kit.report.pages import shell
 from ironic_inspection_rules.kit.trial import machine_diff
 
-Plain = Mapping[str, typing.Any]
+JsonObject = Mapping[str, typing.Any]
 
 _COLUMNS = (
     page.PageColumn('Machine'),
@@ -26,7 +26,7 @@ _MAX_NAMES = 3
 
 
 def render(
-    title: str, replayed: Plain, names: Mapping[str, str | None]
+    title: str, replayed: JsonObject, names: Mapping[str, str | None]
 ) -> str:
     """Return the page of a replay as HTML.
 
@@ -77,7 +77,9 @@ class _Replayed:
         the changes, and rules that match only then or only now.
     """
 
-    def __init__(self, run: Plain, names: Mapping[str, str | None]) -> None:
+    def __init__(
+        self, run: JsonObject, names: Mapping[str, str | None]
+    ) -> None:
         """Read an entry, and build the parts that its row opens to."""
         # The answer leaves out a result that is not known.
         then = run.get('then') or {}
@@ -145,7 +147,7 @@ class _Replayed:
         return marks
 
 
-def _write_headline(replayed: Plain) -> str:
+def _write_headline(replayed: JsonObject) -> str:
     """Return how many inspections would end otherwise, as a sentence.
 
     For example, ``3 of 120 inspections would have ended otherwise.``
@@ -157,7 +159,9 @@ def _write_headline(replayed: Plain) -> str:
     return f'{number} of {inspections} would have ended otherwise.'
 
 
-def _build_tiles(replayed: Plain, runs: Sequence[_Replayed]) -> page.Tiles:
+def _build_tiles(
+    replayed: JsonObject, runs: Sequence[_Replayed]
+) -> page.Tiles:
     """Build the tiles at the top of the page: inspections by outcome.
 
     Tiles link to the rows of the table, or to the reasons.
