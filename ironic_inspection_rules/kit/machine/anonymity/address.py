@@ -9,7 +9,7 @@ from ironic_inspection_rules.kit.machine.anonymity import digits
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_NOT_PUBLIC = list(
+_PRIVATE_NETWORKS = list(
     map(
         ipaddress.ip_network,
         (
@@ -34,7 +34,7 @@ _NOT_PUBLIC = list(
 Many sites use these networks, so that they identify nobody.
 """
 
-_WITH_IPV4 = list(
+_NETWORKS_WITH_IPV4 = list(
     map(
         ipaddress.ip_network,
         (
@@ -46,20 +46,24 @@ _WITH_IPV4 = list(
 )
 """Networks of IPv6 whose addresses end in an IPv4 address."""
 
-_IPV4 = 32  # Bits.
-_QUAD_NUMBERS = 4
-_BEFORE_IPV4 = 96  # Bits of an IPv6 address before the IPv4 address in it.
-_RESERVED_IPV4 = 0xF << 28
+_BITS_OF_IPV4 = 32  # Bits.
+_NUMBERS_OF_IPV4 = 4
+_BITS_BEFORE_IPV4 = (
+    96  # Bits of an IPv6 address before the IPv4 address in it.
+)
+_UNUSED_IPV4_NETWORK = 0xF << 28
 """The network 240.0.0.0/4, which nobody uses."""
 
-_LOCAL_IPV6 = 0xFD << 120
+_SITE_IPV6_NETWORK = 0xFD << 120
 """The network fd00::/8, of addresses that are local to a site."""
 
-_WRITTEN_OUT = 39  # Characters of an IPv6 address with all its zeros.
+_LENGTH_WITH_ALL_ZEROS = (
+    39  # Characters of an IPv6 address with all its zeros.
+)
 # An IPv4 address, perhaps with zeros before its numbers.
 _QUAD = re.compile(r'\d{1,3}(?:\.\d{1,3}){3}', re.ASCII)
 # A number of an address with a zero before it: 010.000.000.001.
-_PADDED = re.compile(r'(?:^|\.)0\d')
+_HAS_LEADING_ZERO = re.compile(r'(?:^|\.)0\d')
 
 
 class Addresses:
@@ -75,12 +79,13 @@ class Addresses:
     def replace(self, text: str) -> str | None:
         """Replace a text that is an address or a network.
 
-        Zone and length stay. An address that identifies nobody, such as a
-        netmask, stays as it is.
+        The zone and the prefix length stay: ``fe80::1%eth0`` becomes another
+        address of the zone ``eth0``. An address that identifies nobody, such
+        as a netmask, stays as it is.
 
         :param text: e.g. ``10.0.0.1``, ``fe80::1%eth0`` or ``10.0.0.0/8``.
         :returns: None for any other text, also for a network with a netmask
-            in place of the length.
+            in place of the prefix length.
         """
         host_and_zone, slash, length = text.partition('/')
         host, percent, zone = host_and_zone.partition('%')
@@ -91,6 +96,7 @@ class Addresses:
             return text
         prefix_length: int = address.max_prefixlen
         if slash:
+            # A machine may write any number behind the slash.
             prefix_length = min(int(length), prefix_length)
         replacement = self._replace_bits(address, prefix_length)
         new_host = _write_like(address, replacement, host)
@@ -123,29 +129,31 @@ class Addresses:
     def _replace_bits(self, address: Address, length: int) -> Address:
         """Replace an address by another address of the same kind.
 
-        Equal first bits become equal bits, so that addresses of one network
-        stay in one network.
+        Two addresses that begin with the same bits are replaced by addresses
+        that begin with the same bits: hosts of one network are still in one
+        network.
 
-        :param length: of the network that the address names, in bits; of a
-            host it is all bits.
+        :param length: the prefix length, such as 24 of ``10.0.0.0/24``; of a
+            single host it is all bits of the address.
         """
         if has_ipv4(address):
-            # The bits before the address of IPv4 count as well.
-            inner_length = max(0, length - _BEFORE_IPV4)
-            inner = self._replace_bits(_inner_ipv4(address), inner_length)
+            # "::ffff:10.0.0.0/120" is the network 10.0.0.0/24 in IPv6.
+            inner_length = max(0, length - _BITS_BEFORE_IPV4)
+            inner = self._replace_bits(_ipv4_at_end(address), inner_length)
             return ipaddress.ip_address(address.packed[:-4] + inner.packed)
         width = address.max_prefixlen
-        fixed_length = _fixed_length(address)
+        fixed_length = _length_of_private_network(address)
         value = self._shift_bits(address, fixed_length)
         # A public address must not become that of somebody else.
         is_public = fixed_length == 0
-        if is_public and width == _IPV4:
-            # 240.0.0.0/4, which nobody uses.
-            value = _last_bits(value, 28) | _RESERVED_IPV4
+        if is_public and width == _BITS_OF_IPV4:
+            # The first four bits are those of 240.0.0.0/4.
+            value = _last_bits(value, 28) | _UNUSED_IPV4_NETWORK
         elif is_public:
-            # fd00::/8, of addresses that are local to a site.
-            value = _last_bits(value, 120) | _LOCAL_IPV6
-        # The address of a network keeps its zeros in place of a host.
+            # The first eight bits are those of fd00::/8.
+            value = _last_bits(value, 120) | _SITE_IPV6_NETWORK
+        # The address of a network has zeros in place of the host, as
+        # 10.0.0.0/24 has: its replacement gets them too.
         host_length = width - length
         names_network = _last_bits(int(address), host_length) == 0
         if names_network:
@@ -153,9 +161,10 @@ class Addresses:
         return type(address)(value)
 
     def _shift_bits(self, address: Address, fixed_length: int) -> int:
-        """Return the number of an address with its last bits replaced.
+        """Return an address as a number, with its last bits replaced.
 
-        The replacement of a bit depends only on the bits before it.
+        The replacement of a bit depends only on the bits before it, and on the
+        key.
 
         :param fixed_length: how many of the first bits stay.
         """
@@ -173,21 +182,27 @@ class Addresses:
 
 
 def _last_bits(number: int, count: int) -> int:
-    """Return the last bits of a number, as a number."""
+    """Return the number that the last bits of a number make.
+
+    For example, the last four bits of ``0b10110101`` are ``0b0101``.
+    """
     return number & ((1 << count) - 1)
 
 
-def _inner_ipv4(address: Address) -> ipaddress.IPv4Address:
+def _ipv4_at_end(address: Address) -> ipaddress.IPv4Address:
     """Return the IPv4 address at the end of an IPv6 address."""
     return ipaddress.IPv4Address(address.packed[-4:])
 
 
-def _fixed_length(address: Address) -> int:
-    """Return how many of the first bits stay: the length of a private network.
+def _length_of_private_network(address: Address) -> int:
+    """Return the prefix length of the private network that has an address.
+
+    For example, 8 of 10.1.2.3, which is in 10.0.0.0/8: these bits stay when
+    the address is replaced.
 
     :returns: 0 for a public address.
     """
-    for network in _NOT_PUBLIC:
+    for network in _PRIVATE_NETWORKS:
         if address.version == network.version and address in network:
             return network.prefixlen
     return 0
@@ -196,21 +211,24 @@ def _fixed_length(address: Address) -> int:
 def _write_like(address: Address, replacement: Address, host: str) -> str:
     """Write a replacement in the notation of the address.
 
-    That is about leading zeros, zeros that are left out, capitals, and an IPv4
-    address with dots at the end of an IPv6 address.
+    For example, if ``010.000.000.001`` is replaced by 10.7.8.9, the result is
+    ``010.007.008.009``. IPv6 has more notations: ``FE80::1``, with all zeros,
+    and ``::ffff:10.0.0.1``.
 
     :param host: the address as it was written.
     """
     if isinstance(replacement, ipaddress.IPv4Address):
-        if _PADDED.search(host):
+        if _HAS_LEADING_ZERO.search(host):
             return '.'.join(f'{part:03}' for part in replacement.packed)
         return str(replacement)
     # An IPv6 address, perhaps with an IPv4 address at its end.
     if '.' in host:
         if replacement.packed[:12] != address.packed[:12]:
+            # The address has dots, but is in no network of such addresses.
+            # The whole of it was replaced.
             return str(replacement)
         head = host[: host.rindex(':') + 1]
-        return f'{head}{_inner_ipv4(replacement)}'
+        return f'{head}{_ipv4_at_end(replacement)}'
     text = replacement.compressed
     if '.' in text:
         # Newer Python writes an IPv4 address at the end with dots, which the
@@ -218,7 +236,7 @@ def _write_like(address: Address, replacement: Address, host: str) -> str:
         head = replacement.packed[-4:-2].hex()
         tail = replacement.packed[-2:].hex()
         text = f'::ffff:{int(head, 16):x}:{int(tail, 16):x}'
-    if len(host) == _WRITTEN_OUT:
+    if len(host) == _LENGTH_WITH_ALL_ZEROS:
         text = replacement.exploded
     elif '::' not in host:
         # All groups are written, but without leading zeros.
@@ -244,7 +262,7 @@ def from_reverse(name: str) -> str | None:
     """Return the address or the network in the name of a reverse zone.
 
     For example, ``10.0.0.1`` of ``1.0.0.10.in-addr.arpa`` and ``10.0.0.0/24``
-    of ``0.0.10.in-addr.arpa``.
+    of ``0.0.10.in-addr.arpa``: the numbers are in reverse order.
 
     :param name: of IPv4, or 32 digits before ``ip6.arpa``.
     :returns: None if the numbers are too large.
@@ -255,7 +273,8 @@ def from_reverse(name: str) -> str | None:
         digits_of_groups = ''.join(labels)
         groups = re.findall('....', digits_of_groups)
         return ':'.join(groups)
-    missing = _QUAD_NUMBERS - len(labels)
+    # A network has fewer numbers than an address.
+    missing = _NUMBERS_OF_IPV4 - len(labels)
     host = '.'.join(labels + ['0'] * missing)
     if parse(host) is None:
         return None
@@ -285,10 +304,13 @@ def to_reverse(text: str, name: str) -> str:
 
 
 def has_ipv4(address: Address) -> bool:
-    """Return whether an IPv6 address ends in an IPv4 address."""
+    """Return whether an IPv6 address ends in an IPv4 address.
+
+    For example, ``::ffff:10.0.0.1``. An IPv4 address itself does not.
+    """
     return any(
         address.version == network.version and address in network
-        for network in _WITH_IPV4
+        for network in _NETWORKS_WITH_IPV4
     )
 
 
@@ -300,13 +322,13 @@ def is_common(address: Address) -> bool:
     if address.is_unspecified or address.is_loopback or address.is_multicast:
         return True
     if isinstance(address, ipaddress.IPv6Address):
-        return has_ipv4(address) and is_common(_inner_ipv4(address))
+        return has_ipv4(address) and is_common(_ipv4_at_end(address))
     if not address.packed[0]:
         # No host has an address of "this network", 0.0.0.0/8.
         return True
-    # A netmask has ones and then only zeros: its inverse is one less than a
-    # power of two. With fewer than eight ones, such as 128.0.0.0, it is rather
-    # an address.
-    inverse = _last_bits(~int(address), _IPV4)
+    # A netmask has ones and then only zeros. Its inverse is one less than a
+    # power of two: 255.255.255.0 inverted is 255. With fewer than eight ones,
+    # as in 128.0.0.0, it is rather an address.
+    inverse = _last_bits(~int(address), _BITS_OF_IPV4)
     is_netmask = inverse & (inverse + 1) == 0
     return is_netmask and inverse.bit_length() <= 24

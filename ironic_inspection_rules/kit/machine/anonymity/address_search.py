@@ -26,19 +26,26 @@ PATTERN = (
     r'[0-9A-Fa-f:.]+'
 )
 # The parts of a run: four numbers with dots, hexadecimal digits, separators.
-_PARTS = re.compile(
+_PART = re.compile(
     rf'(?<!\.)(?P<quad>{_QUAD})(?![0-9A-Fa-f]|\.[0-9])'
     r'|(?P<hex>[0-9A-Fa-f]+)|::|:|\.'
 )
-_PAIR = 2
-_OCTETS = 6
-_LONGEST_WORD = 8
-_LONGEST_IPV6 = 17  # Parts: eight groups and what is between them.
-_LONGEST_GROUP = 4
-_GROUPS = 8
-_LEAST_GROUP = 0x100
-"""Addresses of hosts in IPv6 begin with at least that, but for those that
-have one of IPv4 in them."""
+_DIGITS_OF_OCTET = 2
+_OCTETS_OF_MAC = 6
+
+_MAX_DIGITS_BEHIND_WORD = 8
+"""Most digits before the first colon of a MAC address. Those before the last
+two are letters of a word, as in "face52:54:00:12:34:56"."""
+
+_GROUPS_OF_IPV6 = 8
+_MAX_DIGITS_OF_GROUP = 4
+# No address has more: eight groups, and at most nine separators.
+_MAX_PARTS_OF_IPV6 = 17
+
+_MIN_FIRST_GROUP = 0x100
+"""Least number in the first group of the IPv6 address of a host. Addresses
+that have an IPv4 address in them may begin with less."""
+
 _LETTER = re.compile('[A-Za-z]')
 
 
@@ -66,17 +73,16 @@ def find(text: str, start: int, end: int) -> list[AddressInRun]:
     """Find the MAC, IPv4 and IPv6 addresses in a run.
 
     A run is a piece of a text that has only hexadecimal digits, colons and
-    dots, such as ``10.0.0.5::10.0.0.1:255.255.255.0:``. Letters of words
-    beside the run may look like hexadecimal digits. They are no part of an
-    address, except of the first octet of a MAC address.
+    dots, such as ``10.0.0.5::10.0.0.1:255.255.255.0:``. In "iface:10.0.0.1"
+    the run is "face:10.0.0.1": letters of a word beside it look like digits.
+    They are no part of an address.
 
     :param start: where the run begins in the text.
     :param end: where the text goes on after it.
     """
-    parts = list(_PARTS.finditer(text, start, end))
+    parts = list(_PART.finditer(text, start, end))
     first = 0
     after_last = len(parts)
-    # The run of "iface:10.0.0.1" begins with the last letters of a word.
     is_behind_letter = start > 0 and _LETTER.match(text, start - 1)
     if is_behind_letter:
         first = _after_word(parts)
@@ -95,7 +101,9 @@ def find(text: str, start: int, end: int) -> list[AddressInRun]:
 def _after_word(parts: list[re.Match[str]]) -> int:
     """Return the place after the word in which a run begins.
 
-    The word ends with the first colon; without a colon it is all of the run.
+    In "iface:10.0.0.1" the run is "face:10.0.0.1", whose beginning could be
+    digits. They belong to the word "iface", which began before the run. The
+    word ends with the first colon; without a colon it is all of the run.
     """
     for place, part in enumerate(parts):
         if part[0] == ':':
@@ -135,12 +143,14 @@ def _find_addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
         if after is None and part['quad'] and address.parse(part[0]):
             kind = Kind.IPV4
             after = place + 1
-        if after is None and _count_digits(part) > _PAIR:
+        if after is None and _count_digits(part) > _DIGITS_OF_OCTET:
             # A word may be joined to the first octet, as in "MAC52:54:…". Of
             # its hexadecimal digits, the last two are the octet.
-            start = part.end() - _PAIR
+            start = part.end() - _DIGITS_OF_OCTET
             kind = Kind.OCTETS
-            after = _end_of_octets(parts, place, longest=_LONGEST_WORD)
+            after = _end_of_octets(
+                parts, place, longest=_MAX_DIGITS_BEHIND_WORD
+            )
         if after is None:
             place += 1
             continue
@@ -149,30 +159,38 @@ def _find_addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
 
 
 def _count_digits(part: re.Match[str]) -> int:
-    """Return the number of hexadecimal digits of a part; 0 of a separator."""
+    """Return the number of hexadecimal digits of a part.
+
+    :returns: 0 of a separator, and of four numbers with dots.
+    """
     return len(part['hex'] or '')
 
 
 def _end_of_octets(
-    parts: list[re.Match[str]], place: int, longest: int = _PAIR
+    parts: list[re.Match[str]], place: int, longest: int = _DIGITS_OF_OCTET
 ) -> int | None:
     """Return the place after an address of octets, such as a MAC address.
 
-    It is at least six pairs of hexadecimal digits with colons between them.
+    It is six pairs of hexadecimal digits or more with colons between them. The
+    address 52:54:00:12:34:56 has eleven parts, six octets and five colons: at
+    the place 0, the place after it is 11.
 
     :param place: where the address begins.
     :param longest: how many digits may be before the first colon.
     :returns: None if there is no such address.
     """
-    if not _PAIR <= _count_digits(parts[place]) <= longest:
+    if not _DIGITS_OF_OCTET <= _count_digits(parts[place]) <= longest:
         return None
     after = place + 1
     while after + 1 < len(parts):
-        if parts[after][0] != ':' or _count_digits(parts[after + 1]) != _PAIR:
+        if (
+            parts[after][0] != ':'
+            or _count_digits(parts[after + 1]) != _DIGITS_OF_OCTET
+        ):
             break
         after += 2
-    # Parts: octets and the colons between them.
-    least_parts = 2 * _OCTETS - 1
+    # The octets, and one colon less.
+    least_parts = 2 * _OCTETS_OF_MAC - 1
     if after - place < least_parts:
         return None
     return after
@@ -181,10 +199,13 @@ def _end_of_octets(
 def _end_of_ipv6(parts: list[re.Match[str]], place: int) -> int | None:
     """Return the place after the longest IPv6 address that begins at a place.
 
+    "fe80::1" could end behind "fe80::", too: the longest is tried first.
+
     :returns: None if there is no such address.
     """
     if not _may_begin_ipv6(parts, place):
         return None
+    # A match knows all of the text that was searched.
     text = parts[place].string
     for after in reversed(_ends_of_ipv6(parts, place)):
         host = text[parts[place].start() : parts[after - 1].end()]
@@ -203,9 +224,9 @@ def _ends_of_ipv6(parts: list[re.Match[str]], place: int) -> list[int]:
     # How often there is "::", which stands for any number of groups.
     gaps = 0
     ends = []
-    for number in range(place, min(place + _LONGEST_IPV6, len(parts))):
+    for number in range(place, min(place + _MAX_PARTS_OF_IPV6, len(parts))):
         part = parts[number]
-        if part[0] == '.' or _count_digits(part) > _LONGEST_GROUP:
+        if part[0] == '.' or _count_digits(part) > _MAX_DIGITS_OF_GROUP:
             break
         if part[0] == '::':
             gaps += 1
@@ -214,12 +235,14 @@ def _ends_of_ipv6(parts: list[re.Match[str]], place: int) -> list[int]:
         elif part['quad'] is not None:
             # An IPv4 address takes the place of the last two groups.
             groups += 2
-        if gaps > 1 or groups > _GROUPS:
+        if gaps > 1 or groups > _GROUPS_OF_IPV6:
             break
-        has_all_groups = gaps > 0 or groups == _GROUPS
+        has_all_groups = gaps > 0 or groups == _GROUPS_OF_IPV6
+        # Behind a single colon another group must follow.
         if part[0] != ':' and has_all_groups:
             ends.append(number + 1)
         if part['quad']:
+            # The IPv4 address is the end.
             break
     return ends
 
@@ -244,4 +267,4 @@ def _is_host_ipv6(host: str) -> bool:
     if not isinstance(parsed, ipaddress.IPv6Address):
         return False
     first_group = int.from_bytes(parsed.packed[:2])
-    return first_group >= _LEAST_GROUP or address.has_ipv4(parsed)
+    return first_group >= _MIN_FIRST_GROUP or address.has_ipv4(parsed)

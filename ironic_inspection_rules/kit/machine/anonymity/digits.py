@@ -7,8 +7,8 @@ import functools
 import hmac
 import string
 
-_CACHED = 65536
-_LOOKED_BACK = 128
+_MAX_CACHED_NUMBERS = 65536
+_DIGITS_THAT_DECIDE = 128
 """How many digits decide on the shift of a digit: with all of them a text
 would take time by the square of its length."""
 
@@ -24,7 +24,7 @@ class Digits:
 
     def __init__(self, key: bytes) -> None:
         self._key = key
-        self.shift = functools.lru_cache(_CACHED)(self._shift)
+        self.shift = functools.lru_cache(_MAX_CACHED_NUMBERS)(self._shift)
 
     def _shift(
         self,
@@ -35,13 +35,15 @@ class Digits:
     ) -> list[int]:
         """Shift the digits of a number, by distances that depend on the key.
 
-        A first pass shifts every digit by a distance that depends on the
-        digits before it, a second pass by the digits behind it. Every shift
-        can be undone, so that two numbers never become the same. The last
-        digit always changes, if it may have two values or more.
+        For example, the digits 1, 7, 3 may become 8, 0, 5. A first pass shifts
+        every digit by a distance that depends on the digits before it, a
+        second pass by the digits behind it. Every shift can be undone by who
+        has the key, so that two numbers never become the same. The last digit
+        always changes, if it may have two values or more.
 
         :param digits: of the number, from left to right.
-        :param bases: how many values a digit may have, digit by digit.
+        :param bases: how many values a digit may have, digit by digit: 10 of a
+            decimal digit, 16 of a hexadecimal one.
         :param domain: a name for a sort of numbers. Equal numbers of different
             sorts are replaced differently.
         :param prefix: whether to leave out the second pass: numbers that begin
@@ -57,8 +59,8 @@ class Digits:
             shifted.reverse()
             bases_from_behind = bases[::-1]
             second_key = hmac.digest(key, b'back', 'sha256')
-            # A second shift might undo the first one of the last digit, which
-            # is at place 0 now.
+            # Without place 0, which is the last digit now: a second shift
+            # might undo its first one, and it must change.
             for place in range(1, len(shifted)):
                 shifted[place] = _shift_digit(
                     second_key, place, shifted, bases_from_behind
@@ -84,6 +86,8 @@ class Digits:
 
 def in_same_case(original: str, replacement: str) -> str:
     """Write hexadecimal digits in capitals if the original has capitals.
+
+    For example, ``52:54:0A`` and ``0a:1b:2c`` give ``0A:1B:2C``.
 
     :param original: the text that is replaced.
     :param replacement: digits in small letters, perhaps with separators.
@@ -114,7 +118,8 @@ def _shift_digit(
 ) -> int:
     """Shift a digit by a distance made of the key and the digits before it.
 
-    The shift can be undone from the first digit on: the digits before a digit
+    With the base 10 and a distance of 5, the digit 7 becomes 2. Who has the
+    key can undo the shifts from the first digit on: the digits before a digit
     are known again when it is shifted back.
 
     :param place: the index of the digit in ``digits`` and ``bases``.
@@ -124,9 +129,9 @@ def _shift_digit(
     digit = digits[place]
     base = bases[place]
     if base < 2:
-        # There is no other digit.
+        # The digit has only one value.
         return digit
-    before = bytes(digits[max(0, place - _LOOKED_BACK) : place])
+    before = bytes(digits[max(0, place - _DIGITS_THAT_DECIDE) : place])
     hashed = hmac.digest(key, place.to_bytes(4) + before, 'sha256')
     distance = int.from_bytes(hashed[:8])
     is_last = place == len(digits) - 1

@@ -21,7 +21,7 @@ class FieldKind(enum.Enum):
     DROPPED = 'too much to check, so left out'
 
 
-_KINDS = (
+_KIND_PATTERNS = (
     (FieldKind.DROPPED, r'^logs$|^inspectionrules$'),
     (
         FieldKind.TEXT,
@@ -57,11 +57,11 @@ _MODEL = re.compile(
     r'(manufacturer|vendor|model|product|part)'
     r'(name|number|id)?$'
 )
-_NAME_OF_VLAN = re.compile('vlans?/name$')
-_WORD = re.compile(r'[\w.()+~-]+')
+_PATH_OF_VLAN_NAME = re.compile('vlans?/name$')
+_SINGLE_WORD = re.compile(r'[\w.()+~-]+')
 
 # What firmware writes where it knows no name or number.
-_SAYING_NOTHING = re.compile(
+_PLACEHOLDER = re.compile(
     r'(not (specified|available|applicable|present|provided|set)|none|null'
     r'|n/?a|unknown|unspecified|empty|default( string)?|invalid|undefined'
     r'|no (asset tag|asset information|dimm|module installed)|oem'
@@ -77,18 +77,23 @@ _SAYING_NOTHING = re.compile(
 def kind_of(name: str, parent: str = '') -> FieldKind:
     """Return the kind of a field, by its name.
 
+    For example, ``NAME`` of ``serial_number`` and ``ADDRESS`` of
+    ``bmc_address``. The first pattern that the name matches decides.
+
     :param name: as machines write it, e.g. ``serial_number``,
         ``Serial Number`` or ``SerialNumber``.
-    :param parent: the name of the field around it; only VLANs need it.
+    :param parent: the name of the field around it. Only VLANs need it: the
+        ``name`` in ``vlans`` identifies a network, other names do not.
     """
     plain = _letters_and_digits(name)
     above = _letters_and_digits(parent)
-    # A model may look like an address, just as a version may.
+    # First, as "product_id" is no ID of the machine. Four numbers in a model,
+    # as in a version, are no address.
     if is_model(plain):
         return FieldKind.VERSION
-    if _NAME_OF_VLAN.search(f'{above}/{plain}'):
+    if _PATH_OF_VLAN_NAME.search(f'{above}/{plain}'):
         return FieldKind.NAME
-    for kind, pattern in _KINDS:
+    for kind, pattern in _KIND_PATTERNS:
         if re.search(pattern, plain):
             return kind
     return FieldKind.OTHER
@@ -102,6 +107,9 @@ def _letters_and_digits(name: str) -> str:
 def inner_kind(name: str, parent: str, around: FieldKind) -> FieldKind:
     """Return the kind of a field in another one.
 
+    If its own name says nothing, it is of the kind of the field around it: in
+    ``{"bmc_address": {"v4": …}}``, ``v4`` is an address, too.
+
     :param parent: the name of the field around it.
     :param around: the kind of that field.
     """
@@ -109,6 +117,8 @@ def inner_kind(name: str, parent: str, around: FieldKind) -> FieldKind:
     if kind is not FieldKind.OTHER:
         return kind
     if around is FieldKind.VERSION:
+        # In {"firmware": {…}} not every field is a version: is_version() takes
+        # only a single word for one.
         return FieldKind.MAYBE_VERSION
     return around
 
@@ -122,13 +132,15 @@ def is_model(name: str) -> bool:
 def is_version(text: str, kind: FieldKind) -> bool:
     """Return whether four numbers in a text are a version, and no IP address.
 
+    For example, the text ``2.10.0.1`` in a field ``firmware_version``.
+
     :param kind: of the field that has the text.
     """
     if kind is FieldKind.MAYBE_VERSION:
-        return _WORD.fullmatch(text) is not None
+        return _SINGLE_WORD.fullmatch(text) is not None
     return kind is FieldKind.VERSION
 
 
 def says_nothing(text: str) -> bool:
     """Return whether a text is a placeholder, e.g. "Not Specified"."""
-    return _SAYING_NOTHING.fullmatch(text.strip()) is not None
+    return _PLACEHOLDER.fullmatch(text.strip()) is not None

@@ -16,15 +16,15 @@ _HEX_WORD = re.compile(
     r'(?=.*[0-9])(?=.*[a-fA-F])'
     r'(?:[0-9a-f]{8,}|[0-9A-F]{8,})'
 )
-_NUMBER = re.compile('[0-9]{2,}')
-_CLASSES = (
+_SEVERAL_DIGITS = re.compile('[0-9]{2,}')
+_ALPHABETS = (
     ('d', string.digits),
     ('l', string.ascii_lowercase),
     ('u', string.ascii_uppercase),
 )
-_HEX = {'h': string.hexdigits[:16], 'H': string.digits + 'ABCDEF'}
+_HEX_ALPHABETS = {'h': string.hexdigits[:16], 'H': string.digits + 'ABCDEF'}
 _EMPTY_UUIDS = {'0' * 32, 'f' * 32}
-_UUID_KEPT = (12, 16)
+_PLACES_KEPT_IN_UUID = (12, 16)
 """Places of the digits for the version and the variant of a UUID."""
 
 
@@ -43,8 +43,8 @@ class Forms:
     """
 
     def __init__(self, key: bytes) -> None:
-        # With one key an identifier has the same replacement in every form
-        # and file.
+        # All are made with one key, so that an identifier has the same
+        # replacement in every notation and in every file.
         self._digits = digits.Digits(key)
         addresses = address.Addresses(self._digits)
         numbers = hardware.Hardware(self._digits)
@@ -69,10 +69,10 @@ class Forms:
         free_digits = ''.join(
             digit
             for place, digit in enumerate(number)
-            if place not in _UUID_KEPT
+            if place not in _PLACES_KEPT_IN_UUID
         )
         replacement = self._digits.hexadecimal(free_digits, 'uuid')
-        for place in _UUID_KEPT:
+        for place in _PLACES_KEPT_IN_UUID:
             # The digit that was left out goes back to its place.
             before = replacement[:place]
             replacement = before + number[place] + replacement[place:]
@@ -83,10 +83,11 @@ class Forms:
     def text(self, text: str) -> str:
         """Replace letters by letters and digits by digits.
 
-        Eight or more hexadecimal digits with letters among them become as many
-        other ones. Parts between dots are replaced separately: a host has the
-        same name with its domain and without it. A number gets no new leading
-        zeros, so that it may also be an integer.
+        For example, ``CZ3409XK7Q`` may become ``AB1287YZ5M``. Eight or more
+        hexadecimal digits with letters among them become as many other ones.
+        Parts between dots are replaced separately: a host has the same name
+        with its domain and without it. A number gets no new leading zeros, so
+        that it may also be an integer.
         """
         return '.'.join(map(self._replace_word, text.split('.')))
 
@@ -97,11 +98,14 @@ class Forms:
     def real(self, number: float) -> float:
         """Replace the digits of a number with a fraction; its exponent stays.
 
+        For example, ``1.5e+20`` may become ``7.2e+20``.
+
         :param number: neither NaN nor infinite.
         :returns: 0 if the other digits make a number that no float can hold.
         """
         digits_and_dot, letter, exponent = repr(number).partition('e')
         replacement = float(self.text(digits_and_dot) + letter + exponent)
+        # 1.7e+308 may become 9.4e+308, which is too large for a float.
         if math.isinf(replacement):
             return 0.0
         return replacement
@@ -109,9 +113,10 @@ class Forms:
     def _replace_word(self, word: str) -> str:
         """Replace the characters of a word that have an alphabet.
 
-        The word is a number: the place of a character in its alphabet is a
-        digit, the size of the alphabet is the base of that digit. The key
-        shifts the digits; two words never get the same replacement.
+        The word is taken for a number, of which every character is a digit. In
+        "db-7" these digits are 3 and 1 of 26 letters, and 7 of ten digits; the
+        dash is none. They are shifted, and written as characters again. Two
+        words never get the same replacement.
         """
         kinds, alphabets = _find_alphabets(word)
         numbers = []
@@ -145,11 +150,12 @@ def _kind_of_character(character: str) -> tuple[str, str]:
 
     The alphabet is empty for a character that stays as it is.
     """
-    for kind, alphabet in _CLASSES:
+    for kind, alphabet in _ALPHABETS:
         if character in alphabet:
             return kind, alphabet
-    # Letters of other scripts become letters of ASCII. The letter is part of
-    # the kind, so that words that differ only in it are replaced differently.
+    # A letter of another script becomes a letter of ASCII, and several may
+    # have the same place there. The letter itself is part of the kind, so that
+    # words that differ only in it are replaced differently.
     kind = f'"{character}'
     if character.isalnum():
         return kind, string.ascii_lowercase
@@ -160,21 +166,23 @@ def _find_alphabets(word: str) -> tuple[list[str], list[str]]:
     """Return the kind and the alphabet of every character of a word.
 
     A character is replaced by a character of its alphabet; an empty alphabet
-    keeps it. Words of different kinds are replaced differently.
+    keeps it. Of "b-7" the alphabets are the small letters, an empty one, and
+    the digits. Words of different kinds are replaced differently.
     """
     if _HEX_WORD.fullmatch(word):
         kind = 'H'
         if word == word.lower():
             kind = 'h'
-        return [kind] * len(word), [_HEX[kind]] * len(word)
+        return [kind] * len(word), [_HEX_ALPHABETS[kind]] * len(word)
     kinds = []
     alphabets = []
     for character in word:
         kind, alphabet = _kind_of_character(character)
         kinds.append(kind)
         alphabets.append(alphabet)
-    if _NUMBER.fullmatch(word):
-        # A leading zero stays a zero, and no other digit becomes one.
+    if _SEVERAL_DIGITS.fullmatch(word):
+        # A leading zero stays a zero, and no other first digit becomes one:
+        # the number may also be an integer, which has no leading zeros.
         if word[0] == '0':
             kinds[0] = 'zero'
             alphabets[0] = '0'

@@ -9,15 +9,15 @@ from ironic_inspection_rules.kit.machine.anonymity import digits
 MAC = 6  # Octets.
 EUI_64 = 8
 _LOCALLY_ADMINISTERED = 0x02
-_QEMU = 0x525400
+_PREFIX_OF_QEMU = 0x525400
 _GUID_FILLINGS = (b'\x03\x00', b'\xff\xfe', b'\xff\xff')
 """The two octets in the middle of an EUI-64 that is made of a MAC address."""
 _IPV6_FILLING = b'\xff\xfe'
 
-_HEAD = re.compile(r'(?i:0x|naa\.|eui\.)?')
-_VENDOR_OF_EUI = 6  # Digits.
-_FEWEST_COUNTED = 4  # Digits: fewer could be guessed.
-_VENDORS = {'5': 7, '6': 7, '1': 10, '2': 10}
+_PREFIX = re.compile(r'(?i:0x|naa\.|eui\.)?')
+_DIGITS_OF_VENDOR_IN_EUI = 6  # Digits.
+_MIN_DIGITS_BEHIND_VENDOR = 4  # Digits: fewer could be guessed.
+_END_OF_VENDOR_BY_FIRST_DIGIT = {'5': 7, '6': 7, '1': 10, '2': 10}
 """Digits of a WWN up to the end of the vendor's number, by the first digit.
 
 A WWN of the forms 5 and 6 has one digit before the vendor, of the forms 1 and
@@ -53,11 +53,11 @@ class Hardware:
         :param text: hexadecimal digits, perhaps with ``0x``, ``naa.`` or
             ``eui.`` before them.
         """
-        start = 0
-        head = _HEAD.match(text)
-        if head is not None:
-            start = head.end()
-        number = text[start:]
+        prefix_length = 0
+        prefix = _PREFIX.match(text)
+        if prefix is not None:
+            prefix_length = prefix.end()
+        number = text[prefix_length:]
         is_zero = set(number) <= {'0'}
         if not number or is_zero:
             return text
@@ -65,19 +65,25 @@ class Hardware:
             replacement = self._replace_address(bytes.fromhex(number)).hex()
         else:
             replacement = self._replace_number(number)
-        return text[:start] + digits.in_same_case(number, replacement)
+        return text[:prefix_length] + digits.in_same_case(number, replacement)
 
     def _replace_address(self, octets: bytes) -> bytes:
-        """Replace the octets of a MAC address, an EUI-64 or a number."""
+        """Replace the octets of a MAC address, an EUI-64 or a longer number.
+
+        :param octets: six or more. Before a MAC address the type of the
+            hardware may stand; before the EUI-64 in a GID, a network's prefix.
+        """
         if len(set(octets)) == 1 and octets[0] in (0, 0xFF):
-            # Zeros are no address, ff is the broadcast.
+            # Zeros are no address, ff:ff:ff:ff:ff:ff is the broadcast.
             return octets
-        # The type of the hardware may come first, as in PXELINUX's BOOTIF.
         if len(octets) < EUI_64:
+            # PXELINUX's BOOTIF has the type of the hardware before the
+            # address: 01-52-54-00-12-34-56.
             return octets[:-MAC] + self._replace_mac(octets[-MAC:])
         if len(octets) == EUI_64:
             return self._replace_eui_64(octets)
-        # A GID, say: the prefix of a network, then the EUI-64 of a port.
+        # It may be a GID of InfiniBand: the prefix of a network, then the
+        # EUI-64 of a port.
         head = octets[:-EUI_64]
         tail = octets[-EUI_64:]
         if tail[3:5] in _GUID_FILLINGS:
@@ -87,25 +93,28 @@ class Hardware:
     def _replace_mac(self, mac: bytes) -> bytes:
         """Replace the octets of a MAC address behind the vendor's octets.
 
-        A locally administered address has no vendor: all but its first octet
-        is replaced. QEMU's addresses are local, but keep their prefix, which
-        rules may ask for.
+        For example, ``00:1b:21`` of 00:1b:21:0a:0b:0c says the vendor, and
+        stays. A locally administered address has no vendor: all but its first
+        octet is replaced. QEMU's addresses are local, but keep their prefix
+        52:54:00, which rules may ask for.
         """
         vendor_length = 3
         is_local = mac[0] & _LOCALLY_ADMINISTERED
-        if is_local and int.from_bytes(mac[:3]) != _QEMU:
+        if is_local and int.from_bytes(mac[:3]) != _PREFIX_OF_QEMU:
             vendor_length = 1
         vendor = mac[:vendor_length]
-        counted = self._numbers.opaque(
+        behind_vendor = self._numbers.opaque(
             mac[vendor_length:], f'mac {vendor.hex()}'
         )
-        return vendor + counted
+        return vendor + behind_vendor
 
     def _replace_eui_64(self, octets: bytes) -> bytes:
         """Replace an EUI-64 by that of the replaced MAC address.
 
-        The MAC address and the EUI-64 of a port still belong together. An
-        EUI-64 that is made of no MAC address is replaced as a number.
+        The EUI-64 525400 fffe 123456 has two octets in the middle of the MAC
+        address 525400123456. Both are replaced alike, and still belong
+        together. An EUI-64 that is made of no MAC address is replaced as a
+        number.
         """
         filling = octets[3:5]
         if filling in _GUID_FILLINGS:
@@ -130,14 +139,19 @@ class Hardware:
     def _replace_number(self, number: str) -> str:
         """Replace the digits of a WWN behind the number of its vendor.
 
-        If these are so few that they could be guessed, all digits are
-        replaced.
+        In ``5002538e40a1b2c3`` the vendor is ``002538``, behind a 5 that says
+        the form. If the digits behind the vendor are so few that they could be
+        guessed, all digits are replaced.
         """
-        vendor_length = _VENDORS.get(number[0], _VENDOR_OF_EUI)
-        if len(number) < vendor_length + _FEWEST_COUNTED:
+        vendor_length = _END_OF_VENDOR_BY_FIRST_DIGIT.get(
+            number[0], _DIGITS_OF_VENDOR_IN_EUI
+        )
+        if len(number) < vendor_length + _MIN_DIGITS_BEHIND_VENDOR:
             vendor_length = 0
-        counted = self._numbers.hexadecimal(number[vendor_length:], 'wwn')
-        return number[:vendor_length].lower() + counted
+        behind_vendor = self._numbers.hexadecimal(
+            number[vendor_length:], 'wwn'
+        )
+        return number[:vendor_length].lower() + behind_vendor
 
 
 def _with_first_octet(octets: bytes, first: int) -> bytes:

@@ -38,7 +38,7 @@ class Identifier(NamedTuple):
     form: Form
 
 
-OF_HOST_NAMES = frozenset(
+FORMS_IN_HOST_NAMES = frozenset(
     (Form.DASHED, Form.JOINED, Form.DASHED_QUAD, Form.REVERSE)
 )
 """Forms of addresses that are a part of the name of a host or a zone."""
@@ -76,55 +76,61 @@ _PATTERNS = {
     Form.REVERSE: r'(?<![\w.-])(?:(?:\d{1,3}\.){2,4}(?i:in-addr\.arpa)'
     rf'|(?:{_HEX}\.){{32}}(?i:ip6\.arpa))(?!\w)',
 }
-_RUN = 'run'
-_FORMS = re.compile(
+_RUN_OF_DIGITS = 'run'
+_ANY_FORM = re.compile(
     '|'.join(
         [f'(?P<{form.name}>{pattern})' for form, pattern in _PATTERNS.items()]
-        + [f'(?P<{_RUN}>{address_search.PATTERN})']
+        + [f'(?P<{_RUN_OF_DIGITS}>{address_search.PATTERN})']
     )
 )
-_CANDIDATE = re.compile(
+_IN_ANY_IDENTIFIER = re.compile(
     r'[:@]|\d[._]\d|[0-9A-Fa-f][.-][0-9A-Fa-f]|[0-9A-Fa-f]{12}|[in]qn\.'
 )
 """What a text with an identifier has; most texts have none of it."""
 
 # The length of a network behind an address: "/24".
-_LENGTH = re.compile(r'/\d{1,3}(?![0-9A-Za-z]|\.\d)')
+_PREFIX_LENGTH = re.compile(r'/\d{1,3}(?![0-9A-Za-z]|\.\d)')
 # What stands before an address, such as "://", "gateway=" and "dns: ".
-_SAYS_ADDRESS = re.compile(
+_PRECEDES_ADDRESS = re.compile(
     r'(?:://|::|[@\[]|(?:\bip|addr|address|gw|gateway|server|host|dns|ntp'
     r'|route|peer|inet)\w{0,4}\s?[=:]\s?)$',
     re.IGNORECASE,
 )
 # What stands behind an address: a port, or the bracket around it.
-_HAS_PORT = re.compile(r':\d{2,5}(?![0-9A-Za-z.])|::|\]|:/')
+_FOLLOWS_ADDRESS = re.compile(r':\d{2,5}(?![0-9A-Za-z.])|::|\]|:/')
 # What stands before a version: "v", "firmware: ", "rev. ".
-_SAYS_VERSION = re.compile(
+_PRECEDES_VERSION = re.compile(
     r'(?<![0-9A-Za-z])(?:(?:v|ver|vers|version|rev|revision|release|firmware'
     r'|fw|bios|build|driver|kernel)[.\s:=,-]{0,3}|v)$',
     re.IGNORECASE,
 )
 # What clouds and DHCP servers write before the address in a host's name.
-_SAYS_HOST = re.compile(
+_PRECEDES_ADDRESS_IN_HOST_NAME = re.compile(
     rf'(?<!{_WORD})(?:ip|ipv4|ec2|host|dhcp|addr)[-_]$', re.IGNORECASE
 )
-_LOOKED_BACK = 24
-_QUAD_NUMBERS = 4
+_CHARACTERS_LOOKED_AT = 24
+"""How many characters before numbers may say what the numbers are."""
+
+_NUMBERS_OF_IPV4 = 4
 
 
 def find(text: str) -> list[Identifier]:
     """Find the identifiers in a text, from left to right.
 
-    Dates, times and PCI addresses look like identifiers: they have the form
-    ``KEPT``, and the caller leaves them as they are, except in a name, of
-    which it replaces everything.
+    For example, ``mac 52:54:00:12:34:56`` has one of the form ``OCTETS``, from
+    4 to 21. Dates, times and PCI addresses look like identifiers. They have
+    the forms ``DATE`` and ``KEPT``: the caller leaves them as they are, except
+    in a name, of which it replaces everything.
     """
-    if not _CANDIDATE.search(text):
+    # Most texts have no identifier. This search takes less time than the one
+    # below.
+    if not _IN_ANY_IDENTIFIER.search(text):
         return []
     identifiers = []
-    for match in _FORMS.finditer(text):
+    for match in _ANY_FORM.finditer(text):
         start, end = match.span()
-        if match.lastgroup == _RUN:
+        # Every form is a group of the pattern.
+        if match.lastgroup == _RUN_OF_DIGITS:
             # A run of digits and colons may have several addresses, or none.
             for in_run in address_search.find(text, start, end):
                 identifiers.append(_classify_address(text, in_run))
@@ -136,10 +142,15 @@ def find(text: str) -> list[Identifier]:
     return identifiers
 
 
-def is_any_whole(identifiers: list[Identifier]) -> bool:
-    """Return whether an identifier is more than a part of a host's name."""
+def is_any_outside_host_names(identifiers: list[Identifier]) -> bool:
+    """Return whether an identifier is more than a part of a host's name.
+
+    The address in the host "ip-10-0-0-1" is a part of its name; the text
+    "10.0.0.1" is an address.
+    """
     return any(
-        identified.form not in OF_HOST_NAMES for identified in identifiers
+        identified.form not in FORMS_IN_HOST_NAMES
+        for identified in identifiers
     )
 
 
@@ -148,26 +159,30 @@ def _classify_address(
 ) -> Identifier:
     """Decide whether numbers in a text are an address or a version.
 
-    Four numbers such as 2.10.0.1 may be both, which the text around them
-    decides: ``IP``, ``VERSION``, or ``QUAD`` where it says neither. The prefix
-    length of a network, as in ``10.0.0.0/24``, belongs to the identifier.
+    Four numbers such as 2.10.0.1 may be either, and the text around them
+    decides. In "gateway=2.10.0.1" they have the form ``IP``, in "firmware
+    2.10.0.1" ``VERSION``, and without such a word ``QUAD``. The prefix length
+    of a network, as in ``10.0.0.0/24``, belongs to the identifier.
+
+    :param in_run: the place of the numbers in the text.
     """
     start, end, kind = in_run
     if kind is address_search.Kind.OCTETS:
         return Identifier(start, end, Form.OCTETS)
-    before = text[max(0, start - _LOOKED_BACK) : start]
-    prefix_length = _LENGTH.match(text, end)
+    before = text[max(0, start - _CHARACTERS_LOOKED_AT) : start]
+    prefix_length = _PREFIX_LENGTH.match(text, end)
     if prefix_length:
         end = prefix_length.end()
-    # Any of these says that it is an address, even behind "version".
+    # No version has a prefix length or a port behind it: these say that it is
+    # an address, even behind the word "version".
     if (
         kind is address_search.Kind.IPV6
         or prefix_length
-        or _HAS_PORT.match(text, end)
-        or _SAYS_ADDRESS.search(before)
+        or _FOLLOWS_ADDRESS.match(text, end)
+        or _PRECEDES_ADDRESS.search(before)
     ):
         return Identifier(start, end, Form.IP)
-    if _SAYS_VERSION.search(before):
+    if _PRECEDES_VERSION.search(before):
         return Identifier(start, end, Form.VERSION)
     return Identifier(start, end, Form.QUAD)
 
@@ -175,27 +190,28 @@ def _classify_address(
 def _classify_dashed(text: str, start: int, end: int) -> list[Identifier]:
     """Decide whether numbers with dashes or ``_`` are an address or a version.
 
-    As for numbers with dots, the text before them decides: ``DASHED``, or
-    ``DASHED_QUAD`` where it says neither.
+    The text before them decides: in "ip-10-0-0-1" they have the form
+    ``DASHED``, in "node-10-0-0-1" ``DASHED_QUAD``, and "fw-10-0-0-1" is a
+    version.
 
     :returns: at most one identifier; none for a version, for numbers that are
         no IPv4 address, for four of one digit each, and for an address that
         identifies nobody.
     """
     numbers = re.split('[-_]', text[start:end])
-    if len(numbers) != _QUAD_NUMBERS:
+    if len(numbers) != _NUMBERS_OF_IPV4:
         return []
     host = address.parse('.'.join(numbers))
     if host is None or address.is_common(host):
         return []
-    before = text[max(0, start - _LOOKED_BACK) : start]
-    if _SAYS_HOST.search(before):
+    before = text[max(0, start - _CHARACTERS_LOOKED_AT) : start]
+    if _PRECEDES_ADDRESS_IN_HOST_NAME.search(before):
         return [Identifier(start, end, Form.DASHED)]
     # "usb-1-1-4-2" is a port, and "2-4-1-0" a version: hardly any machine has
     # such an address.
     if all(len(number) == 1 for number in numbers):
         return []
     # "fw_2_10_0_1" is a version as "fw-2-10-0-1" is.
-    if _SAYS_VERSION.search(before.replace('_', '-')):
+    if _PRECEDES_VERSION.search(before.replace('_', '-')):
         return []
     return [Identifier(start, end, Form.DASHED_QUAD)]

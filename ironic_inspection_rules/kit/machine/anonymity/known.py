@@ -2,8 +2,8 @@
 
 """Identifiers of a machine, which are made anonymous wherever they stand.
 
-A serial number, a name or an address that some field has is also looked for
-in all other texts, in every notation that is usual for it.
+A serial number, a name or an address that some field of a machine has is also
+looked for in all its other texts, in every notation that is usual for it.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,6 +39,7 @@ other separators than dashes."""
 
 _MIN_NUMBER_DIGITS = 6
 """Least digits of a number in the data that may be a serial number."""
+
 _FIELD_NAMES = frozenset(
     (
         'address',
@@ -91,26 +92,29 @@ _FIELD_NAMES = frozenset(
     )
 )
 """Words in the data of any machine, which are never taken for a name."""
+
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-_FILLINGS = ('fffe', 'ffff', '0300')
+_EUI_64_FILLINGS = ('fffe', 'ffff', '0300')
 """The digits in the middle of an EUI-64 that is made of a MAC address."""
 
-_MAC_DIGITS = 12  # Digits.
-_EUI_64_DIGITS = 16
+_DIGITS_OF_MAC = 12  # Digits.
+_DIGITS_OF_EUI_64 = 16
 
 _NUMBER = re.compile('[0-9.,]+')
-_BETWEEN = '[^0-9a-z]{0,3}'
+_ANY_SEPARATORS = '[^0-9a-z]{0,3}'
 """What may be between the groups of an identifier, as in ``CZ34 - 09XK``."""
-_DASH = '-?'
-_SEPARATOR = re.compile('[^0-9A-Za-z]')
+_DASH_OR_NOTHING = '-?'
+_NO_LETTER_OR_DIGIT = re.compile('[^0-9A-Za-z]')
 
 Edge = alternatives.Edge
 Replacing = Callable[[str], str]
 
 
-class KnownIdentifier(NamedTuple):
-    """A known identifier in a text.
+class ReplacedSpan(NamedTuple):
+    """The place of an identifier in a text, and what replaces it.
 
+    :ivar start: the index of its first character.
+    :ivar end: the index behind its last character.
     :ivar replacement: in the notation of the identifier.
     """
 
@@ -119,7 +123,7 @@ class KnownIdentifier(NamedTuple):
     replacement: str
 
 
-class Known:
+class KnownIdentifiers:
     """The identifiers of a machine, and their replacements.
 
     :param forms: replaces identifiers of a known form, such as addresses.
@@ -145,18 +149,19 @@ class Known:
         self._replace: dict[str, Replacing] = {}
 
     def add_name(self, text: str) -> None:
-        """Add a serial number, or the name of a host and its two parts.
+        """Add a serial number, or the name of a host.
 
-        A text that may mean something else elsewhere is not added, and neither
-        are its parts. One part is the domain, if it has a dot and is no
-        number. The other one is the host without its domain, if it is no
-        number and means nothing else elsewhere.
+        With the host ``node-7.rack.example.com``, the names ``node-7`` and
+        ``rack.example.com`` are added. A text that may mean something else in
+        other places, such as ``disk`` or "Not Specified", is not added.
         """
         if field.says_nothing(text) or not self._is_name(text):
             return
         self._add_word(text, self._name(text))
         host, _dot, domain = text.partition('.')
-        if '.' in domain and not re.fullmatch(r'[\d.]*', domain):
+        # Behind the first dot of an address or a version are only numbers.
+        is_numeric = re.fullmatch(r'[\d.]*', domain) is not None
+        if '.' in domain and not is_numeric:
             self._add_word(domain, self._name(domain))
         if self._is_name(host) and not host.isdecimal():
             self._add_word(host, self._name(host))
@@ -164,8 +169,9 @@ class Known:
     def _is_name(self, text: str) -> bool:
         """Return whether a text is the name of a machine wherever it stands.
 
-        A short text, the name of a field and a word to keep are not: in other
-        places they mean something else.
+        A short text, the name of a field such as ``disk``, and a word that
+        :meth:`keep` was called with are not: in other places they mean
+        something else.
         """
         shortest = _MIN_NAME_LENGTH
         if _is_mixed(text):
@@ -176,16 +182,25 @@ class Known:
         return lowered not in _FIELD_NAMES and lowered not in self._kept
 
     def _add_word(self, text: str, replacement: str) -> None:
-        """Add a name, as text and as the hexadecimal digits of its octets.
+        """Add a name in the three ways in which texts may have it.
+
+        The serial number ``CZ3409XK7Q`` is also looked for in groups, such as
+        ``CZ34-09XK-7Q``, and as the hexadecimal digits of its octets,
+        ``435a33343039584b3751``.
 
         :param text: the name as some field has it.
         :param replacement: what it is replaced by everywhere.
         """
         self._names[text] = replacement
         lowered = lower_ascii(text)
-        unsplit = _SEPARATOR.sub('', lowered)
-        # The replacement of an address in a name may be longer.
-        is_as_long = len(unsplit) == len(_SEPARATOR.sub('', replacement))
+        unsplit = _NO_LETTER_OR_DIGIT.sub('', lowered)
+        # The groups of the text are filled with the characters of the
+        # replacement, which must be as many. They are not where the name has
+        # an address in it, such as "node-10.0.0.1", whose replacement is
+        # longer.
+        is_as_long = len(unsplit) == len(
+            _NO_LETTER_OR_DIGIT.sub('', replacement)
+        )
         # The less likely it is that a text has the name by chance, the less
         # may be around it.
         edge = Edge.WORD
@@ -203,13 +218,14 @@ class Known:
         if may_be_split and is_as_long and not unsplit.isalpha():
             # A label may have the serial number in groups. The first one has
             # two characters or more: "1 2 3 4 5 6 7 8" is a list.
-            between = _BETWEEN
+            between = _ANY_SEPARATORS
             if self._is_like_words(text):
-                between = _DASH
+                between = _DASH_OR_NOTHING
             pattern = unsplit[0] + between.join(unsplit[1:])
             self._add_pattern(
                 pattern=pattern, key=unsplit, replace=replace, edge=edge
             )
+        # The digits of a shorter name stand in longer numbers by chance.
         if len(text) < _MIN_NAME_LENGTH:
             return
         # LLDP and NVMe write texts in hexadecimal digits.
@@ -230,19 +246,24 @@ class Known:
         digits = sum(map(str.isdigit, text))
         if digits < _MIN_SPLIT_DIGITS and not text.isupper():
             return True
-        unsplit = _SEPARATOR.sub('', lower_ascii(text))
+        unsplit = _NO_LETTER_OR_DIGIT.sub('', lower_ascii(text))
         return any(unsplit in kept for kept in self._kept_in_groups)
 
     def _replace_name(self, name: str, original: str) -> str:
-        """Return what replaces a name.
+        """Return what replaces a name, written as the name stands in a text.
 
-        :param original: the name as it stands there, perhaps in capitals.
+        For example, ``CZ3409XK7Q`` is replaced by ``AB1287YZ5M``. Then the
+        replacement of ``cz34-09xk-7q`` is ``ab12-87yz-5m``.
+
+        :param name: as it was added.
+        :param original: as it stands in the text: in capitals, in small
+            letters or in groups.
         """
         if original in self._names:
             return self._names[original]
         replacement = self._names[name]
-        characters = _SEPARATOR.sub('', replacement)
-        if len(_SEPARATOR.sub('', original)) == len(characters):
+        characters = _NO_LETTER_OR_DIGIT.sub('', replacement)
+        if len(_NO_LETTER_OR_DIGIT.sub('', original)) == len(characters):
             replacement = _split_like(original, characters)
         if original.islower():
             return replacement.lower()
@@ -257,11 +278,12 @@ class Known:
     ) -> None:
         """Add the pattern of an identifier, and the function that replaces it.
 
-        The first function of an identifier stays.
+        The first function that is added under a key stays.
 
-        :param pattern: for texts in small letters.
-        :param key: by which :meth:`find` gets the function: the identifier in
-            small letters, or its digits.
+        :param pattern: a regular expression, for texts in small letters.
+        :param key: under which :meth:`find` looks the function up. It is what
+            the pattern matches, such as ``db-7``, or that without its
+            separators, such as ``525400123456``.
         :param edge: what may not be around the identifier.
         """
         self._patterns[edge].add(pattern)
@@ -270,26 +292,32 @@ class Known:
     def add_octets(self, text: str) -> None:
         """Add a MAC address, an EUI-64 or a longer address, in any notation.
 
-        With a MAC address its GUIDs and its short form are added.
+        With a MAC address its GUIDs are added, and its short form without
+        leading zeros.
+
+        :param text: such as ``52:54:00:12:34:56`` or ``5254.0012.3456``.
         """
-        digits = _hex_digits(text)
+        digits = _hex_digits_of(text)
         # The four digits in the middle of the last sixteen.
         filling = digits[-10:-6]
-        if len(digits) < _EUI_64_DIGITS:
-            # A BOOTIF has the type of the hardware before the address.
-            digits = digits[-_MAC_DIGITS:]
-        elif filling in _FILLINGS:
+        if len(digits) < _DIGITS_OF_EUI_64:
+            # The BOOTIF of PXELINUX has the type of the hardware before the
+            # address: 01-52-54-00-12-34-56.
+            digits = digits[-_DIGITS_OF_MAC:]
+        elif filling in _EUI_64_FILLINGS:
             # An EUI-64 that is made of a MAC address. Digits before it, such
             # as the prefix of a GID, belong to a network and not to a port.
-            digits = digits[-_EUI_64_DIGITS:]
+            digits = digits[-_DIGITS_OF_EUI_64:]
         is_one_digit_repeated = len(set(digits)) == 1
         if is_one_digit_repeated:
             # No machine has such an address: zeros, or the broadcast.
             return
         self._add_pattern(
-            _with_separators(digits), digits, self._forms.replace_octets
+            _pattern_with_separators(digits),
+            digits,
+            self._forms.replace_octets,
         )
-        if len(digits) == _MAC_DIGITS and digits not in self._macs:
+        if len(digits) == _DIGITS_OF_MAC and digits not in self._macs:
             self._add_mac(digits)
 
     def _add_mac(self, digits: str) -> None:
@@ -298,16 +326,16 @@ class Known:
         :param digits: its twelve hexadecimal digits, in small letters.
         """
         self._macs.add(digits)
-        # The address may have been added as a name before, so that
-        # setdefault() would not do.
+        # Not by setdefault(): a field may have had the address as a name, and
+        # then the function of that name is here.
         self._replace[digits] = self._forms.replace_octets
         self._add_guids(digits)
-        # Some switches write no leading zeros: "0:1b:2:…". An address without
-        # leading zeros has no short form.
-        short = _without_leading_zeros(digits)
+        # Some switches write no leading zeros: "0:1b:2:…". If no digit is
+        # left out, the short form is the address itself.
+        short = _write_mac_without_leading_zeros(digits)
         digits_left = len(short) - short.count(':')
-        if digits_left < _MAC_DIGITS:
-            replacement = _without_leading_zeros(
+        if digits_left < _DIGITS_OF_MAC:
+            replacement = _write_mac_without_leading_zeros(
                 self._forms.replace_octets(digits)
             )
             replace_short = functools.partial(
@@ -333,18 +361,20 @@ class Known:
         heads = (head, inverted_head)
         replace = functools.partial(self._replace_guid, mac)
         for start in heads:
-            for filling in _FILLINGS:
+            for filling in _EUI_64_FILLINGS:
                 # If the GUID was added before its MAC address, the function
                 # that it has would not match the replaced address.
                 self._replace[start + filling + tail] = replace
-        fillings = '|'.join(map(_with_separators, _FILLINGS))
+        fillings = '|'.join(map(_pattern_with_separators, _EUI_64_FILLINGS))
         for start in heads:
             pattern = (
-                f'{_with_separators(start)}{_BETWEEN}(?:{fillings}){_BETWEEN}'
-                f'{_with_separators(tail)}'
+                f'{_pattern_with_separators(start)}{_ANY_SEPARATORS}(?:{fillings}){_ANY_SEPARATORS}'
+                f'{_pattern_with_separators(tail)}'
             )
             # The key is that of any filling: all have their function now.
-            self._add_pattern(pattern, start + _FILLINGS[0] + tail, replace)
+            self._add_pattern(
+                pattern, start + _EUI_64_FILLINGS[0] + tail, replace
+            )
 
     def _replace_guid(self, mac: str, original: str) -> str:
         """Replace a GUID by the GUID of the replaced MAC address.
@@ -357,7 +387,7 @@ class Known:
         :param original: the GUID, in any notation.
         """
         replacement = self._forms.replace_octets(mac)
-        digits = _hex_digits(original)
+        digits = _hex_digits_of(original)
         # IPv6 inverts a bit of the first octet: 52 becomes 50. If the original
         # has the bit inverted, the replacement gets it inverted too.
         inverted_bit = int(digits[:2], 16) ^ int(mac[:2], 16)
@@ -370,16 +400,21 @@ class Known:
         """Add a WWN: hexadecimal digits, perhaps after a prefix.
 
         Zeros and numbers that are too short for a WWN identify nothing.
+
+        :param text: such as ``0x5002538e40a1b2c3``, or one after ``eui.``.
         """
         digits = re.sub(r'^(0x|naa\.|eui\.)', '', lower_ascii(text))
-        if len(digits) >= _MAC_DIGITS and set(digits) != {'0'}:
+        if len(digits) >= _DIGITS_OF_MAC and set(digits) != {'0'}:
             self._add_pattern(
-                _with_separators(digits), digits, self._replace_wwn
+                _pattern_with_separators(digits), digits, self._replace_wwn
             )
 
     def _replace_wwn(self, written: str) -> str:
-        """Replace a WWN, in its notation."""
-        replacement = self._forms.wwn(_hex_digits(written))
+        """Replace a WWN, and keep its separators and capitals.
+
+        :param written: such as ``50:02:53:8E:40:A1:B2:C3``.
+        """
+        replacement = self._forms.wwn(_hex_digits_of(written))
         return _lay_over(written, replacement)
 
     def add_address(self, text: str) -> None:
@@ -449,7 +484,7 @@ class Known:
         :param written: also with separators, if another field of the machine
             has the same digits as a long address of hardware.
         """
-        octets = bytes.fromhex(_hex_digits(written))
+        octets = bytes.fromhex(_hex_digits_of(written))
         replacement = self._forms.packed_address(octets).hex()
         return _lay_over(written, replacement)
 
@@ -465,18 +500,23 @@ class Known:
         digits = lower_ascii(text).replace('-', '')
         if len(set(digits)) > 1:
             self._add_pattern(
-                _with_separators(digits), digits, self._replace_uuid
+                _pattern_with_separators(digits), digits, self._replace_uuid
             )
 
     def _replace_uuid(self, written: str) -> str:
-        """Replace a UUID, in its notation."""
-        replacement = self._forms.uuid(_hex_digits(written))
+        """Replace a UUID, and keep its dashes and capitals.
+
+        :param written: 32 hexadecimal digits with any separators.
+        """
+        replacement = self._forms.uuid(_hex_digits_of(written))
         return _lay_over(written, replacement)
 
     def keep(self, word: str) -> None:
         """Keep a word in all texts: it is never added as a name.
 
-        Names that were added before are still replaced.
+        A name that was added before is still replaced.
+
+        :param word: such as ``eth0``, in any case.
         """
         self._kept.add(lower_ascii(word))
 
@@ -487,27 +527,32 @@ class Known:
 
         :param text: such as "DL380 Gen10", where the host is "dl380-gen10".
         """
-        self._kept_in_groups.add(_SEPARATOR.sub('', lower_ascii(text)))
+        self._kept_in_groups.add(
+            _NO_LETTER_OR_DIGIT.sub('', lower_ascii(text))
+        )
 
-    def find(self, text: str) -> Iterator[KnownIdentifier]:
-        """Yield the identifiers in a text with their replacements, in order.
+    def find(self, text: str) -> Iterator[ReplacedSpan]:
+        """Yield the places of known identifiers in a text, from left to right.
 
-        An identifier is found in any notation and in any case, but only one
-        that was added before the first call.
+        An identifier is found in any notation and in any case. All of them
+        must be added before the first call, which compiles the pattern.
         """
-        # Patterns are for small letters. Places are the same in both texts.
+        # Patterns are for small letters. The text in small letters is as long,
+        # so that an identifier has the same place in both texts.
         lowered = lower_ascii(text)
         for match in self._pattern.finditer(lowered):
             original = text[match.start() : match.end()]
             replace = self._replace.get(match[0])
             if replace is None:
-                unsplit = _SEPARATOR.sub('', match[0])
+                # It stands with separators: 52:54:00:12:34:56.
+                unsplit = _NO_LETTER_OR_DIGIT.sub('', match[0])
                 replace = self._replace.get(unsplit)
             if replace is not None:
-                yield KnownIdentifier(*match.span(), replace(original))
+                yield ReplacedSpan(*match.span(), replace(original))
 
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:
+        """The pattern that matches where any identifier stands."""
         return alternatives.compile_any(self._patterns)
 
     def replace_name(self, text: str) -> str | None:
@@ -517,8 +562,12 @@ class Known:
         return self._names.get(text)
 
     def replace_number(self, number: int) -> int | None:
-        """Replace a known serial number; return None for other numbers."""
+        """Replace a known serial number; return None for other numbers.
+
+        A machine may send the serial number "20261125" as a number, too.
+        """
         text = str(number)
+        # A shorter number is rather a count or a size.
         if len(text) < _MIN_NUMBER_DIGITS or text not in self._names:
             return None
         return self._forms.integer(number)
@@ -536,25 +585,31 @@ def lower_ascii(text: str) -> str:
 
 
 def _octets_as_hex(text: str) -> str:
-    """Return the octets of a text in UTF-8 as hexadecimal digits."""
+    """Return the octets of a text in hexadecimal: ``64622d37`` of ``db-7``."""
     # JSON may have half of a surrogate pair, which is no text in UTF-8.
     return text.encode(errors='surrogatepass').hex()
 
 
-def _hex_digits(text: str) -> str:
-    """Return the hexadecimal digits of a text, in small letters."""
+def _hex_digits_of(text: str) -> str:
+    """Return the hexadecimal digits of a text: ``5254`` of ``52:54``.
+
+    Letters are small in the result.
+    """
     return re.sub('[^0-9a-f]', '', lower_ascii(text))
 
 
 def _is_mixed(text: str) -> bool:
-    """Return whether a text has letters and digits."""
+    """Return whether a text has both letters and digits, as ``db7`` has."""
     has_digits = any(map(str.isdigit, text))
     has_letters = any(map(str.isalpha, text))
     return has_digits and has_letters
 
 
-def _without_leading_zeros(mac: str) -> str:
-    """Write a MAC address without leading zeros: ``0:1b:2:a:b:c``."""
+def _write_mac_without_leading_zeros(mac: str) -> str:
+    """Write a MAC address without leading zeros: ``0:1b:2:a:b:c``.
+
+    :param mac: its twelve hexadecimal digits, here ``001b020a0b0c``.
+    """
     pairs = re.findall('..', mac)
     return ':'.join(pair.removeprefix('0') for pair in pairs)
 
@@ -569,14 +624,17 @@ def _split_like(text: str, replacement: str) -> str:
     remaining = iter(replacement)
     characters = []
     for character in text:
-        if not _SEPARATOR.match(character):
+        if not _NO_LETTER_OR_DIGIT.match(character):
             character = next(remaining)
         characters.append(character)
     return ''.join(characters)
 
 
 def _lay_over(text: str, replacement: str) -> str:
-    """Write digits in the notation of a text."""
+    """Write digits with the separators and the capitals of a text.
+
+    For example, ``52:54:0A`` and ``0a1b2c`` give ``0A:1B:2C``.
+    """
     return _in_same_case(text, notation.lay_over(text, replacement))
 
 
@@ -587,6 +645,9 @@ def _in_same_case(text: str, replacement: str) -> str:
     return replacement
 
 
-def _with_separators(digits: str) -> str:
-    """Return a pattern of digits with optional separators between pairs."""
-    return _BETWEEN.join(re.findall('..?', digits))
+def _pattern_with_separators(digits: str) -> str:
+    """Return a pattern for digits that may have separators between pairs.
+
+    It matches ``5254``, ``52:54`` and ``52 54`` if the digits are ``5254``.
+    """
+    return _ANY_SEPARATORS.join(re.findall('..?', digits))

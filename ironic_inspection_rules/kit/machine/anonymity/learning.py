@@ -22,29 +22,29 @@ Kind = field.FieldKind
 BARE_OCTETS = re.compile('[0-9A-Fa-f]{12}|[0-9A-Fa-f]{16}|[0-9A-Fa-f]{40}')
 BARE_WWN = re.compile('[0-9A-Fa-f]{8,}')
 # Parts of an item of hardware-detect: class, device, name, value.
-_HARDWARE_ITEM = 4
-_LENGTHS = (4, 16)  # Octets of IP addresses.
-_LARGEST = 255
-_FIRST_HOST = 1 << 24
-_NAMES_ADDRESS = re.compile(
+_PARTS_OF_HARDWARE_ITEM = 4
+_OCTETS_OF_ADDRESSES = (4, 16)  # Octets of IP addresses.
+_LARGEST_OCTET = 255
+_LOWEST_HOST_ADDRESS = 1 << 24
+_NAME_OF_ADDRESS_FIELD = re.compile(
     '(?:ip|addr|address|addresses|gateway|server|servers)$', re.IGNORECASE
 )
-_SHORTEST_SERIAL = 8
-_FEWEST_DIGITS = 3
-_NAMES = frozenset((Kind.NAME, Kind.SWITCH))
-_ADD_BY_FORM = {
-    identifier.Form.OCTETS: known.Known.add_octets,
-    identifier.Form.WWN: known.Known.add_wwn,
-    identifier.Form.UUID: known.Known.add_uuid,
-    identifier.Form.IP: known.Known.add_address,
-    identifier.Form.QUAD: known.Known.add_address,
-    identifier.Form.JOINED: known.Known.add_address,
-    identifier.Form.DASHED: known.Known.add_dashed,
-    identifier.Form.REVERSE: known.Known.add_reverse,
+_MIN_SERIAL_LENGTH = 8
+_MIN_SERIAL_DIGITS = 3
+_KINDS_OF_NAMES = frozenset((Kind.NAME, Kind.SWITCH))
+_ADD_METHOD_BY_FORM = {
+    identifier.Form.OCTETS: known.KnownIdentifiers.add_octets,
+    identifier.Form.WWN: known.KnownIdentifiers.add_wwn,
+    identifier.Form.UUID: known.KnownIdentifiers.add_uuid,
+    identifier.Form.IP: known.KnownIdentifiers.add_address,
+    identifier.Form.QUAD: known.KnownIdentifiers.add_address,
+    identifier.Form.JOINED: known.KnownIdentifiers.add_address,
+    identifier.Form.DASHED: known.KnownIdentifiers.add_dashed,
+    identifier.Form.REVERSE: known.KnownIdentifiers.add_reverse,
 }
-"""What adds an identifier of a form to those that are known."""
+"""The method that adds an identifier of a form to those that are known."""
 
-_PARTS = frozenset(
+_FIELDS_WITH_PARTS = frozenset(
     (
         'interfaces',
         'disks',
@@ -55,59 +55,75 @@ _PARTS = frozenset(
     )
 )
 """Fields with an entry for each interface or disk."""
-_NAME_OF_PAIR = frozenset(('name', 'key', 'field', 'attribute', 'label'))
-_VALUE_OF_PAIR = frozenset(('value', 'data', 'content'))
+
+# The keys of a pair such as {"name": "Serial Number", "value": "CZ3409XK7Q"}.
+_KEYS_OF_NAME = frozenset(('name', 'key', 'field', 'attribute', 'label'))
+_KEYS_OF_VALUE = frozenset(('value', 'data', 'content'))
 # A serial number in groups, each but the first with a digit: "CZ34 09XK 7Q".
-_IN_GROUPS = (
+_SERIAL_IN_GROUPS = (
     r'(?-i:[0-9A-Z]{2,6}(?: (?=[A-Z]*[0-9])[0-9A-Z]{2,6})+)(?![^\s"\',;])'
 )
 # A name or a number behind its label: "Serial Number: CZ3409XK7Q".
-_LABELLED = re.compile(
+_LABELLED_NAME = re.compile(
     r'(?<![0-9A-Za-z])(?:(?P<serial>serial(?:[ _-]?(?:number|no\.?|num))?'
     r'|s/?n|(?:asset|service)[ _-]?tag)|(?:host|node)[ _-]?name|fqdn)'
-    rf'[ \t]*[:=][ \t]*["\']?(?P<value>{_IN_GROUPS}|[^\s"\',;]+)',
+    rf'[ \t]*[:=][ \t]*["\']?(?P<value>{_SERIAL_IN_GROUPS}|[^\s"\',;]+)',
     re.IGNORECASE,
 )
 # The name of the host in the option "ip" of a kernel, its fifth part.
-_HOST_OF_CMDLINE = re.compile(
+_HOST_IN_IP_OPTION = re.compile(
     r'(?<![\w.])ip=(?:(?:\[[^\]\s]*\]|[^:\s]*):){4}(?P<value>[\w.-]+):'
 )
 
 
 def learn(
-    identifiers: known.Known,
+    identifiers: known.KnownIdentifiers,
     value: Any,
     kind: Kind = Kind.OTHER,
     name: str = '',
 ) -> None:
     """Add all identifiers in a value to the known identifiers.
 
-    :param kind: of the field that has the value.
-    :param name: of that field.
+    For example, ``{'hostname': 'db-7', 'bmc_address': '10.0.0.5'}`` adds the
+    name ``db-7`` and the address ``10.0.0.5``. Mappings and lists are searched
+    at any depth.
+
+    :param value: of a field in the data of a machine.
+    :param kind: of the field; it says whether its texts are names.
+    :param name: of the field.
     """
     if isinstance(value, dict):
-        named_kind = kind_of_pair(value)
+        kind_by_name = kind_of_pair(value)
         for key, item in value.items():
             # Some machines have mappings by serial number or by address.
             _learn_text(identifiers, key, Kind.OTHER)
-            if kind in _NAMES and _looks_like_serial(key):
+            if kind in _KINDS_OF_NAMES and _looks_like_serial(key):
                 identifiers.add_name(key)
-            kind_of_item = inner_kind(key, named_kind, name, kind)
+            kind_of_item = inner_kind(key, kind_by_name, name, kind)
             learn(identifiers, item, kind_of_item, key)
     elif isinstance(value, list):
         _learn_list(identifiers, value, kind, name)
     elif isinstance(value, str):
         _learn_text(identifiers, value, kind)
-    elif type(value) is int and kind in _NAMES:
+    elif type(value) is int and kind in _KINDS_OF_NAMES:
         identifiers.add_name(str(value))
     elif is_address_as_number(value, kind, name):
         identifiers.add_address(str(ipaddress.IPv4Address(value)))
 
 
 def _learn_list(
-    identifiers: known.Known, value: list[Any], kind: Kind, name: str
+    identifiers: known.KnownIdentifiers,
+    value: list[Any],
+    kind: Kind,
+    name: str,
 ) -> None:
-    """Add all identifiers in a list, such as an LLDP element or an address.
+    """Add all identifiers in a list.
+
+    Three forms of lists are not searched item by item:
+
+    * an element of LLDP: ``[5, '73772d31']``,
+    * the octets of an address: ``[10, 0, 0, 1]``,
+    * an item of hardware-detect: ``['disk', 'sda', 'serial', 'S4X1NJ0N']``.
 
     :param kind: of the field that has the list.
     :param name: of that field.
@@ -125,7 +141,9 @@ def _learn_list(
             learn(identifiers, item, kind, name)
 
 
-def _learn_text(identifiers: known.Known, text: str, kind: Kind) -> None:
+def _learn_text(
+    identifiers: known.KnownIdentifiers, text: str, kind: Kind
+) -> None:
     """Add the identifiers in a text, and the text itself if it is a name.
 
     Identifiers are recognized by their form, such as a MAC address, and names
@@ -134,44 +152,48 @@ def _learn_text(identifiers: known.Known, text: str, kind: Kind) -> None:
     :param kind: of the field that has the text.
     """
     by_form = identifier.find(text)
-    # Whether all of the text is such an identifier.
+    # Whether the text is such an identifier, and nothing else.
     is_identifier = False
     for start, end, form in by_form:
         if form is identifier.Form.QUAD and field.is_version(text, kind):
+            # Four numbers such as 2.10.0.1 are no address here.
             continue
-        if form in _ADD_BY_FORM:
-            _ADD_BY_FORM[form](identifiers, text[start:end])
+        if form in _ADD_METHOD_BY_FORM:
+            _ADD_METHOD_BY_FORM[form](identifiers, text[start:end])
             if (start, end) == (0, len(text)):
                 is_identifier = True
-    # The field of an address may have the name of a host.
-    has_address = identifier.is_any_whole(by_form)
+    # The field of an address may have the name of a host in place of one.
+    has_address = identifier.is_any_outside_host_names(by_form)
     is_host = kind is Kind.ADDRESS and not has_address
     if kind in (Kind.ADDRESS, Kind.SWITCH) and BARE_OCTETS.fullmatch(text):
         identifiers.add_octets(text)
     elif kind is Kind.WWN and BARE_WWN.fullmatch(text):
         identifiers.add_wwn(text)
-    elif not is_identifier and (kind in _NAMES or is_host):
+    elif not is_identifier and (kind in _KINDS_OF_NAMES or is_host):
         identifiers.add_name(text)
     _learn_labelled_names(identifiers, text)
 
 
-def _learn_labelled_names(identifiers: known.Known, text: str) -> None:
+def _learn_labelled_names(
+    identifiers: known.KnownIdentifiers, text: str
+) -> None:
     """Add the names in a text that have a label before them.
 
     :param text: such as "Serial Number: CZ3409XK7Q", or the command line of a
         kernel.
     """
-    for match in _LABELLED.finditer(text):
-        # Without a digit it is no serial number: "Serial: enabled" is about a
-        # serial port.
+    for match in _LABELLED_NAME.finditer(text):
         is_serial = match['serial'] is not None
-        value = match['value'].rstrip('.')
-        has_digit = re.search(r'\d', value) is not None
-        if has_digit or not is_serial:
-            identifiers.add_name(value)
-            # In "SN: AB1234 2U" only the first group is the serial number.
-            identifiers.add_name(value.split(' ')[0])
-    for match in _HOST_OF_CMDLINE.finditer(text):
+        # The dot ends a sentence.
+        labelled = match['value'].rstrip('.')
+        has_digit = re.search(r'\d', labelled) is not None
+        if is_serial and not has_digit:
+            # "Serial: enabled" is about a serial port.
+            continue
+        identifiers.add_name(labelled)
+        # In "SN: AB1234 2U" only the first group is the serial number.
+        identifiers.add_name(labelled.split(' ')[0])
+    for match in _HOST_IN_IP_OPTION.finditer(text):
         identifiers.add_name(match['value'])
 
 
@@ -181,13 +203,16 @@ def _looks_like_serial(key: str) -> bool:
     It has eight characters or more, three of which are digits.
     """
     digits = sum(map(str.isdigit, key))
-    return len(key) >= _SHORTEST_SERIAL and digits >= _FEWEST_DIGITS
+    return len(key) >= _MIN_SERIAL_LENGTH and digits >= _MIN_SERIAL_DIGITS
 
 
-def _learn_element(identifiers: known.Known, kind: int, content: str) -> None:
+def _learn_element(
+    identifiers: known.KnownIdentifiers, kind: int, content: str
+) -> None:
     """Add the identifiers of a switch or its port in an LLDP element.
 
-    It may have a name or another text, a MAC address, or an IP address.
+    An element has a name or another text, a MAC address, or an IP address. For
+    example, type 5 with the content ``73772d31`` is the name ``sw-1``.
 
     :param kind: the type of the element.
     :param content: its octets, in hexadecimal.
@@ -206,7 +231,9 @@ def _learn_element(identifiers: known.Known, kind: int, content: str) -> None:
         identifiers.add_address(address)
 
 
-def keep_parts(identifiers: known.Known, value: Any, name: str = '') -> None:
+def keep_parts(
+    identifiers: known.KnownIdentifiers, value: Any, name: str = ''
+) -> None:
     """Keep names of interfaces and disks, and words of models, in all texts.
 
     A switch may have a port ``eth0``, and a host the name of a vendor: as
@@ -217,23 +244,31 @@ def keep_parts(identifiers: known.Known, value: Any, name: str = '') -> None:
     """
     if isinstance(value, dict):
         for key, item in value.items():
-            if name in _PARTS:
+            if name in _FIELDS_WITH_PARTS:
+                # {"eth0": {…}}: the name of a part is its key.
                 _keep_name_of_part(identifiers, key, item)
             if isinstance(item, str):
                 _keep_words(identifiers, key, item)
             keep_parts(identifiers, item, key)
     elif isinstance(value, list):
         for item in value:
-            if name in _PARTS and isinstance(item, dict):
+            if name in _FIELDS_WITH_PARTS and isinstance(item, dict):
+                # [{"name": "eth0", …}]: the name is a field of the part.
                 for part_name in _names_of_part(item):
                     _keep_name_of_part(identifiers, part_name, item)
             keep_parts(identifiers, item)
 
 
-def _keep_words(identifiers: known.Known, name: str, text: str) -> None:
+def _keep_words(
+    identifiers: known.KnownIdentifiers, name: str, text: str
+) -> None:
     """Keep the words of a text that says a model or a version.
 
-    :param name: of the field that has the text, such as ``product_name``.
+    Of "ProLiant DL380" in ``product_name`` the words "ProLiant" and "DL" are
+    kept. Otherwise the name of a host, "proliant", would be replaced in the
+    model.
+
+    :param name: of the field that has the text.
     """
     if field.is_model(name):
         for word in re.findall('[A-Za-z]+', text):
@@ -243,7 +278,7 @@ def _keep_words(identifiers: known.Known, name: str, text: str) -> None:
 
 
 def _keep_name_of_part(
-    identifiers: known.Known, part_name: str, part: Any
+    identifiers: known.KnownIdentifiers, part_name: str, part: Any
 ) -> None:
     """Keep the name of a part, such as ``eth0``, unless it is its serial.
 
@@ -257,65 +292,79 @@ def _names_of_part(part: dict[str, Any]) -> Iterator[str]:
     """Yield the names of a part: ``/dev/sda`` and ``sda``."""
     name = part.get('name')
     if isinstance(name, str):
+        _folder, _slash, short_name = name.rpartition('/')
         yield name
-        yield name.rpartition('/')[2]
+        yield short_name
 
 
 def _is_named_by_serial(name: str, part: Any) -> bool:
-    """Return whether another field of a part has its name as an identifier."""
+    """Return whether a field of a part says that its name identifies it.
+
+    For example, ``{"name": "S4X1NJ0N", "serial": "S4X1NJ0N"}``.
+    """
     if not isinstance(part, dict):
         return False
-    return any(
-        value == name and field.kind_of(key) is Kind.NAME
-        for key, value in part.items()
-    )
+    for field_name, value in part.items():
+        if value == name and field.kind_of(field_name) is Kind.NAME:
+            return True
+    return False
 
 
 def kind_of_pair(value: dict[str, Any]) -> Kind | None:
     """Return the kind of the value in a mapping of a name and a value.
 
-    For example, of ``{"name": "Serial Number", "value": "CZ3409XK7Q"}``.
+    For example, ``Kind.NAME`` of
+    ``{"name": "Serial Number", "value": "CZ3409XK7Q"}``.
 
     :returns: None for another mapping, and for a name that says nothing.
     """
-    if not any(known.lower_ascii(key) in _VALUE_OF_PAIR for key in value):
+    has_value = any(known.lower_ascii(key) in _KEYS_OF_VALUE for key in value)
+    if not has_value:
         return None
-    for key, item in value.items():
-        if known.lower_ascii(key) in _NAME_OF_PAIR and isinstance(item, str):
-            kind = field.kind_of(item)
+    for key, name in value.items():
+        if known.lower_ascii(key) in _KEYS_OF_NAME and isinstance(name, str):
+            kind = field.kind_of(name)
             if kind is not Kind.OTHER:
                 return kind
     return None
 
 
 def inner_kind(
-    key: str, named_kind: Kind | None, name: str, around: Kind
+    key: str, kind_by_name: Kind | None, name: str, around: Kind
 ) -> Kind:
     """Return the kind of a value in a mapping.
 
     :param key: of the value.
-    :param named_kind: the kind that another value of the mapping names, as
-        :func:`kind_of_pair` returns it.
+    :param kind_by_name: the kind of the value of a pair, such as
+        ``{"name": "Serial Number", "value": "CZ3409XK7Q"}``, by the name in
+        it; None if the mapping is no pair.
     :param name: of the field that has the mapping.
     :param around: the kind of that field.
     """
-    if named_kind and known.lower_ascii(key) in _VALUE_OF_PAIR:
-        return named_kind
+    if kind_by_name and known.lower_ascii(key) in _KEYS_OF_VALUE:
+        return kind_by_name
     return field.inner_kind(key, name, around)
 
 
 def is_address_in_numbers(value: list[Any], kind: Kind) -> bool:
-    """Return whether a list has the octets of an IP address as numbers."""
-    if kind is not Kind.ADDRESS or len(value) not in _LENGTHS:
+    """Return whether a list has the octets of an IP address as numbers.
+
+    For example, ``[10, 0, 0, 1]``, or sixteen numbers of IPv6.
+
+    :param kind: of the field that has the list.
+    """
+    if kind is not Kind.ADDRESS or len(value) not in _OCTETS_OF_ADDRESSES:
         return False
-    return all(type(part) is int and 0 <= part <= _LARGEST for part in value)
+    return all(
+        type(octet) is int and 0 <= octet <= _LARGEST_OCTET for octet in value
+    )
 
 
 def is_address_as_number(value: Any, kind: Kind, name: str) -> bool:
     """Return whether a value is an IPv4 address as one number.
 
-    Numbers less than 16777216 (1.0.0.0) are counts: no host has such an
-    address.
+    For example, 167772161 is 10.0.0.1. Numbers less than 16777216 (1.0.0.0)
+    are counts: no host has such an address.
 
     :param kind: of the field that has the value.
     :param name: of that field.
@@ -324,8 +373,8 @@ def is_address_as_number(value: Any, kind: Kind, name: str) -> bool:
         return False
     # The name counts, too: "gateway_metric" is a field of this kind, but no
     # address.
-    is_in_range = _FIRST_HOST <= value < 1 << 32
-    return is_in_range and _NAMES_ADDRESS.search(name) is not None
+    is_in_range = _LOWEST_HOST_ADDRESS <= value < 1 << 32
+    return is_in_range and _NAME_OF_ADDRESS_FIELD.search(name) is not None
 
 
 def is_hardware_item(value: list[Any]) -> bool:
@@ -333,12 +382,16 @@ def is_hardware_item(value: list[Any]) -> bool:
 
     For example, ``["disk", "sda", "serial", "S4X1NJ0N"]``.
     """
-    if len(value) != _HARDWARE_ITEM:
+    if len(value) != _PARTS_OF_HARDWARE_ITEM:
         return False
     return all(isinstance(part, str) for part in value[:3])
 
 
 def kind_of_hardware_item(value: list[str]) -> Kind:
-    """Return the kind of the value of an item of hardware-detect."""
+    """Return the kind of the value of an item of hardware-detect.
+
+    The third part of ``["disk", "sda", "serial", "S4X1NJ0N"]`` is the name of
+    a field, so that the fourth part is of the kind of its values.
+    """
     class_name, _device, name, _content = value
     return field.inner_kind(name, class_name, field.kind_of(class_name))

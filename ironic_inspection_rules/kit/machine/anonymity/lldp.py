@@ -17,8 +17,8 @@ _CHASSIS_ID = 1
 _PORT_ID = 2
 _SYSTEM_NAME = 5
 _DESCRIPTION = 6
-_TEXTS = (4, _SYSTEM_NAME)
-_AS_THEY_ARE = (0, 3, 7)  # End, time to live, capabilities.
+_TYPES_OF_NAMES = (4, _SYSTEM_NAME)
+_TYPES_WITHOUT_IDENTIFIER = (0, 3, 7)  # End, time to live, capabilities.
 _MANAGEMENT_ADDRESS = 8
 _ORGANIZATION = 127
 
@@ -26,15 +26,15 @@ _SUBTYPE_OF_MAC = {_CHASSIS_ID: 4, _PORT_ID: 3}
 """The subtype by which an ID is a MAC address, by the type of the ID."""
 _SUBTYPE_OF_NETWORK_ADDRESS = {_CHASSIS_ID: 5, _PORT_ID: 4}
 """The subtype by which an ID is a family and a network address."""
-_FAMILIES = {1: 4, 2: 16}
+_ADDRESS_LENGTH_BY_FAMILY = {1: 4, 2: 16}
 """Octets of the addresses of a family: IPv4, IPv6."""
 
 _IEEE_802_1 = bytes.fromhex('0080c2')
 _IEEE_802_3 = bytes.fromhex('00120f')
-_MED = bytes.fromhex('0012bb')
+_LLDP_MED = bytes.fromhex('0012bb')
 _VLAN_NAME = 3
-_MED_TEXTS = (8, 11)
-_MED_HARDWARE = (1, 2, 4, 5, 6, 7, 9, 10)
+_MED_SUBTYPES_OF_TEXTS = (8, 11)
+_MED_SUBTYPES_THAT_STAY = (1, 2, 4, 5, 6, 7, 9, 10)
 
 Replacing = Callable[[str], str]
 
@@ -60,12 +60,16 @@ class Frames:
     def element(self, kind: int, content: str) -> str:
         """Replace the identifiers in the content of an element.
 
+        For example, type 5 with the content ``73772d31`` is the name ``sw-1``
+        of a switch; ``71682d38``, the name ``qh-8``, may replace it.
+
         :param kind: the type of the element, a number.
         :param content: hexadecimal digits.
         """
         try:
             octets = bytes.fromhex(content)
         except ValueError:
+            # No hexadecimal digits: nothing is known of it.
             return self._replace_name(content)
         return self._replace_octets(kind, octets).hex()
 
@@ -74,9 +78,9 @@ class Frames:
 
         An element of an unknown type is replaced as a whole.
         """
-        if kind in _AS_THEY_ARE or not octets:
+        if kind in _TYPES_WITHOUT_IDENTIFIER or not octets:
             return octets
-        if kind in _TEXTS:
+        if kind in _TYPES_OF_NAMES:
             return _replace_text(octets, replace=self._replace_name)
         if kind == _DESCRIPTION:
             # The name of a switch may stand anywhere in it.
@@ -125,7 +129,7 @@ class Frames:
         """
         length = octets[0]
         address_end = 1 + length
-        # An element that is cut off may have no family, and no address then.
+        # An element that is cut off may have neither a family nor an address.
         family = 0
         if len(octets) > 1:
             family = octets[1]
@@ -133,8 +137,11 @@ class Frames:
         return octets[:2] + address + octets[address_end:]
 
     def _replace_address(self, family: int, octets: bytes) -> bytes:
-        """Replace an IP address or, by its length, an address of hardware."""
-        if len(octets) == _FAMILIES.get(family):
+        """Replace an IP address or, by its length, an address of hardware.
+
+        :param family: 1 of IPv4, 2 of IPv6; other families are not told apart.
+        """
+        if len(octets) == _ADDRESS_LENGTH_BY_FAMILY.get(family):
             return self._forms.packed_address(octets)
         if len(octets) == hardware.MAC:
             return bytes.fromhex(self._forms.replace_octets(octets.hex()))
@@ -163,9 +170,9 @@ class Frames:
             return rest[:3] + _replace_text(rest[3:], self._replace_name)
         if organization in (_IEEE_802_1, _IEEE_802_3):
             return rest
-        if organization == _MED and number in _MED_HARDWARE:
+        if organization == _LLDP_MED and number in _MED_SUBTYPES_THAT_STAY:
             return rest
-        if organization == _MED and number in _MED_TEXTS:
+        if organization == _LLDP_MED and number in _MED_SUBTYPES_OF_TEXTS:
             return _replace_text(rest, self._replace_name)
         return self._forms.opaque(rest)
 
@@ -186,8 +193,13 @@ def is_element(value: Any) -> bool:
 
 
 def read_text(kind: int, content: str) -> str | None:
-    """Read the text of an element; None if it has no text."""
-    if kind not in (*_TEXTS, _DESCRIPTION):
+    """Read the text of an element: ``sw-1`` of the content ``73772d31``.
+
+    :param kind: the type of the element, a number.
+    :param content: hexadecimal digits.
+    :returns: None if it has no text, or none in UTF-8.
+    """
+    if kind not in (*_TYPES_OF_NAMES, _DESCRIPTION):
         return None
     try:
         return bytes.fromhex(content).decode()
@@ -196,7 +208,10 @@ def read_text(kind: int, content: str) -> str | None:
 
 
 def is_name(kind: int) -> bool:
-    """Return whether an element has the name of the switch."""
+    """Return whether an element has the name of the switch.
+
+    :param kind: the type of the element, a number.
+    """
     return kind == _SYSTEM_NAME
 
 
@@ -215,7 +230,15 @@ def read_mac(kind: int, content: str) -> str | None:
 
 
 def read_address(kind: int, content: str) -> str | None:
-    """Read the management address of an element, if it is an IP address."""
+    """Read the management address of an element, if it is an IP address.
+
+    For example, ``05010a000001…`` has 10.0.0.1: five octets follow the 05, of
+    which the first is the family 1, IPv4.
+
+    :param kind: the type of the element, a number.
+    :param content: hexadecimal digits.
+    :returns: None if the element has no such address.
+    """
     try:
         octets = bytes.fromhex(content)
     except ValueError:
@@ -224,7 +247,7 @@ def read_address(kind: int, content: str) -> str | None:
         return None
     # The first octet counts the family and the address, which follow it.
     packed = octets[2 : 1 + octets[0]]
-    if len(packed) != _FAMILIES.get(octets[1]):
+    if len(packed) != _ADDRESS_LENGTH_BY_FAMILY.get(octets[1]):
         return None
     return str(ipaddress.ip_address(packed))
 
@@ -234,7 +257,8 @@ def _replace_text(octets: bytes, replace: Replacing) -> bytes:
 
     :param replace: returns the new text.
     """
-    # Latin-1 reads any octet as a character.
+    # Not every switch writes UTF-8. Latin-1 reads any octet as a character, so
+    # that the second attempt cannot fail to decode.
     for encoding in ('utf-8', 'latin-1'):
         with contextlib.suppress(UnicodeDecodeError):
             return replace(octets.decode(encoding)).encode(encoding)

@@ -16,8 +16,8 @@ from ironic_inspection_rules.kit.machine.anonymity import texts
 
 Kind = field.FieldKind
 
-_LLDP = ('lldp', 'lldp_raw')
-_NUMBERS = frozenset((Kind.NAME, Kind.SWITCH, Kind.WWN))
+_FIELDS_OF_LLDP = ('lldp', 'lldp_raw')
+_KINDS_WITH_NUMBERS = frozenset((Kind.NAME, Kind.SWITCH, Kind.WWN))
 """Kinds of fields whose numbers are identifiers too."""
 
 
@@ -48,18 +48,18 @@ class Anonymizer:
         """Return the data of a machine with its identifiers replaced.
 
         The identifiers are learned from all of the data first, and then
-        replaced wherever they stand.
+        replaced wherever they stand: if the field ``hostname`` has "node-7",
+        it is replaced in "booted node-7", too.
 
         :param data: ``inventory`` and ``plugin_data``, which are not changed.
         :param names: further names of the machine, such as the name of its
             node.
         """
-        # Secrets go before identifiers are looked for.
+        # Secrets are masked first, so that they are not learned as names.
         masked = disclosure.data(dict(data))
-        # Identifiers are learned from the fields that have them, as nobody
-        # recognizes a name in the middle of a text: "node-7" of the field
-        # "hostname" is replaced in "booted node-7" too.
-        identifiers = known.Known(self._forms, self._replacer.replace_name)
+        identifiers = known.KnownIdentifiers(
+            self._forms, self._replacer.replace_name
+        )
         # Words that stay, though a field may have them as a name: "eth0" of an
         # interface, and the words of models.
         learning.keep_parts(identifiers, masked)
@@ -73,7 +73,9 @@ class Anonymizer:
 class _Document:
     """Replaces identifiers in the data of a machine, of any depth."""
 
-    def __init__(self, replacer: texts.Replacer, learned: known.Known) -> None:
+    def __init__(
+        self, replacer: texts.Replacer, learned: known.KnownIdentifiers
+    ) -> None:
         self._forms = replacer.forms
         self._learned = learned
         self._texts = texts.Texts(replacer, learned)
@@ -99,12 +101,12 @@ class _Document:
         replaced = {}
         # Of a pair such as {"name": "Serial Number", "value": "CZ3409XK7Q"}
         # the name says of which kind the value is.
-        named_kind = learning.kind_of_pair(dict(data))
+        kind_by_name = learning.kind_of_pair(dict(data))
         for name, value in data.items():
-            kind = learning.inner_kind(name, named_kind, parent, around)
+            kind = learning.inner_kind(name, kind_by_name, parent, around)
             if kind is Kind.DROPPED:
                 continue
-            if name in _LLDP:
+            if name in _FIELDS_OF_LLDP:
                 replaced[name] = self._replace_lldp(value)
             else:
                 new_name = self._texts.replace_identifiers(name)
@@ -147,24 +149,28 @@ class _Document:
         return value
 
     def _replace_real(self, value: float, kind: Kind) -> float:
-        """Replace a number with a fraction in a field that identifies.
+        """Replace a number with a fraction in a field of identifiers.
 
-        Ironic's hook extra-hardware makes such a number of a serial number
-        like "12345E67".
+        Ironic's hook extra-hardware makes the number 1.2345e+71 of the serial
+        number "12345E67".
+
+        :param kind: of the field.
         """
-        if kind not in _NUMBERS or field.says_nothing(str(value)):
+        if kind not in _KINDS_WITH_NUMBERS or field.says_nothing(str(value)):
             return value
         if not math.isfinite(value):
             return value
         return self._forms.real(value)
 
     def _replace_integer(self, value: int, kind: Kind) -> int:
-        """Replace a whole number that identifies the machine.
+        """Replace a whole number that identifies the machine; keep others.
 
-        It does so by its field, or because it was learned. Other numbers
-        stay.
+        It identifies the machine if its field says so, as ``serial_number``
+        does, or if another field has the same number as a name.
+
+        :param kind: of the field.
         """
-        if kind in _NUMBERS and not field.says_nothing(str(value)):
+        if kind in _KINDS_WITH_NUMBERS and not field.says_nothing(str(value)):
             return self._forms.integer(value)
         replacement = self._learned.replace_number(value)
         if replacement is None:
@@ -174,8 +180,11 @@ class _Document:
     def _replace_lldp(self, value: Any) -> Any:
         """Replace identifiers in LLDP data of switches.
 
-        :param value: texts, or elements of LLDP frames, such as
-            ``[5, '7377']``, in lists and mappings of any depth.
+        What is replaced in an element of a frame, such as ``[5, '7377']``,
+        follows from its type. A text is replaced as a whole.
+
+        :param value: such elements and texts, in lists and mappings of any
+            depth, such as ``{'eth0': [[5, '7377']]}``.
         """
         if lldp.is_element(value):
             return [value[0], self._frames.element(*value)]

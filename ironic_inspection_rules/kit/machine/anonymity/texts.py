@@ -14,16 +14,16 @@ Form = identifier.Form
 Kind = field.FieldKind
 
 # Kinds of fields in whose texts only identifiers are replaced.
-_FREE_TEXTS = frozenset(
+_KINDS_OF_FREE_TEXT = frozenset(
     (Kind.OTHER, Kind.TEXT, Kind.VERSION, Kind.MAYBE_VERSION)
 )
-_LESS_EXACT = frozenset((Form.SITE, Form.KEPT, Form.DATE))
-_LIKE_VERSION = frozenset((Form.QUAD, Form.DASHED_QUAD))
+_FORMS_THAT_SAY_LITTLE = frozenset((Form.SITE, Form.KEPT, Form.DATE))
+_FORMS_LIKE_VERSION = frozenset((Form.QUAD, Form.DASHED_QUAD))
 _HARDWARE_ADDRESSES = frozenset((Form.OCTETS, Form.WWN))
-_SHORTEST_OCTETS = 12  # Characters.
-_DATE = len('iqn.2026-11.')
-_SHORTEST_IN_VERSION = 6
-_SHORTEST_IN_DATE = 8
+_MIN_LENGTH_OF_MAC = 12  # Characters.
+_LENGTH_OF_IQN_AND_DATE = len('iqn.2026-11.')
+_MIN_LENGTH_IN_VERSION = 6
+_MIN_LENGTH_IN_DATE = 8
 
 
 class Replacer:
@@ -38,9 +38,11 @@ class Replacer:
     def replace(self, identified: identifier.Identifier, text: str) -> str:
         """Replace an identifier of a text by another one of the same form.
 
-        Rules, filters and checks take the replacement as they take the
-        original. An identifier that identifies nothing, such as the site
-        "unknown", stays.
+        A rule that compares or converts the original does the same with the
+        replacement: it is, for example, another MAC address. An identifier
+        that identifies nothing, such as the site "unknown", stays.
+
+        :param text: in which the identifier has its place.
         """
         original = text[identified.start : identified.end]
         match identified.form:
@@ -57,8 +59,10 @@ class Replacer:
                     return original
                 return self.forms.text(original)
             case Form.QUALIFIED:
-                # After "iqn." and a month comes a name.
-                return original[:_DATE] + self.replace_name(original[_DATE:])
+                # In "iqn.2026-11.com.example:disk" a name follows the month.
+                return original[:_LENGTH_OF_IQN_AND_DATE] + self.replace_name(
+                    original[_LENGTH_OF_IQN_AND_DATE:]
+                )
             case Form.KEPT | Form.DATE:
                 return original
             case Form.DASHED | Form.DASHED_QUAD:
@@ -79,8 +83,9 @@ class Replacer:
     def replace_name(self, text: str) -> str:
         """Replace a name: identifiers in it by their form, and all other text.
 
-        A date, a time, a PCI address, and four numbers that would be the
-        address of no host, are replaced like other text.
+        In "db-10.0.0.5" the address becomes another address, and "db-" other
+        letters. A date, a time, a PCI address, and four numbers that would be
+        the address of no host, are replaced like other text.
         """
         replaced = ''
         end = 0
@@ -106,23 +111,27 @@ class Texts:
         fields that say so.
     """
 
-    def __init__(self, replacer: Replacer, learned: known.Known) -> None:
+    def __init__(
+        self, replacer: Replacer, learned: known.KnownIdentifiers
+    ) -> None:
         self._replacer = replacer
         self._learned = learned
-        # A cache: texts without identifiers, by the original text and whether
-        # it is taken for a version.
-        self._replaced: dict[tuple[str, bool], str] = {}
+        # Texts with their identifiers replaced, by the original text and
+        # whether it is taken for a version.
+        self._cache: dict[tuple[str, bool], str] = {}
 
     def replace_in_field(self, text: str, kind: Kind) -> str:
         """Replace identifiers in the text of a field, and mask secrets.
 
-        In the field of a name all of the text is replaced, and so is a name in
-        the field of an address. Otherwise only the identifiers in the text
-        are.
+        In the field of a name, such as ``hostname``, all of the text is
+        replaced, and so is a name in the field of an address. In any other
+        field, only the identifiers in the text are.
+
+        :param kind: of the field.
         """
         masked = disclosure.free_text(text)
         # "unknown" and the like are no name, and stay.
-        if kind in _FREE_TEXTS or field.says_nothing(masked):
+        if kind in _KINDS_OF_FREE_TEXT or field.says_nothing(masked):
             is_version = field.is_version(masked, kind)
             return self.replace_identifiers(masked, is_version)
         if kind is Kind.WWN and learning.BARE_WWN.fullmatch(masked):
@@ -130,7 +139,9 @@ class Texts:
         may_be_mac = kind in (Kind.ADDRESS, Kind.SWITCH)
         if may_be_mac and learning.BARE_OCTETS.fullmatch(masked):
             return self._replacer.forms.replace_octets(masked)
-        has_address = identifier.is_any_whole(identifier.find(masked))
+        has_address = identifier.is_any_outside_host_names(
+            identifier.find(masked)
+        )
         if kind is Kind.ADDRESS and has_address:
             return self.replace_identifiers(masked)
         return self.replace_name(masked)
@@ -150,11 +161,11 @@ class Texts:
         :param is_version: whether four numbers in the text are a version
             rather than an IP address.
         """
-        # From a cache, as the same names of fields come again and again.
-        cached = self._replaced.get((text, is_version))
+        # The same names of fields come again and again.
+        cached = self._cache.get((text, is_version))
         if cached is not None:
             return cached
-        # Secrets go before identifiers are looked for.
+        # Secrets are masked first: identifiers are looked for in what is left.
         masked = disclosure.free_text(text)
         replaced = ''
         end = 0
@@ -163,12 +174,12 @@ class Texts:
             replaced += identified.replacement
             end = identified.end
         replaced += masked[end:]
-        self._replaced[text, is_version] = replaced
+        self._cache[text, is_version] = replaced
         return replaced
 
     def _find_identifiers(
         self, text: str, is_version: bool
-    ) -> list[known.KnownIdentifier]:
+    ) -> list[known.ReplacedSpan]:
         """Return the identifiers to replace in a text, without overlaps.
 
         Some are found because the machine is known to have them, others by
@@ -181,16 +192,18 @@ class Texts:
         """
         forms_of_version = {Form.VERSION}
         if is_version:
-            forms_of_version |= _LIKE_VERSION
+            forms_of_version |= _FORMS_LIKE_VERSION
         by_form = []
         for identified in identifier.find(text):
             if identified.form in forms_of_version:
+                # It keeps its place, so that no known identifier is found in
+                # a part of it.
                 identified = identified._replace(form=Form.KEPT)
             by_form.append(identified)
         known_identifiers = []
         for candidate in self._learned.find(text):
             original = text[candidate.start : candidate.end]
-            is_short = len(original) < _SHORTEST_IN_VERSION
+            is_short = len(original) < _MIN_LENGTH_IN_VERSION
             if is_version and is_short and original.isdecimal():
                 # It could as well be a number of the version.
                 continue
@@ -213,12 +226,12 @@ class Texts:
                 continue
             start, end, _form = identified
             replacement = self._replacer.replace(identified, text)
-            others.append(known.KnownIdentifier(start, end, replacement))
+            others.append(known.ReplacedSpan(start, end, replacement))
         return sorted(known_identifiers + others)
 
 
 def _is_replaced_first(
-    candidate: known.KnownIdentifier, identified: identifier.Identifier
+    candidate: known.ReplacedSpan, identified: identifier.Identifier
 ) -> bool:
     """Return whether a known identifier wins over one found by its form.
 
@@ -244,12 +257,12 @@ def _is_replaced_first(
     # MAC address is known, it gets the replacement that it has in other texts.
     # The longer address as a whole would get an unrelated one.
     ends_alike = candidate.end == identified.end
-    is_address_without_prefix = ends_alike and length >= _SHORTEST_OCTETS
+    is_address_without_prefix = ends_alike and length >= _MIN_LENGTH_OF_MAC
     if identified.form in _HARDWARE_ADDRESSES and is_address_without_prefix:
         return True
     # A serial number may be a date, and stand with a time behind it. Shorter
     # ones would be found in the year of any date.
-    if identified.form is Form.DATE and length >= _SHORTEST_IN_DATE:
+    if identified.form is Form.DATE and length >= _MIN_LENGTH_IN_DATE:
         return True
     begins_before = candidate.start <= identified.start
     holds_all = begins_before and candidate.end >= identified.end
@@ -260,11 +273,11 @@ def _is_replaced_first(
         return True
     # Of the same characters, a known name says more than the host of a URL,
     # and a known address more than four numbers like those of a version.
-    return identified.form in _LESS_EXACT
+    return identified.form in _FORMS_THAT_SAY_LITTLE
 
 
 def _overlaps(
-    candidate: known.KnownIdentifier, identified: identifier.Identifier
+    candidate: known.ReplacedSpan, identified: identifier.Identifier
 ) -> bool:
     """Return whether two identifiers have a character in common."""
     if candidate.end <= identified.start:
