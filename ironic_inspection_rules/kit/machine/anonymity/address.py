@@ -46,20 +46,21 @@ _NETWORKS_WITH_IPV4 = list(
 )
 """Networks of IPv6 whose addresses end in an IPv4 address."""
 
-_BITS_OF_IPV4 = 32  # Bits.
+_BITS_OF_IPV4 = 32
 _NUMBERS_OF_IPV4 = 4
-_BITS_BEFORE_IPV4 = (
-    96  # Bits of an IPv6 address before the IPv4 address in it.
-)
+
+_BITS_BEFORE_IPV4 = 96
+"""Bits of an IPv6 address before the IPv4 address in it."""
+
 _UNUSED_IPV4_NETWORK = 0xF << 28
 """The network 240.0.0.0/4, which nobody uses."""
 
 _SITE_IPV6_NETWORK = 0xFD << 120
 """The network fd00::/8, of addresses that are local to a site."""
 
-_LENGTH_WITH_ALL_ZEROS = (
-    39  # Characters of an IPv6 address with all its zeros.
-)
+_LENGTH_WITH_ALL_ZEROS = 39
+"""Characters of an IPv6 address with all its zeros."""
+
 # An IPv4 address, perhaps with zeros before its numbers.
 _QUAD = re.compile(r'\d{1,3}(?:\.\d{1,3}){3}', re.ASCII)
 # A number of an address with a zero before it: 010.000.000.001.

@@ -124,29 +124,41 @@ class _Document:
         if isinstance(value, dict):
             return self.mapping(value, name, kind)
         if isinstance(value, list):
-            if learning.is_hardware_item(value):
-                # ["disk", "sda", "serial", "S4X1NJ0N"] of hardware-detect.
-                class_name, device, content_name, content = value
-                kind_of_content = learning.kind_of_hardware_item(value)
-                return [
-                    self._texts.replace_identifiers(class_name),
-                    self._texts.replace_identifiers(device),
-                    self._texts.replace_identifiers(content_name),
-                    self._replace_value(
-                        content, kind_of_content, content_name
-                    ),
-                ]
-            if learning.is_address_in_numbers(value, kind):
-                return list(self._forms.packed_address(bytes(value)))
-            return [self._replace_value(item, kind, name) for item in value]
+            return self._replace_list(value, kind, name)
         if learning.is_address_as_number(value, kind, name):
+            # 167772161 is 10.0.0.1.
             packed = self._forms.packed_address(value.to_bytes(4))
             return int.from_bytes(packed)
         if type(value) is int:
             return self._replace_integer(value, kind)
         if type(value) is float:
             return self._replace_real(value, kind)
+        # A boolean or None.
         return value
+
+    def _replace_list(
+        self, value: list[Any], kind: Kind, name: str
+    ) -> list[Any]:
+        """Replace identifiers in a list, at any depth.
+
+        :param kind: of the field that has the list.
+        :param name: of that field.
+        """
+        if learning.is_hardware_item(value):
+            # ["disk", "sda", "serial", "S4X1NJ0N"] of hardware-detect: the
+            # third part is the name of the field that has the fourth.
+            class_name, device, content_name, content = value
+            kind_of_content = learning.kind_of_hardware_item(value)
+            return [
+                self._texts.replace_identifiers(class_name),
+                self._texts.replace_identifiers(device),
+                self._texts.replace_identifiers(content_name),
+                self._replace_value(content, kind_of_content, content_name),
+            ]
+        if learning.is_address_in_numbers(value, kind):
+            # [10, 0, 0, 1] is an address, octet by octet.
+            return list(self._forms.packed_address(bytes(value)))
+        return [self._replace_value(item, kind, name) for item in value]
 
     def _replace_real(self, value: float, kind: Kind) -> float:
         """Replace a number with a fraction in a field of identifiers.

@@ -20,24 +20,29 @@ _Sizes = dict[typing.Any, typing.Any]
 def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
     """Make nearly equal sizes in the sketches of peers equal.
 
-    The most frequent of such sizes replaces the others.
+    For example, if nine machines have a disk of 960000 MB and one has a disk
+    of 960100 MB, all ten sketches have 960000 afterwards: the most frequent of
+    such sizes replaces the others.
 
     :param sketches: equal lists of parts are the same object, in the result
         as well.
     """
+    # How many machines have a list, and the list, by the id() of the list.
     counts: collections.Counter[int] = collections.Counter()
-    # By identity: comparing lists of parts takes long.
+    # Not by content: comparing lists of parts takes long.
     distinct: dict[int, sketch.PartList] = {}
     for machine in sketches:
         for part_list in machine.parts:
             counts[id(part_list)] += 1
             distinct[id(part_list)] = part_list
-    counted = [
+    counted_lists = [
         (part_list, counts[list_id]) for list_id, part_list in distinct.items()
     ]
-    replaced = _find_common_sizes(counted)
+    replaced = _find_common_sizes(counted_lists)
     if not any(replaced.values()):
+        # No size is nearly equal to another one.
         return list(sketches)
+    # Lists that have become equal are one object from now on.
     shared = sketch.Shared()
     unified_lists = {}
     for list_id, part_list in distinct.items():
@@ -51,22 +56,22 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
 
 
 def _find_common_sizes(
-    counted: Iterable[tuple[sketch.PartList, int]],
+    counted_lists: Iterable[tuple[sketch.PartList, int]],
 ) -> dict[tuple[str, str], _Sizes]:
     """Find the common sizes that replace nearly equal sizes.
 
     For example, ``{('disk', 'size'): {960100: 960000}}``.
 
-    :param counted: lists of parts, and how many machines have each.
+    :param counted_lists: lists of parts, and how many machines have each.
     :returns: common sizes, by kind of parts and name of the attribute.
     """
     counts: dict[tuple[str, str], collections.Counter[typing.Any]] = {}
-    for part_list, machines in counted:
+    for part_list, machine_count in counted_lists:
         for _slot, attributes in part_list.items:
             for name, value in attributes:
                 key = (part_list.kind, name)
-                of_attribute = counts.setdefault(key, collections.Counter())
-                of_attribute[value] += machines
+                counts_of_key = counts.setdefault(key, collections.Counter())
+                counts_of_key[value] += machine_count
     return {
         key: norm.unify_capacities(values) for key, values in counts.items()
     }

@@ -17,16 +17,16 @@ from ironic_inspection_rules.machine import part_source
 Differences = list[peer_difference.PeerDifference]
 
 # A PCI address; its last digit is the function of the device.
-_PCI_DEVICE = re.compile(
+_PCI_ADDRESS = re.compile(
     r'([0-9a-f]{4}:)?(?P<device>[0-9a-f]{2}:[0-9a-f]{2})\.[0-9a-f]',
     re.IGNORECASE,
 )
-_IN_SLOTS = frozenset(
+_KINDS_AT_PCI_DEVICES = frozenset(
     (part_source.ACCELERATOR, part_source.INTERFACE, part_source.DISK)
 )
 """Parts that are PCI devices, or may be behind one."""
 
-_WITH_PARTS = frozenset(
+_KINDS_THAT_REPEAT_PARTS = frozenset(
     (
         part_source.DISK,
         part_source.INTERFACE,
@@ -38,14 +38,18 @@ _WITH_PARTS = frozenset(
 """Kinds of fields that only repeat the differences of parts."""
 
 _ANY_CARD = 'any'  # In place of a PCI address.
-_MODEL = frozenset(('model', 'product', 'version'))
-_DEVICE_MODEL = frozenset(('model', 'product', 'vendor', 'manufacturer'))
-_TOTAL = 'physical_mb'
-_MAX_SETTINGS = 3  # A reset changes many settings: few are named.
-_SAYS_NOTHING = frozenset(('value', 'unit', 'status', 'state', 'reading'))
+_WORDS_FOR_MODEL = frozenset(('model', 'product', 'version'))
+_WORDS_FOR_DEVICE_MODEL = frozenset(
+    ('model', 'product', 'vendor', 'manufacturer')
+)
+_END_OF_MEMORY_TOTAL = 'physical_mb'
+_MAX_NAMED_SETTINGS = 3  # A reset changes many settings: few are named.
+_NAMES_THAT_NEED_PARENT = frozenset(
+    ('value', 'unit', 'status', 'state', 'reading')
+)
 """Names of fields that are only understood with the name of their parent."""
 
-_LEADS = (
+_TELLING_NAMES = (
     'physical_mb',
     'model_name',
     'version',
@@ -66,7 +70,7 @@ def single_out(
     DIMM is reported.
 
     :param parts: differences of the parts of the machine, a list for every
-        source that reports parts.
+        source that reports parts, such as dmidecode.
     :param fields: differences of its fields, such as totals and benchmarks.
     """
     by_kind = _parts_by_kind(parts)
@@ -83,13 +87,13 @@ def single_out(
             by_kind[part_source.PROCESSOR] = processors[:1]
     if part_source.PCI_DEVICE in by_kind:
         # Disks, interfaces and accelerators are PCI devices or behind such a
-        # device.
-        parts_in_slots: Differences = []
+        # device: the same card may be reported as two kinds of parts.
+        parts_at_devices: Differences = []
         for kind, differences in by_kind.items():
-            if kind in _IN_SLOTS:
-                parts_in_slots += differences
+            if kind in _KINDS_AT_PCI_DEVICES:
+                parts_at_devices += differences
         by_kind[part_source.PCI_DEVICE] = _leave_out_explained(
-            by_kind[part_source.PCI_DEVICE], parts_in_slots
+            by_kind[part_source.PCI_DEVICE], parts_at_devices
         )
     independent_fields = []
     for field in fields:
@@ -128,12 +132,14 @@ def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
 def _merge_source(earlier: Differences, reported: Differences) -> Differences:
     """Add the differences that one more source has beyond the earlier ones.
 
-    Sources such as lshw and dmidecode report the same parts.
+    Sources such as lshw and dmidecode report the same parts. If one misses a
+    DIMM in A1 and the other misses DIMMs in ``A1`` and ``B1``, the result has
+    the DIMM in A1 once, and that in B1.
 
     :param earlier: differences by earlier sources, of one kind of parts.
     :param reported: differences of the same kind by the next source.
     """
-    result = list(earlier)
+    merged = list(earlier)
     kinds_of_change = (
         finding.MISSING,
         finding.NEW,
@@ -152,8 +158,8 @@ def _merge_source(earlier: Differences, reported: Differences) -> Differences:
         # another slot is perhaps known. Of two missing DIMMs beside one that
         # is known, only one is certainly new.
         excess = max(0, len(of_source) - len(known))
-        result += in_other_slots[:excess]
-    return result
+        merged += in_other_slots[:excess]
+    return merged
 
 
 def _comparable_slot(part: peer_difference.PeerDifference) -> str | None:
@@ -171,7 +177,7 @@ def _pci_address(slot: str | None) -> str | None:
 
     :returns: None where the slot has no PCI address.
     """
-    match = _PCI_DEVICE.search(slot or '')
+    match = _PCI_ADDRESS.search(slot or '')
     if match is None:
         return None
     return match['device'].lower()
@@ -191,7 +197,8 @@ def _keep_one_per_kind_and_card(differences: Differences) -> Differences:
             kept.append(difference)
             continue
         if difference.what == finding.MOVED:
-            # One card that moves changes the addresses of others as well.
+            # One card that moves changes the addresses of others as well: all
+            # moves have one key, and the first is kept.
             key = (finding.MOVED, _ANY_CARD)
         else:
             key = (difference.what, card)
@@ -206,6 +213,10 @@ def _leave_out_explained(
 ) -> Differences:
     """Leave out the differences of PCI devices that parts explain.
 
+    For example, a missing network card is a missing interface and a missing
+    PCI device: only the interface is reported.
+
+    :param devices: differences of PCI devices.
     :param parts: differences of disks, interfaces and accelerators, which are
         PCI devices or behind such a device.
     """
@@ -216,9 +227,10 @@ def _leave_out_explained(
     for part in parts:
         if part.slot is None and _may_be_other_device(part):
             changes_without_slot.append(part.what)
-    result = []
+    unexplained = []
     for device in devices:
         if _pci_address(device.slot) in addresses:
+            # It is one of the parts.
             continue
         if device.what in changes_without_slot:
             changes_without_slot.remove(device.what)
@@ -226,8 +238,8 @@ def _leave_out_explained(
         if device.what == finding.MOVED and parts:
             # The addresses of devices change when a card comes or goes.
             continue
-        result.append(device)
-    return result
+        unexplained.append(device)
+    return unexplained
 
 
 def _may_be_other_device(part: peer_difference.PeerDifference) -> bool:
@@ -239,7 +251,8 @@ def _may_be_other_device(part: peer_difference.PeerDifference) -> bool:
     if part.what != finding.CHANGED:
         return True
     return any(
-        field_name.split_words(name) & _DEVICE_MODEL for name in part.names
+        field_name.split_words(name) & _WORDS_FOR_DEVICE_MODEL
+        for name in part.names
     )
 
 
@@ -250,8 +263,10 @@ def _is_explained(
 ) -> bool:
     """Return whether another difference explains the difference of a field.
 
-    For example, another model of the processor explains its benchmarks.
+    For example, another model of the processor explains its benchmarks, and a
+    missing disk explains that there are fewer disks.
 
+    :param difference: of the field.
     :param fields: the differences of all fields.
     :param by_kind: the differences of parts, by kind.
     """
@@ -261,13 +276,13 @@ def _is_explained(
     # The kind of the parts that the field is about, such as disks.
     about = peer_difference.part_kind(difference.field)
     parts = by_kind.get(about or '', [])
-    if difference.kind in _WITH_PARTS:
+    if difference.kind in _KINDS_THAT_REPEAT_PARTS:
         return bool(parts)
     if difference.kind == part_source.FIRMWARE and about:
-        # The firmware of a missing part is missing as well. Additional
-        # firmware has another cause.
-        if difference.adds:
+        if difference.has_extra:
+            # A missing part brings no other firmware.
             return any(part.what != finding.MISSING for part in parts)
+        # The firmware of a missing part is missing as well.
         return bool(parts)
     depends_on_model = difference.kind in (finding.BENCHMARK, finding.FLAG)
     if about == part_source.PROCESSOR and depends_on_model:
@@ -281,8 +296,11 @@ def _is_other_model(difference: peer_difference.PeerDifference) -> bool:
     """Return whether a difference is another model of the processor."""
     if difference.kind != part_source.PROCESSOR:
         return False
+    # The attributes of a part; of a field, the last name of its path.
     names = difference.names or (difference.field.rpartition('.')[2],)
-    return any(field_name.split_words(name) & _MODEL for name in names)
+    return any(
+        field_name.split_words(name) & _WORDS_FOR_MODEL for name in names
+    )
 
 
 def _find_memory_total(
@@ -290,7 +308,7 @@ def _find_memory_total(
 ) -> peer_difference.PeerDifference | None:
     """Find the difference in the whole memory of the machine."""
     for field in fields:
-        if field.field.endswith(_TOTAL):
+        if field.field.endswith(_END_OF_MEMORY_TOTAL):
             return field
     return None
 
@@ -319,7 +337,8 @@ def _with_memory_left(
 def _merge_by_cause(fields: Differences) -> Differences:
     """Merge differences of fields that have one cause.
 
-    BIOS settings are joined; of other fields the most telling one stays.
+    BIOS settings are joined; of other fields the most telling one stays, such
+    as the name of a model rather than its number of cores.
     """
     causes: dict[tuple[str, str], Differences] = {}
     for difference in fields:
@@ -342,11 +361,11 @@ def _join_settings(settings: Differences) -> peer_difference.PeerDifference:
     """
     of_machine = []
     of_peers = []
-    for setting in settings[:_MAX_SETTINGS]:
+    for setting in settings[:_MAX_NAMED_SETTINGS]:
         named = _with_name(setting)
         of_machine.append(str(named.has))
         of_peers.append(named.value)
-    left_out = len(settings) - _MAX_SETTINGS
+    left_out = len(settings) - _MAX_NAMED_SETTINGS
     if left_out > 0:
         # Once is enough: both texts are parts of one sentence.
         of_machine.append(f'{left_out} more')
@@ -361,9 +380,10 @@ def _most_telling_first(
 ) -> tuple[int, int, float, str]:
     """Return a sort key for the differences of fields that have one cause.
 
-    The first field is reported. Benchmarks begin with a median, then with the
-    number that is farthest off; other fields with a number of items or a field
-    of ``_LEADS``, and the inventory before plugin data.
+    The first field is reported. Of benchmarks a median is first, and then the
+    number that is farthest from normal. Of other fields it is the number of
+    items of a list, such as disks, or a field of ``_TELLING_NAMES``; and the
+    inventory comes before plugin data.
     """
     path = difference.field
     last_name = path.rpartition('.')[2]
@@ -371,9 +391,9 @@ def _most_telling_first(
         # The median says more about a component than its slowest core.
         is_no_median = not last_name.endswith(' median')
         return int(is_no_median), 0, -difference.far, last_name
-    place = len(_LEADS)
-    if last_name in _LEADS:
-        place = _LEADS.index(last_name)
+    place = len(_TELLING_NAMES)
+    if last_name in _TELLING_NAMES:
+        place = _TELLING_NAMES.index(last_name)
     if last_name.endswith('[] number'):
         place = 0
     is_plugin_data = not path.startswith('inventory')
@@ -385,12 +405,14 @@ def _with_name(
 ) -> peer_difference.PeerDifference:
     """Put the name of a field before the values of its difference.
 
-    Flags and the size of the memory are clear without their names.
+    For example, ``bios`` and ``uefi`` of ``inventory.boot.current_boot_mode``
+    become ``current_boot_mode bios`` and ``current_boot_mode uefi``. Flags and
+    the size of the memory are clear without their names.
     """
     if field.kind in (finding.FLAG, finding.MEMORY):
         return field
     above, _dot, name = field.field.rpartition('.')
-    if name in _SAYS_NOTHING:
+    if name in _NAMES_THAT_NEED_PARENT:
         # The parent says what the value is of, such as a sensor.
         parent = above.rpartition('.')[2]
         name = f'{parent} {name}'

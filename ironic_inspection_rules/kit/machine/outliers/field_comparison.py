@@ -19,7 +19,7 @@ Column = list[typing.Any]
 """The value of a field on every machine; None where it reports nothing."""
 
 Differences = dict[int, list[peer_difference.PeerDifference]]
-"""The differences of machines, by place of the machine among its peers."""
+"""The differences of machines, by index of the machine among its peers."""
 
 
 def _fields_by_id(
@@ -27,14 +27,17 @@ def _fields_by_id(
 ) -> dict[int, dict[str, typing.Any]]:
     """Return the fields of different sections, by the id() of the section.
 
+    A section has the texts below one path, e.g. ``plugin_data.extra.cpu``.
     Most machines share one section, which is read once.
+
+    :param sections: one for every machine; None where it has none.
     """
-    fields_of: dict[int, dict[str, typing.Any]] = {}
+    fields_by_id: dict[int, dict[str, typing.Any]] = {}
     for section in sections:
-        if section is not None and id(section) not in fields_of:
+        if section is not None and id(section) not in fields_by_id:
             _path, fields = section
-            fields_of[id(section)] = dict(fields)
-    return fields_of
+            fields_by_id[id(section)] = dict(fields)
+    return fields_by_id
 
 
 def text_columns(
@@ -42,7 +45,9 @@ def text_columns(
 ) -> Iterator[tuple[str, Column]]:
     """Yield the texts that have two or more values among the machines.
 
-    That some machines do not report a text is no other value.
+    For example, ``('inventory.boot.current_boot_mode', ['uefi', 'uefi',
+    'bios', None])`` of four machines. A machine that does not report a text
+    does not make it differ.
 
     :returns: the path of the text, and its value on every machine.
     """
@@ -72,7 +77,7 @@ def _section_columns(
 ) -> list[list[sketch.Section | None]]:
     """Return the sections of machines, by path.
 
-    A section has the texts below one path, e.g. ``inventory.system_vendor``.
+    A section has the texts below one path, e.g. ``plugin_data.extra.cpu``.
 
     :returns: for every path the section of every machine; None where a
         machine does not report it. Equal sections are the same object.
@@ -99,52 +104,54 @@ def number_columns(
     :returns: the path, and the number of every machine; NaN where it reports
         nothing.
     """
-    # Machines share the tuples of paths: every tuple is indexed once.
-    indexes: dict[int, dict[str, int]] = {}
+    # A machine has its numbers in the order of its paths. Most machines share
+    # the tuple of paths: for every tuple, the positions are looked up once.
+    positions_by_id: dict[int, dict[str, int]] = {}
     for machine in sketches:
         paths = machine.paths
-        if id(paths) not in indexes:
-            indexes[id(paths)] = {
-                path: place for place, path in enumerate(paths)
+        if id(paths) not in positions_by_id:
+            positions_by_id[id(paths)] = {
+                path: position for position, path in enumerate(paths)
             }
-    indexed = [
-        (indexes[id(machine.paths)], machine.numbers) for machine in sketches
+    machines = [
+        (positions_by_id[id(machine.paths)], machine.numbers)
+        for machine in sketches
     ]
-    for path in sorted(set().union(*indexes.values())):
+    for path in sorted(set().union(*positions_by_id.values())):
         if is_wanted is not None and not is_wanted(path):
             continue
         column = array.array('d')
-        for index, amounts in indexed:
-            place = index.get(path)
-            if place is None:
+        for positions, numbers in machines:
+            position = positions.get(path)
+            if position is None:
                 column.append(_ABSENT)
             else:
-                column.append(amounts[place])
-        # NaN equals nothing, so that it makes a column differ.
+                column.append(numbers[position])
+        # NaN equals nothing, not even NaN: one of them makes a column differ.
         if column.count(column[0]) < len(column):
             yield path, column
 
 
-def compare(sketches: Sequence[sketch.Sketch], least: int) -> Differences:
+def compare(sketches: Sequence[sketch.Sketch], min_peers: int) -> Differences:
     """Return in which fields machines differ from their peers.
 
     A text differs if it is none of the values that nearly all peers have, a
     number if it is far from theirs. A machine that does not report a field
     does not differ in it.
 
-    :param least: how many machines must report a field, so that something is
-        normal.
-    :returns: the differences, by place of the machine in ``sketches``.
+    :param min_peers: how many machines must report a field, so that something
+        is normal.
+    :returns: the differences, by index of the machine in ``sketches``.
     """
     differences: Differences = {}
     for path, column in text_columns(sketches):
         # None where the texts vary too much for any to be normal.
-        normal = norm.find_norm(column, least)
+        normal = norm.find_norm(column, min_peers)
         if normal is None:
             continue
-        for place, value in enumerate(column):
+        for index, value in enumerate(column):
             if value is not None and value not in normal.accepted:
-                differences.setdefault(place, []).append(
+                differences.setdefault(index, []).append(
                     _text_difference(path, value, normal)
                 )
     for path, amounts in number_columns(sketches):
@@ -153,12 +160,12 @@ def compare(sketches: Sequence[sketch.Sketch], least: int) -> Differences:
         is_extreme = path.endswith((' least', ' most'))
         is_measured = peer_difference.is_measured(path)
         usual = norm.find_range(
-            amounts, least, measured=is_measured, extreme=is_extreme
+            amounts, min_peers, measured=is_measured, extreme=is_extreme
         )
         if usual is None:
             continue
         for odd in usual.odd:
-            differences.setdefault(odd.place, []).append(
+            differences.setdefault(odd.index, []).append(
                 _number_difference(path, odd, usual)
             )
     return differences
@@ -176,7 +183,7 @@ def _number_difference(
         has=finding.format_number(path, odd.value),
         value=finding.format_number(path, usual.value),
         count=usual.count,
-        fitting=usual.of - len(usual.odd),
+        normal_count=usual.of - len(usual.odd),
         of=usual.of,
         far=odd.far,
     )
@@ -188,12 +195,12 @@ def _text_difference(
     """Return the difference of a text from the texts of the peers.
 
     Of several texts, such as flags, it names only what the machine lacks and
-    what it has in addition.
+    what it has in addition: "without avx512", where its peers have "avx512".
 
-    :param value: the text; a tuple of several texts.
+    :param value: the text of the machine; a tuple of several texts.
     """
     # Whether the machine has something that its peers do not have.
-    adds = True
+    has_extra = True
     has = str(value)
     usual = str(normal.value)
     if isinstance(value, tuple):
@@ -205,7 +212,7 @@ def _text_difference(
             else:
                 accepted.append((normal_value,))
         lost, added = part_comparison.compare_multisets(value, accepted)
-        adds = bool(added)
+        has_extra = bool(added)
         has = _join_first(added) or 'without ' + _join_first(lost)
         usual = _join_first(lost) or 'without ' + _join_first(added)
     return peer_difference.PeerDifference(
@@ -216,9 +223,9 @@ def _text_difference(
         has=has,
         value=usual,
         count=normal.count,
-        fitting=normal.fitting,
+        normal_count=normal.normal_count,
         of=normal.of,
-        adds=adds,
+        has_extra=has_extra,
     )
 
 

@@ -15,7 +15,7 @@ MEMBER = '*'
 # The words of a name, also where only capitals begin them: "MemorySize".
 _WORD = re.compile('[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+')
 
-_INDIVIDUAL = frozenset(
+_WORDS_OF_ONE_MACHINE = frozenset(
     (
         'serial',
         'serials',
@@ -102,7 +102,7 @@ _INDIVIDUAL = frozenset(
         'driverversion',
     )
 )
-_NETWORK_OR_OWNER = frozenset(
+_WORDS_OF_ONE_MACHINE_IN_BIOS = frozenset(
     (
         'serial',
         'serials',
@@ -139,14 +139,16 @@ _NETWORK_OR_OWNER = frozenset(
 )
 """Words of BIOS settings that are not compared.
 
-The other words of :data:`_INDIVIDUAL` mean something else in a setting:
-``LoadDefaults`` is no load.
+The other words of :data:`_WORDS_OF_ONE_MACHINE` mean something else in a
+setting: ``LoadDefaults`` is no load.
 """
 
-_MODELS = frozenset(
+_WORDS_FOR_MODEL_NAME = frozenset(
     ('model', 'product', 'processor', 'vendor', 'chip', 'driver', 'part')
 )
-_NOT_NAMES = frozenset(('device', 'subsystem', 'class', 'product', 'vendor'))
+_WORDS_FOR_MODEL_ID = frozenset(
+    ('device', 'subsystem', 'class', 'product', 'vendor')
+)
 """With such a word, an id says what a device is: ``product_id``."""
 
 # Names that a kernel gives to disks and interfaces.
@@ -156,9 +158,9 @@ _KERNEL_NAME = re.compile(
     r'wlan\d+|wl\w*\d\w*|mmcblk\d+|lo|usb\d+|em\d+|p\d+p\d+)(?:\.\d+)?'
 )
 # A name with a number: "DIMM 3", "fan_2".
-_COUNTED = re.compile(r'(\D*?)[_:. #-]?\d+')
+_NAME_WITH_NUMBER = re.compile(r'(\D*?)[_:. #-]?\d+')
 # What is a machine's own: addresses, UUIDs, dates, paths, URLs, long numbers.
-_ADDRESS = re.compile(
+_ADDRESS_DATE_OR_PATH = re.compile(
     r'(?:[0-9a-f]{2}[:-]){5,}[0-9a-f]{2}|'
     r'[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|'
     r'\d{1,3}(?:\.\d{1,3}){3}(?:/\d+)?|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}|'
@@ -180,29 +182,34 @@ def split_words(name: str) -> frozenset[str]:
 def is_compared(name: str) -> bool:
     """Return whether fields of a name are compared between machines.
 
-    A value that is a machine's own, such as a ``serial_number``, or changes
-    with time, is not compared.
+    ``product_name`` is: all machines of a model have the same. A value that is
+    a machine's own, such as a ``serial_number``, or that changes with time,
+    such as an ``uptime``, is not compared.
     """
     words_of_name = split_words(name)
     if 'firmware' in words_of_name:
+        # Also "firmware_date": it says which firmware it is.
         return True
     if 'version' in words_of_name:
         # Drivers are part of the ramdisk, not of the machine.
         return 'driver' not in words_of_name
-    individual = words_of_name & _INDIVIDUAL
-    if individual == {'id'} and words_of_name & _NOT_NAMES:
+    individual = words_of_name & _WORDS_OF_ONE_MACHINE
+    if individual == {'id'} and words_of_name & _WORDS_FOR_MODEL_ID:
         # ``product_id`` is the same for all devices of a model.
         return True
     if individual:
         return False
     if 'name' in words_of_name:
         # A ``name`` is a machine's own, a ``product_name`` is not.
-        return bool(words_of_name & _MODELS)
+        return bool(words_of_name & _WORDS_FOR_MODEL_NAME)
     return True
 
 
 def is_bios_setting(path: str) -> bool:
-    """Return whether a path leads to a BIOS setting."""
+    """Return whether a path leads to a BIOS setting.
+
+    For example, ``plugin_data.bios.settings.Turbo``.
+    """
     words_of_path = split_words(path)
     if 'bios' not in words_of_path:
         return False
@@ -218,7 +225,7 @@ def is_value_compared(path: str, name: str) -> bool:
     """
     if is_bios_setting(path):
         # LoadDefaults and TimerMode are no loads and no times.
-        return not split_words(name) & _NETWORK_OR_OWNER
+        return not split_words(name) & _WORDS_OF_ONE_MACHINE_IN_BIOS
     return is_compared(name)
 
 
@@ -229,16 +236,20 @@ def common_name(name: str) -> str:
     For example, ``*`` of "eth0" and ``DIMM*`` of "DIMM 3": :data:`MEMBER`
     stands for a name that a kernel gives, an address, or a number at the end.
     """
-    if _KERNEL_NAME.fullmatch(name) or _ADDRESS.fullmatch(name):
+    if _KERNEL_NAME.fullmatch(name) or _ADDRESS_DATE_OR_PATH.fullmatch(name):
         return MEMBER
-    counted = _COUNTED.fullmatch(name)
+    counted = _NAME_WITH_NUMBER.fullmatch(name)
     if counted:
         return counted[1] + MEMBER
     return name
 
 
 def is_common_text(text: str) -> bool:
-    """Return whether several machines may have a text: it is no address."""
-    return len(text) <= _MAX_TEXT_LENGTH and not _ADDRESS.fullmatch(
-        text.strip()
-    )
+    """Return whether several machines may have a text.
+
+    They do not have the same address, UUID, path, URL or time, and hardly the
+    same text of more than 200 characters.
+    """
+    return len(
+        text
+    ) <= _MAX_TEXT_LENGTH and not _ADDRESS_DATE_OR_PATH.fullmatch(text.strip())

@@ -35,7 +35,7 @@ KINDS = (*KINDS_OF_PARTS, BIOS_SETTING, FLAG, BENCHMARK, NUMBER, FIELD)
 
 MISSING, NEW, CHANGED, MOVED = 'missing', 'new', 'changed', 'moved'
 
-_NAMES = {
+_PART_NAMES = {
     part_source.PROCESSOR: _('processor'),
     part_source.DIMM: 'DIMM',
     part_source.DISK: _('disk'),
@@ -110,7 +110,8 @@ class Outlier:
 
     @property
     def _sentence(self) -> str:
-        """The sentence about the finding, without its values."""
+        """The sentence about the finding, with ``%(name)s`` for a value."""
+        # Of a missing part, "has" is what is left, such as other DIMMs.
         if self.what == MISSING and self.has is None:
             return _('%(name)s is missing: %(count)d of %(of)d have %(value)s')
         if (
@@ -141,8 +142,8 @@ class Outlier:
 
     @property
     def _part_name(self) -> str:
-        """The name of the part, e.g. ``disk 1``; the kind without a slot."""
-        name = _NAMES.get(self.kind, self.kind)
+        """The name of the part: ``disk 1``, or ``disk`` without a slot."""
+        name = _PART_NAMES.get(self.kind, self.kind)
         if not self.slot:
             return name
         if self.slot.lower().startswith(name.lower()):
@@ -187,7 +188,7 @@ class Outlier:
         )
 
 
-_WEIGHTS = {
+_WEIGHT_BY_KIND = {
     part_source.DIMM: 1.5,
     part_source.ACCELERATOR: 1.5,
     part_source.DISK: 1.4,
@@ -204,23 +205,25 @@ _WEIGHTS = {
 
 
 def rate_oddness(
-    kind: str, fitting: int, reporting: int, far: float = 1
+    kind: str, normal_count: int, reporting_count: int, far: float = 1
 ) -> float:
     """Return how odd a finding is: the fewer peers are odd, the odder.
 
     It is the surprise in bits, as in information theory, times a weight of
-    the kind.
+    the kind. If one of 64 peers is odd, the surprise is 6 bits; for a missing
+    DIMM, whose weight is 1.5, the result is 9.
 
-    :param fitting: how many peers have the normal value.
-    :param reporting: how many peers report the value.
+    :param normal_count: how many peers have the normal value.
+    :param reporting_count: how many peers report the value.
     :param far: how far a number is from normal numbers; 1 for other values.
     """
-    # The machine itself is odd, also where the counts say no machine is.
-    odd_peers = max(1, reporting - fitting)
-    bits_of_peers = math.log2(reporting / odd_peers)
+    # At least the machine itself is odd, also where the counts say that no
+    # machine is.
+    odd_peers = max(1, reporting_count - normal_count)
+    bits_of_peers = math.log2(reporting_count / odd_peers)
     bits_of_distance = math.log2(max(1, far))
     bits = max(bits_of_peers + bits_of_distance, 0.1)
-    weight = _WEIGHTS.get(kind, 1)
+    weight = _WEIGHT_BY_KIND.get(kind, 1)
     return round(bits * weight, 2)
 
 
@@ -246,7 +249,7 @@ def format_size(kind: str, amount: float) -> str:
     return f'{in_unit:.3g} TB'
 
 
-_WORDS_OF_SEVERAL = (' least', ' median', ' most')
+_ENDS_OF_PATHS_OF_SEVERAL = (' least', ' median', ' most')
 """Ends of the paths of numbers that stand for several numbers."""
 
 
@@ -258,8 +261,9 @@ def format_number(path: str, amount: float) -> str:
     :param path: of the number. Of several numbers of one path, such as one per
         core, a word says which it is: ``inventory.cpu.frequency median``.
     """
+    # The path without such a word.
     path_of_field = path
-    for word in _WORDS_OF_SEVERAL:
+    for word in _ENDS_OF_PATHS_OF_SEVERAL:
         path_of_field = path_of_field.removesuffix(word)
     name = path_of_field.rpartition('.')[2]
     if name in ('physical_mb', 'memory_mb'):

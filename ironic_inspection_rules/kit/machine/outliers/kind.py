@@ -21,9 +21,9 @@ from ironic_inspection_rules.kit.machine.outliers import part_comparison
 from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 
-_MAX_DIFFERENCES = 10
+_MAX_REPORTED_DIFFERENCES = 10
 _MAX_VALUE_LENGTH = 200  # Characters of a value; the rest of it is cut.
-_HARDWARE = frozenset(finding.KINDS_OF_PARTS)
+_KINDS_OF_HARDWARE = frozenset(finding.KINDS_OF_PARTS)
 """Kinds of fields that may divide machines alone.
 
 A setting divides machines only where fields of another kind agree.
@@ -80,20 +80,25 @@ class _Feature(typing.NamedTuple):
     amounts: Sequence[float] | None = None
 
 
-def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[MachineKind]:
+def divide(
+    sketches: Sequence[sketch.Sketch], min_peers: int
+) -> list[MachineKind]:
     """Divide machines of one model into kinds.
 
-    :param least: machines that are enough for a kind, if they are also a
+    For example, 30 machines with 512 GiB of memory and 20 with 256 GiB are two
+    kinds, and none of them is odd.
+
+    :param min_peers: machines that are enough for a kind, if they are also a
         quarter of all.
     :returns: the largest kind first; one kind with all machines where nothing
         divides them.
     """
-    enough = max(least, len(sketches) * norm.QUARTER)
-    populations = _divide(tuple(sketches), enough)
+    min_machines = max(min_peers, len(sketches) * norm.QUARTER)
+    populations = _divide(tuple(sketches), min_machines)
     if len(populations) == 1:
         return [MachineKind(populations[0])]
     populations.sort(key=len, reverse=True)
-    differences = _find_differences(populations, least)
+    differences = _find_differences(populations, min_peers)
     kinds = []
     for population, differs in zip(populations, differences, strict=True):
         kinds.append(MachineKind(population, tuple(differs)))
@@ -101,19 +106,21 @@ def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[MachineKind]:
 
 
 def _divide(
-    sketches: tuple[sketch.Sketch, ...], enough: float
+    sketches: tuple[sketch.Sketch, ...], min_machines: float
 ) -> list[tuple[sketch.Sketch, ...]]:
     """Divide machines by the best feature, and then the populations again.
 
-    A feature is a field whose values divide the machines, such as a size of
-    the memory that half of them have, while the others have another.
+    A feature is a field whose values divide the machines. If half of them have
+    512 GiB of memory, and the others 256 GiB, the size of the memory divides
+    them into two populations.
 
-    :param enough: how many machines a population has at least.
+    :param min_machines: how many machines a population has at least.
     :returns: populations of machines; one if no feature divides the machines.
     """
-    if len(sketches) < 2 * enough:
+    if len(sketches) < 2 * min_machines:
+        # Too few for two populations.
         return [sketches]
-    features = list(_dividing_features(sketches, enough))
+    features = list(_dividing_features(sketches, min_machines))
     best = _choose_best(features)
     if best is None:
         return [sketches]
@@ -124,7 +131,7 @@ def _divide(
         by_label[label].append(machine)
     populations = []
     for population in by_label:
-        populations += _divide(tuple(population), enough)
+        populations += _divide(tuple(population), min_machines)
     return populations
 
 
@@ -138,8 +145,8 @@ def _choose_best(features: Sequence[_Feature]) -> _Feature | None:
 
     :returns: None where only settings of one kind divide the machines.
     """
-    # The kinds of fields that divide the machines in one way. The labels, one
-    # for each machine, say in which way.
+    # The kinds of fields that divide the machines in one way. The labels say
+    # in which way: (0, 0, 1) if the third machine differs from the others.
     kinds_by_labels: dict[Hashable, set[str]] = {}
     for feature in features:
         kinds_by_labels.setdefault(feature.labels, set()).add(feature.kind)
@@ -147,28 +154,29 @@ def _choose_best(features: Sequence[_Feature]) -> _Feature | None:
     for feature in features:
         is_alone = len(kinds_by_labels[feature.labels]) == 1
         # A setting alone is no reason to take machines for different ones.
-        if feature.kind in _HARDWARE or not is_alone:
+        if feature.kind in _KINDS_OF_HARDWARE or not is_alone:
             usable.append(feature)
     if not usable:
         return None
 
     def weight(feature: _Feature) -> tuple[int, int, bool]:
+        """Return a sort key of a feature, the largest of the best one."""
         agreeing = len(kinds_by_labels[feature.labels])
         labelled = sum(label is not None for label in feature.labels)
-        return agreeing, labelled, feature.kind in _HARDWARE
+        return agreeing, labelled, feature.kind in _KINDS_OF_HARDWARE
 
     return max(usable, key=weight)
 
 
 def _dividing_features(
-    sketches: Sequence[sketch.Sketch], enough: float
+    sketches: Sequence[sketch.Sketch], min_machines: float
 ) -> Iterator[_Feature]:
     """Yield the fields that divide machines into large populations.
 
-    :param enough: how many machines make a population large.
+    :param min_machines: how many machines make a population large.
     """
     for column in _dividing_columns(sketches):
-        feature = _build_feature(column, enough)
+        feature = _build_feature(column, min_machines)
         if feature is not None:
             yield feature
 
@@ -184,6 +192,7 @@ def _dividing_columns(
     for path, values in field_comparison.text_columns(sketches):
         kind = peer_difference.finding_kind(path)
         yield _FieldColumn(kind=kind, path=path, values=values)
+    # What parts there are: their number, sizes, models and slots.
     for (kind, source), lists in part_lists_by_source(sketches).items():
         # Equal lists are one object.
         are_all_equal = len(set(map(id, lists))) == 1
@@ -207,6 +216,9 @@ def _part_columns(
     kind: str, path: str, lists: Sequence[sketch.PartList | None]
 ) -> Iterator[_FieldColumn]:
     """Yield the properties of a list of parts: number, attributes and slots.
+
+    For example, the column ``inventory.disks size`` has ``(960, 960)`` for a
+    machine with two such disks.
 
     :param path: of the list in the data of a machine.
     :param lists: one for every machine; equal lists are the same object.
@@ -236,6 +248,8 @@ def _part_columns(
 def _unify_numbers(amounts: Sequence[float]) -> list[float | None]:
     """Make nearly equal capacities of machines equal.
 
+    For example, 960000, 960000 and 960100 give 960000 three times.
+
     :param amounts: NaN where a machine reports nothing.
     :returns: None where a machine reports nothing.
     """
@@ -261,35 +275,44 @@ def part_lists_by_source(
 ) -> dict[tuple[str, str], list[sketch.PartList | None]]:
     """Return the lists of parts of machines, by kind and source.
 
-    :returns: one list for every machine, None where it has none.
+    A source is a list in the data, such as ``agent inventory.disks``.
+
+    :returns: one list of parts for every machine, in the order of the
+        machines; None for a machine that does not report it.
     """
     columns: dict[tuple[str, str], list[sketch.PartList | None]] = {}
-    for place, machine in enumerate(sketches):
+    for index, machine in enumerate(sketches):
         for part_list in machine.parts:
             key = part_list.kind, part_list.source
             if key not in columns:
                 columns[key] = [None] * len(sketches)
-            columns[key][place] = part_list
+            columns[key][index] = part_list
     return columns
 
 
-def _build_feature(column: _FieldColumn, enough: float) -> _Feature | None:
+def _build_feature(
+    column: _FieldColumn, min_machines: float
+) -> _Feature | None:
     """Build the feature of a field that divides machines into populations.
 
-    Nearly all machines must have one of two or more frequent values.
+    Nearly all machines must have one of two or more frequent values. For
+    example, the values 8, 8, 16, 8, 16, 12 give the labels 0, 0, 1, 0, 1, None
+    if two machines make a value frequent.
 
-    :param enough: how many machines make a value frequent.
+    :param min_machines: how many machines make a value frequent.
     :returns: None where the field does not divide the machines.
     """
     counts = collections.Counter(column.values)
     counts.pop(None, None)
-    frequent = {value for value, count in counts.items() if count >= enough}
+    frequent = {
+        value for value, count in counts.items() if count >= min_machines
+    }
     in_populations = sum(counts[value] for value in frequent)
     nearly_all = len(column.values) * norm.NEARLY_ALL
     if len(frequent) < 2 or in_populations < nearly_all:
         return None
-    # Numbered in the order of machines, so that two features that divide them
-    # alike have equal labels.
+    # A value gets its number when the first machine with it comes: so two
+    # features that divide the machines alike have equal labels.
     numbers: dict[Hashable, int] = {}
     for value in column.values:
         if value in frequent:
@@ -307,8 +330,9 @@ def _build_feature(column: _FieldColumn, enough: float) -> _Feature | None:
 class _Assignment:
     """Finds the population that a machine belongs to, by votes of fields.
 
-    In the best feature, a broken machine may have the value of another
-    population or a rare value: all features that divide the populations vote.
+    A population is a set of machines that have a value of the best feature in
+    common. A broken machine may have there the value of another population, or
+    a rare value. So all features that distinguish the populations vote.
     """
 
     def __init__(self, best: _Feature, features: Sequence[_Feature]) -> None:
@@ -326,37 +350,43 @@ class _Assignment:
                 voters.append((feature, usual))
 
     def labels(self) -> list[int]:
-        """Return the number of the population of each machine."""
+        """Return the number of the population that every machine is most like.
+
+        It may be another one than its value of the best feature says.
+        """
         populations = range(len(self._best.values))
         labels = []
-        for place in range(len(self._best.labels)):
-            likeness = functools.partial(self._likeness, place)
+        for index in range(len(self._best.labels)):
+            likeness = functools.partial(self._likeness, index)
             labels.append(max(populations, key=likeness))
         return labels
 
-    def _likeness(self, place: int, population: int) -> tuple[float, ...]:
+    def _likeness(self, index: int, population: int) -> tuple[float, ...]:
         """Return a sort key: how much a machine is like a population.
 
-        :param place: the index of the machine.
+        :param index: the index of the machine.
         :returns: the votes, then the label in the best feature, then the
             distance in numbers, last the size of the population.
         """
-        alike = 0.0
+        votes = 0.0
         for voters in self._voters.values():
-            # A kind of fields has one vote, shared by its features: a missing
-            # card changes many fields of its kind.
-            alike += statistics.fmean(
-                feature.labels[place] == usual[population]
+            # A kind of fields has one vote, shared by its features. Otherwise
+            # a missing card, which changes many fields of its kind, would
+            # outvote all others.
+            votes += statistics.fmean(
+                feature.labels[index] == usual[population]
                 for feature, usual in voters
             )
         distance = 0.0
         for amounts, middles in self._usual_amounts:
-            if not math.isnan(amounts[place]):
+            if not math.isnan(amounts[index]):
                 middle = middles[population]
+                # In shares of the usual number, as fields have different
+                # units.
                 unit = abs(middle) or 1
-                distance += abs(amounts[place] - middle) / unit
-        has_label = self._best.labels[place] == population
-        return alike, has_label, -distance, self._sizes[population]
+                distance += abs(amounts[index] - middle) / unit
+        has_label = self._best.labels[index] == population
+        return votes, has_label, -distance, self._sizes[population]
 
 
 def _usual_labels(best: _Feature, feature: _Feature) -> list[int] | None:
@@ -452,13 +482,13 @@ class _Ranked(typing.NamedTuple):
 
 
 def _find_differences(
-    populations: Sequence[Sequence[sketch.Sketch]], least: int
+    populations: Sequence[Sequence[sketch.Sketch]], min_peers: int
 ) -> list[list[KindDifference]]:
     """Find the fields in which kinds of machines differ, most telling first.
 
     A field counts only if every kind has a normal value.
 
-    :param least: how many machines of a kind must report a field.
+    :param min_peers: how many machines of a kind must report a field.
     :returns: a list for every kind.
     """
     sketches: list[sketch.Sketch] = []
@@ -466,7 +496,7 @@ def _find_differences(
         sketches += population
     ranked = []
     for column in _dividing_columns(sketches):
-        values = _normal_values(column, populations, least)
+        values = _normal_values(column, populations, min_peers)
         are_all_equal = len(set(values)) == 1
         if None in values or are_all_equal:
             continue
@@ -475,7 +505,7 @@ def _find_differences(
         ranked.append(
             _Ranked(
                 is_detail=last_word in ('slots', 'id'),
-                is_setting=column.kind not in _HARDWARE,
+                is_setting=column.kind not in _KINDS_OF_HARDWARE,
                 is_beside_inventory=not column.path.startswith('inventory'),
                 path=column.path,
                 texts=texts,
@@ -483,18 +513,21 @@ def _find_differences(
         )
     ranked.sort()
     differences: list[list[KindDifference]] = [[] for _kind in populations]
-    for field in ranked[:_MAX_DIFFERENCES]:
-        for place, text in enumerate(field.texts):
-            differences[place].append(KindDifference(field.path, text))
+    for field in ranked[:_MAX_REPORTED_DIFFERENCES]:
+        for index, text in enumerate(field.texts):
+            differences[index].append(KindDifference(field.path, text))
     return differences
 
 
 def _normal_values(
     column: _FieldColumn,
     populations: Sequence[Sequence[sketch.Sketch]],
-    least: int,
+    min_peers: int,
 ) -> list[typing.Any]:
     """Return the normal value of every population; None without such a value.
+
+    For example, ``[8, 16]`` if the machines of the first population have 8
+    disks, and those of the second have 16.
 
     :param column: of all machines, one population after another.
     """
@@ -502,7 +535,7 @@ def _normal_values(
     start = 0
     for population in populations:
         end = start + len(population)
-        normal = norm.find_norm(column.values[start:end], least)
+        normal = norm.find_norm(column.values[start:end], min_peers)
         start = end
         if normal is None:
             values.append(None)

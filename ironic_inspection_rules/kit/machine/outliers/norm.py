@@ -20,33 +20,33 @@ NEARLY_ALL = 0.75
 QUARTER = 0.25
 """Share of peers that is enough for a second value to be normal too."""
 
-_MEASURING_NOISE = 0.03
+_NOISE_OF_MEASUREMENT = 0.03
 """Expected noise of a measurement, as a share of the measured value."""
 
-_EXTREME_NOISE = 0.045
+_NOISE_OF_EXTREME = 0.045
 """Expected noise of the least or the most of several measurements."""
 
-_CAPACITY_NOISE = 0.005
+_NOISE_OF_CAPACITY = 0.005
 """Share of a capacity by which another one may differ and count as equal."""
 
 _MAX_DEVIATIONS = 6
 """Standard deviations from the median beyond which a number is odd."""
 
-_SMALL_SAMPLE = 4
+_PEERS_THAT_DOUBLE_LIMIT = 4
 """Number of peers for which the limit is doubled: their deviation may be small
 by chance. With more peers the limit grows less."""
 
-_DEVIATIONS_PER_MEDIAN = 1.4826
+_STANDARD_PER_MEDIAN_DEVIATION = 1.4826
 """The standard deviation of a normal distribution, in median absolute
 deviations, which hardly change with a few odd numbers."""
 
-_MAX_SPREAD_SHARE = 0.15
+_MAX_SHARE_OF_DEVIATION = 0.15
 """Largest deviation of numbers that are compared, as a share of the median."""
 
-_DISTANCE_OF_COUNT = 2
+_FAR_OF_COUNT = 2
 """How far an odd count is from normal, in the unit of :attr:`Odd.far`."""
 
-_LEAST_CAPACITY = 10000
+_MIN_CAPACITY = 10000
 """Smaller whole numbers are counts, which differ already by one."""
 
 
@@ -56,13 +56,13 @@ class Norm:
 
     :param accepted: the normal values, the most frequent first.
     :param count: how many peers have the most frequent value.
-    :param fitting: how many peers have a normal value.
+    :param normal_count: how many peers have a normal value.
     :param of: how many peers report the field.
     """
 
     accepted: tuple[typing.Any, ...]
     count: int
-    fitting: int
+    normal_count: int
     of: int
 
     @property
@@ -71,50 +71,54 @@ class Norm:
         return self.accepted[0]
 
 
-def find_norm(values: Iterable[Hashable], least: int) -> Norm | None:
+def find_norm(values: Iterable[Hashable], min_peers: int) -> Norm | None:
     """Return the values that nearly all peers have; None without such values.
 
+    For example, of nine peers with ``uefi`` and one with ``bios``, ``uefi`` is
+    the only normal value.
+
     :param values: the value of every peer; None where it reports nothing.
-    :param least: how many peers must report a value.
+    :param min_peers: how many peers must report a value.
     """
     counts = collections.Counter(values)
     counts.pop(None, None)
-    return find_norm_of_counts(counts, least)
+    return find_norm_of_counts(counts, min_peers)
 
 
 def find_norm_of_counts(
-    counts: 'collections.Counter[Hashable]', least: int
+    counts: 'collections.Counter[Hashable]', min_peers: int
 ) -> Norm | None:
     """Return the values that nearly all peers have; see :func:`find_norm`.
 
     A value is normal if a quarter of the peers have it, and at least
-    ``least``. Without such a value the most frequent one is normal.
+    ``min_peers`` of them. Without such a value the most frequent one is
+    normal.
 
     :param counts: how many peers have a value.
-    :param least: how many peers must report a value.
+    :param min_peers: how many peers must report a value.
     :returns: None where too few peers report a value, or more than a quarter
         of those that do have another one.
     """
-    reporting = counts.total()
-    if reporting < least:
+    reporting_count = counts.total()
+    if reporting_count < min_peers:
         return None
     # Equally frequent values are sorted by their text, so that the order of
     # the machines does not matter.
     ordered = sorted(counts, key=str)
     ordered.sort(key=counts.__getitem__, reverse=True)
-    enough = max(least, reporting * QUARTER)
+    enough = max(min_peers, reporting_count * QUARTER)
     accepted = [value for value in ordered if counts[value] >= enough]
     most_frequent = ordered[0]
     if not accepted:
         accepted = [most_frequent]
-    fitting = sum(counts[value] for value in accepted)
-    if fitting < reporting * NEARLY_ALL:
+    normal_count = sum(counts[value] for value in accepted)
+    if normal_count < reporting_count * NEARLY_ALL:
         return None
     return Norm(
         accepted=tuple(accepted),
         count=counts[most_frequent],
-        fitting=fitting,
-        of=reporting,
+        normal_count=normal_count,
+        of=reporting_count,
     )
 
 
@@ -122,11 +126,11 @@ def find_norm_of_counts(
 class Odd:
     """A number that is far from the numbers of the peers.
 
-    :param place: of the machine among its peers.
+    :param index: of the machine among its peers.
     :param far: the distance from the median, as a multiple of the limit.
     """
 
-    place: int
+    index: int
     value: float
     far: float
 
@@ -148,7 +152,10 @@ class Range:
 
 
 def find_range(
-    values: Sequence[float], least: int, measured: bool, extreme: bool = False
+    values: Sequence[float],
+    min_peers: int,
+    measured: bool,
+    extreme: bool = False,
 ) -> Range | None:
     """Return the normal number of peers, and the machines far from it.
 
@@ -156,33 +163,33 @@ def find_range(
     have. Without such a number, and for measurements, the median is normal.
 
     :param values: of the peers; NaN where a peer reports nothing.
-    :param least: how many peers must report a number.
+    :param min_peers: how many peers must report a number.
     :param measured: whether the number is measured, so that all differ.
     :param extreme: whether it is the least or the most of several numbers.
     :returns: None where too few peers report a number, or their numbers vary
         too much.
     """
     reported = [
-        (place, value)
-        for place, value in enumerate(values)
+        (index, value)
+        for index, value in enumerate(values)
         if not math.isnan(value)
     ]
-    if len(reported) < least:
+    if len(reported) < min_peers:
         return None
     amounts = [value for _place, value in reported]
-    # Noise is a share of the median: where that is zero, the numbers are
-    # counts after all, as of errors in a burn-in.
+    # Noise is a share of the median. If the median is zero, there is no noise,
+    # and the numbers are counts after all, as of errors in a burn-in.
     is_median_zero = statistics.median(amounts) == 0
     if not measured or is_median_zero:
-        normal = find_norm(amounts, least)
+        normal = find_norm(amounts, min_peers)
         if normal is not None:
             return _range_around_norm(reported, normal)
     if not measured:
-        noise = _CAPACITY_NOISE
+        noise = _NOISE_OF_CAPACITY
     elif extreme:
-        noise = _EXTREME_NOISE
+        noise = _NOISE_OF_EXTREME
     else:
-        noise = _MEASURING_NOISE
+        noise = _NOISE_OF_MEASUREMENT
     return _range_by_spread(reported, noise)
 
 
@@ -191,11 +198,13 @@ def _range_around_norm(
 ) -> Range:
     """Compare numbers with a norm, and return the machines far from it.
 
-    :param reported: places of machines, and their numbers.
+    For example, if nearly all peers have 8 disks, a machine with 7 is far.
+
+    :param reported: indexes of machines, and their numbers.
     """
     odd = tuple(
-        Odd(place=place, value=value, far=_DISTANCE_OF_COUNT)
-        for place, value in reported
+        Odd(index=index, value=value, far=_FAR_OF_COUNT)
+        for index, value in reported
         if not _is_accepted(value, normal)
     )
     return Range(value=normal.value, count=normal.count, of=normal.of, odd=odd)
@@ -204,15 +213,16 @@ def _range_around_norm(
 def _is_accepted(value: float, normal: Norm) -> bool:
     """Return whether a number is normal, or nearly equal to a normal one.
 
-    Counts have to be equal: 7 cores are not nearly 8.
+    A capacity of 960100 is nearly 960000. Counts have to be equal: 7 cores are
+    not nearly 8.
     """
     if value in normal.accepted:
         return True
     nearest = _nearest(normal.accepted, value)
     is_count = nearest.is_integer() and value.is_integer()
-    if is_count and max(abs(nearest), abs(value)) < _LEAST_CAPACITY:
+    if is_count and max(abs(nearest), abs(value)) < _MIN_CAPACITY:
         return False
-    return bool(abs(value - nearest) <= _CAPACITY_NOISE * abs(nearest))
+    return bool(abs(value - nearest) <= _NOISE_OF_CAPACITY * abs(nearest))
 
 
 def _range_by_spread(
@@ -223,7 +233,7 @@ def _range_by_spread(
     For example, of 100, 101, 99, 100, 100 and 160 with a noise of 0.03, the
     median is 100, and the machine with 160 is odd.
 
-    :param reported: places of machines, and their numbers.
+    :param reported: indexes of machines, and their numbers.
     :param noise: expected noise, as a share of the median.
     :returns: None where the numbers vary too much to be compared, or more
         than a quarter of the machines would be odd.
@@ -231,21 +241,24 @@ def _range_by_spread(
     amounts = [value for _place, value in reported]
     median = statistics.median(amounts)
     distances = [abs(value - median) for value in amounts]
-    deviation = _DEVIATIONS_PER_MEDIAN * statistics.median(distances)
-    if median == 0 or deviation > _MAX_SPREAD_SHARE * abs(median):
-        # The numbers vary too much.
+    # By the median of the distances, and not by their mean, which a single
+    # machine that is far away would change.
+    deviation = _STANDARD_PER_MEDIAN_DEVIATION * statistics.median(distances)
+    if median == 0 or deviation > _MAX_SHARE_OF_DEVIATION * abs(median):
+        # The numbers vary too much to say which are normal.
         return None
     limit_of_noise = _MAX_DEVIATIONS * noise * abs(median)
-    # A few numbers may be close to each other by chance, and the next one is
-    # not odd for that.
-    allowance_for_few = 1 + _SMALL_SAMPLE / len(amounts)
+    # The fewer numbers there are, the more likely they are close to each other
+    # by chance, and the next one is not odd for that. Of four numbers, the
+    # allowance is 2.
+    allowance_for_few = 1 + _PEERS_THAT_DOUBLE_LIMIT / len(amounts)
     limit_of_spread = _MAX_DEVIATIONS * deviation * allowance_for_few
     limit = max(limit_of_noise, limit_of_spread)
     odd = []
-    for place, value in reported:
+    for index, value in reported:
         distance = abs(value - median)
         if distance > limit:
-            odd.append(Odd(place=place, value=value, far=distance / limit))
+            odd.append(Odd(index=index, value=value, far=distance / limit))
     if len(odd) > len(reported) * QUARTER:
         # So many machines are another population, and not broken.
         return None
@@ -270,30 +283,32 @@ def unify_capacities(
         than capacities are never replaced.
     :returns: the new capacity, by the capacity that it replaces.
     """
-    # Of equally frequent capacities the least comes first.
+    # The most frequent capacity first, as it stays; of equally frequent ones
+    # the least.
     capacities = sorted(value for value in counts if _is_capacity(value))
     capacities.sort(key=counts.__getitem__, reverse=True)
-    # In ascending order.
+    # Those that stay, in ascending order, so that only the two neighbours of a
+    # capacity may be nearly equal to it.
     kept: list[float] = []
     replacements = {}
     for capacity in capacities:
-        place = bisect.bisect(kept, capacity)
-        neighbours = kept[max(0, place - 1) : place + 1]
+        index = bisect.bisect(kept, capacity)
+        neighbours = kept[max(0, index - 1) : index + 1]
         nearby = []
         for neighbour in neighbours:
-            tolerance = _CAPACITY_NOISE * abs(neighbour)
+            tolerance = _NOISE_OF_CAPACITY * abs(neighbour)
             if abs(neighbour - capacity) <= tolerance:
                 nearby.append(neighbour)
         if nearby:
             replacements[capacity] = _nearest(nearby, capacity)
         else:
-            kept.insert(place, capacity)
+            kept.insert(index, capacity)
     return replacements
 
 
 def _is_capacity(value: typing.Any) -> bool:
     """Return whether a value is a number that is too large for a count."""
-    return type(value) in (int, float) and abs(value) >= _LEAST_CAPACITY
+    return type(value) in (int, float) and abs(value) >= _MIN_CAPACITY
 
 
 def _nearest(numbers: Iterable[typing.Any], value: float) -> typing.Any:

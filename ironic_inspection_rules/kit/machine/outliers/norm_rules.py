@@ -30,6 +30,9 @@ class Reduced(typing.NamedTuple):
 def reduce(facts: views.Facts, by: Sequence[str]) -> Reduced:
     """Reduce a machine's data to the small part that rules are learned from.
 
+    Processes send this part to the one that learns: it is much smaller than
+    an inventory.
+
     :param by: paths of the values that peers have in common; if empty vendor,
         product and board.
     """
@@ -62,7 +65,10 @@ class Norms:
         self._norm_of[machine].add(reduced)
 
     def rules(self) -> list[dict[str, typing.Any]]:
-        """Return rules that record where machines are odd."""
+        """Return rules that record where machines are odd.
+
+        :returns: rules as plain data, group by group.
+        """
         rules = []
         for norm in self._norms:
             # All machines of a group may be odd.
@@ -105,10 +111,11 @@ class GroupNorm:
         machines. Its mode is ``audit``: it is recorded that the rule matches,
         and the machine stays as it is.
         """
+        # If machines have 8 to 16 disks, one with 12 is accepted.
         tolerated = component.Tolerance()
         if not self._is_one_kind:
-            # If machines have 8 disks or 16, one with 12 may be broken: only
-            # 8 and 16 are accepted, and no number between them.
+            # Machines of one kind have 8 disks, those of the other 16: one
+            # with 12 may be broken, and only 8 and 16 are accepted.
             tolerated = component.Tolerance(observed=set(component.COMPONENTS))
         conditions_of_group = [
             _group_condition(path, values)
@@ -135,15 +142,21 @@ def _group_condition(
 ) -> dict[str, typing.Any]:
     """Build the condition that a machine has one of the values of a group.
 
+    For example, ``{'op': 'one-of', 'args': {'value':
+    "{inventory.system_vendor.product_name | default('', true)}",
+    'values': ['PowerEdge R640']}}``.
+
     :param path: of the value that the peers of the group have in common.
     """
     root, *names = data_path.parse(path)
     if all(map(str.isidentifier, names)):
-        place = '.'.join([root, *names])
+        field = '.'.join([root, *names])
     else:
-        place = root + ''.join(f'[{name}]' for name in names)
-    # A machine that does not report the value has an empty text for it.
-    value_or_empty = f"{{{place} | default('', true)}}"
+        # A name such as "net-1" is only understood in brackets.
+        field = root + ''.join(f'[{name}]' for name in names)
+    # A machine that does not report the value has an empty text for it, which
+    # is one of the values if some machine of the group does not report it.
+    value_or_empty = f"{{{field} | default('', true)}}"
     escaped = [part_sorts.escape(value) for value in values]
     return {
         'op': 'one-of',

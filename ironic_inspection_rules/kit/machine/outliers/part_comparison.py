@@ -13,14 +13,14 @@ from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 from ironic_inspection_rules.machine import part_source
 
-_SHARE_WITH_NORMAL_SLOTS = 0.5
+_MIN_SHARE_WITH_NORMAL_SLOTS = 0.5
 """Least share of machines that have filled the normal slots and no others.
 
 With fewer the names of slots differ from machine to machine, and parts are
 not compared by them.
 """
 
-_BY_IMPORTANCE = (
+_MOST_TELLING_FIRST = (
     'size',
     'size_mb',
     'Size',
@@ -42,7 +42,7 @@ _BY_IMPORTANCE = (
 )
 """Attributes of parts, the most telling first."""
 
-_DESCRIBING = (
+_DESCRIBING_ATTRIBUTES = (
     'size',
     'size_mb',
     'Size',
@@ -58,7 +58,7 @@ _DESCRIBING = (
 )
 """Attributes that describe a part for people, in this order."""
 
-_MAX_ATTRIBUTES = 3
+_MAX_REPORTED_ATTRIBUTES = 3
 
 Attributes = typing.Mapping[str, typing.Any]
 
@@ -70,83 +70,84 @@ ValueCounts = collections.Counter[typing.Any]
 """How many machines have a value."""
 
 
-class Counted(typing.NamedTuple):
-    """A list of parts, and how many machines have it."""
+class CountedList(typing.NamedTuple):
+    """A list of parts, and how many machines have an equal list."""
 
     part_list: sketch.PartList
-    machines: int
+    machine_count: int
 
 
 def compare(
-    lists: Sequence[sketch.PartList | None], least: int
+    lists: Sequence[sketch.PartList | None], min_peers: int
 ) -> DifferencesByPlace:
     """Return how the parts of machines differ from those of their peers.
 
     :param lists: the parts that one source reports of every machine; None
         where it reports nothing. Equal lists are the same object.
-    :param least: how many machines must report parts; with fewer machines
+    :param min_peers: how many machines must report parts; with fewer machines
         nothing is compared.
-    :returns: the differences, by machine. Machines with the same parts share
-        one list of differences.
+    :returns: the differences, by index of the machine. Machines with the same
+        parts share one list of differences, and normal machines have none.
     """
     # By the id() of a list: the machines that have it, and the list itself.
-    places: dict[int, list[int]] = {}
+    # Comparing long lists by their content would take much longer.
+    indexes: dict[int, list[int]] = {}
     distinct: dict[int, sketch.PartList] = {}
-    for place, part_list in enumerate(lists):
+    for index, part_list in enumerate(lists):
         if part_list is not None:
-            places.setdefault(id(part_list), []).append(place)
+            indexes.setdefault(id(part_list), []).append(index)
             distinct[id(part_list)] = part_list
-    reporting = sum(map(len, places.values()))
-    if reporting < least or len(distinct) == 1:
+    reporting_count = sum(map(len, indexes.values()))
+    are_all_equal = len(distinct) == 1
+    if reporting_count < min_peers or are_all_equal:
         return {}
     # Most machines have the same list: each list is compared once.
-    counted = [
-        Counted(part_list, len(places[list_id]))
+    counted_lists = [
+        CountedList(part_list, len(indexes[list_id]))
         for list_id, part_list in distinct.items()
     ]
-    by_list = _compare_lists(counted, reporting, least)
+    by_list = _compare_lists(counted_lists, reporting_count, min_peers)
     differences: DifferencesByPlace = {}
     for list_id, differences_of_list in by_list.items():
         if differences_of_list:
-            for place in places[list_id]:
-                differences[place] = differences_of_list
+            for index in indexes[list_id]:
+                differences[index] = differences_of_list
     return differences
 
 
 def _compare_lists(
-    counted: Sequence[Counted], reporting: int, least: int
+    counted_lists: Sequence[CountedList], reporting_count: int, min_peers: int
 ) -> dict[int, list[peer_difference.PeerDifference]]:
     """Compare lists of parts, by slot where most machines fill the same slots.
 
-    Parts without a slot, or all parts where machines fill different slots, are
-    compared by their number and their values.
+    For example, if nearly all machines have DIMMs in A1 and B1, a DIMM in A1
+    is compared with the others in A1. Parts without a slot, or all parts where
+    machines fill different slots, are compared by their number and their
+    values: two DIMMs of 32 GiB are normal.
 
-    :param counted: the different lists, and how many machines have each.
-    :param reporting: how many machines report parts.
-    :param least: how many machines must report parts, or an attribute in a
+    :param counted_lists: the different lists, and how many machines have each.
+    :param reporting_count: how many machines report parts.
+    :param min_peers: how many machines must report parts, or an attribute in a
         slot, so that something is normal.
     :returns: differences by ``id()`` of a list, empty for a normal list.
     """
     differences: dict[int, list[peer_difference.PeerDifference]] = {}
-    normal_slots = _find_normal_slots(counted, reporting)
+    normal_slots = _find_normal_slots(counted_lists, reporting_count)
     if not normal_slots:
-        by_number = _ByNumber(counted, reporting, least)
-        for part_list, _machines in counted:
+        by_number = _ByNumber(counted_lists, reporting_count, min_peers)
+        for part_list, _machine_count in counted_lists:
             differences[id(part_list)] = by_number.differences(part_list)
         return differences
     # The same lists without the parts that have a slot.
     without_slots = []
-    for part_list, machines in counted:
-        items = []
-        for slot, attributes in part_list.items:
-            if not slot:
-                items.append((slot, attributes))
+    for part_list, machine_count in counted_lists:
+        items = [item for item in part_list.items if not _slot_of(item)]
         rest = part_list._replace(items=tuple(items))
-        without_slots.append(Counted(rest, machines))
-    by_slot = _BySlot(counted, normal_slots, reporting, least)
-    by_number = _ByNumber(without_slots, reporting, least)
-    for (part_list, _machines), (rest, _machines) in zip(
-        counted, without_slots, strict=True
+        without_slots.append(CountedList(rest, machine_count))
+    by_slot = _BySlot(counted_lists, normal_slots, reporting_count, min_peers)
+    by_number = _ByNumber(without_slots, reporting_count, min_peers)
+    for (part_list, _machine_count), (rest, _machine_count) in zip(
+        counted_lists, without_slots, strict=True
     ):
         differences[id(part_list)] = [
             *by_slot.differences(part_list),
@@ -155,40 +156,49 @@ def _compare_lists(
     return differences
 
 
+def _slot_of(item: sketch.Item) -> str:
+    """Return the slot of a part, e.g. ``DIMM_A1``; empty without a slot."""
+    slot, _attributes = item
+    return slot
+
+
 def _filled_slots(part_list: sketch.PartList) -> set[str]:
     """Return the slots in which a list has parts."""
-    return {slot for slot, _attributes in part_list.items if slot}
+    return set(map(_slot_of, part_list.items)) - {''}
 
 
 def _find_normal_slots(
-    counted: Iterable[Counted], reporting: int
+    counted_lists: Iterable[CountedList], reporting_count: int
 ) -> frozenset[str]:
     """Return the slots that three quarters of the machines have filled.
 
-    :param reporting: how many machines report parts.
-    :returns: no slots where more than half of the machines have filled other
-        slots too, or not all of these: their names say nothing then.
+    If more than half of the machines have filled other slots too, or not all
+    of these, the slots differ from machine to machine. A part in another slot
+    is not odd then, and no slots are returned.
+
+    :param reporting_count: how many machines report parts.
     """
     count: collections.Counter[str] = collections.Counter()
-    for part_list, machines in counted:
+    for part_list, machine_count in counted_lists:
         for slot in _filled_slots(part_list):
-            count[slot] += machines
+            count[slot] += machine_count
     normal = frozenset(
         slot
-        for slot, machines in count.items()
-        if machines >= reporting * norm.NEARLY_ALL
+        for slot, machine_count in count.items()
+        if machine_count >= reporting_count * norm.NEARLY_ALL
     )
+    # How many machines have filled these slots and no others.
     with_exactly_these = 0
-    for part_list, machines in counted:
+    for part_list, machine_count in counted_lists:
         if _filled_slots(part_list) == normal:
-            with_exactly_these += machines
-    if with_exactly_these < reporting * _SHARE_WITH_NORMAL_SLOTS:
+            with_exactly_these += machine_count
+    if with_exactly_these < reporting_count * _MIN_SHARE_WITH_NORMAL_SLOTS:
         return frozenset()
     return normal
 
 
 def _count_values(
-    counted: Iterable[Counted], slots: frozenset[str]
+    counted_lists: Iterable[CountedList], slots: frozenset[str]
 ) -> dict[tuple[str, str], ValueCounts]:
     """Count how many machines have a value, by slot and attribute.
 
@@ -198,71 +208,75 @@ def _count_values(
     :param slots: the slots to count.
     """
     values: dict[tuple[str, str], ValueCounts] = {}
-    for part_list, machines in counted:
+    for part_list, machine_count in counted_lists:
         for slot, attributes in part_list.items:
             if slot not in slots:
                 continue
             for name, value in attributes:
                 key = (slot, name)
                 counts = values.setdefault(key, collections.Counter())
-                counts[value] += machines
+                counts[value] += machine_count
     return values
 
 
 class _BySlot:
     """Compares parts by the slots that they are in.
 
-    :param counted: all lists of parts, with the number of machines that have
-        the same list.
+    :param counted_lists: all lists of parts, with the number of machines that
+        have the same list.
     :param slots: that nearly all machines have filled.
-    :param reporting: how many machines report parts.
-    :param least: how many machines have to have an attribute before it can
+    :param reporting_count: how many machines report parts.
+    :param min_peers: how many machines have to have an attribute before it can
         be normal.
     """
 
     def __init__(
         self,
-        counted: Sequence[Counted],
+        counted_lists: Sequence[CountedList],
         slots: frozenset[str],
-        reporting: int,
-        least: int,
+        reporting_count: int,
+        min_peers: int,
     ) -> None:
         self._slots = slots
-        self._reporting = reporting
+        self._reporting_count = reporting_count
         # How many machines have filled a slot.
         self._filled: collections.Counter[str] = collections.Counter()
-        for part_list, machines in counted:
+        for part_list, machine_count in counted_lists:
             for slot in _filled_slots(part_list):
-                self._filled[slot] += machines
+                self._filled[slot] += machine_count
         # Normal values, by slot and attribute.
         self._norms: dict[tuple[str, str], norm.Norm] = {}
         # The normal attributes of a part, by its slot.
         self._normal_parts: dict[str, dict[str, typing.Any]] = {}
-        for (slot, name), counts in _count_values(counted, slots).items():
-            normal = norm.find_norm_of_counts(counts, least)
+        for (slot, name), counts in _count_values(
+            counted_lists, slots
+        ).items():
+            normal = norm.find_norm_of_counts(counts, min_peers)
             if normal is not None:
                 self._norms[slot, name] = normal
                 self._normal_parts.setdefault(slot, {})[name] = normal.value
         # Needs the norms of all attributes.
-        self._drop_varying_norms(counted)
+        self._drop_varying_norms(counted_lists)
 
-    def _drop_varying_norms(self, counted: Sequence[Counted]) -> None:
+    def _drop_varying_norms(
+        self, counted_lists: Sequence[CountedList]
+    ) -> None:
         """Remove the norms of attributes by which many machines would be odd.
 
-        The values of such an attribute vary too much to be compared, in any
-        slot.
+        If more than a quarter of the machines have, say, an unusual speed in
+        some slot, speeds vary too much: they are compared in no slot.
         """
         odd: collections.Counter[str] = collections.Counter()
-        for part_list, machines in counted:
+        for part_list, machine_count in counted_lists:
             names = set()
             for slot, attributes in part_list.items:
                 names.update(self._odd_names(slot, attributes))
             for name in names:
-                odd[name] += machines
+                odd[name] += machine_count
         varying = {
             name
-            for name, machines in odd.items()
-            if machines > self._reporting * norm.QUARTER
+            for name, machine_count in odd.items()
+            if machine_count > self._reporting_count * norm.QUARTER
         }
         steady = {}
         for (slot, name), normal in self._norms.items():
@@ -273,7 +287,11 @@ class _BySlot:
     def _odd_names(
         self, slot: str, attributes: sketch.Attributes
     ) -> list[str]:
-        """Return the names of attributes that are not normal in a slot."""
+        """Return the names of attributes that are not normal in a slot.
+
+        For example, ``['size']`` of a DIMM of 16 GiB where most machines have
+        one of 32 GiB. An attribute without a normal value is not compared.
+        """
         names = []
         for name, value in attributes:
             normal = self._norms.get((slot, name))
@@ -286,15 +304,18 @@ class _BySlot:
     ) -> list[peer_difference.PeerDifference]:
         """Return how parts of a machine differ from the parts of its peers.
 
+        A slot may be empty that peers have filled, or filled that peers leave
+        empty; its part may have moved, or have other attributes than usual.
         Parts without a slot are left out.
         """
+        # The attributes of a part, by its slot.
         parts = {}
         for slot, attributes in part_list.items:
             if slot:
                 parts[slot] = dict(attributes)
         empty_slots = sorted(self._slots - parts.keys())
         unusual_slots = sorted(parts.keys() - self._slots)
-        # The slot of a part here, by the slot that it has in peers.
+        # Of a part that has moved: its slot here, by the slot in its peers.
         moves = self._find_moves(parts, empty_slots, unusual_slots)
         missing = [slot for slot in empty_slots if slot not in moves]
         new = [slot for slot in unusual_slots if slot not in moves.values()]
@@ -303,7 +324,8 @@ class _BySlot:
             differences.append(self._missing_part(part_list, slot))
         for slot in new:
             differences.append(self._new_part(part_list, slot, parts[slot]))
-        # A part that is gone or new may make others move: it is the finding.
+        # A part that is gone or new may make others move. Then it is the
+        # finding, and the moves are not reported.
         are_all_there = not missing and not new
         if are_all_there:
             for usual_slot, slot in moves.items():
@@ -327,9 +349,12 @@ class _BySlot:
         """Find the parts that are in another slot than usual.
 
         A part in an unusual slot comes from the first empty slot in which all
-        of its attributes would be normal.
+        of its attributes would be normal. For example, ``{'A1': 'A2'}`` if the
+        DIMM that peers have in A1 is in A2.
 
         :param parts: the attributes of a part, by its slot.
+        :param empty_slots: slots that peers have filled.
+        :param unusual_slots: filled slots that peers leave empty.
         :returns: the new slot of a part, by its usual slot.
         """
         moves: dict[str, str] = {}
@@ -337,6 +362,7 @@ class _BySlot:
             attributes = tuple(parts[slot].items())
             for usual_slot in empty_slots:
                 if usual_slot in moves:
+                    # Another part comes from there.
                     continue
                 odd_names = self._odd_names(usual_slot, attributes)
                 if not odd_names:
@@ -358,16 +384,16 @@ class _BySlot:
             has=None,
             value=usual,
             count=filled,
-            fitting=filled,
-            of=self._reporting,
-            adds=False,
+            normal_count=filled,
+            of=self._reporting_count,
+            has_extra=False,
         )
 
     def _new_part(
         self, part_list: sketch.PartList, slot: str, part: Attributes
     ) -> peer_difference.PeerDifference:
         """Return the difference of a part in a slot that peers leave empty."""
-        without = self._reporting - self._filled[slot]
+        without = self._reporting_count - self._filled[slot]
         return peer_difference.PeerDifference(
             kind=part_list.kind,
             what=finding.NEW,
@@ -376,8 +402,8 @@ class _BySlot:
             has=describe_part(part_list.kind, part),
             value='nothing there',
             count=without,
-            fitting=without,
-            of=self._reporting,
+            normal_count=without,
+            of=self._reporting_count,
         )
 
     def _moved_part(
@@ -396,8 +422,8 @@ class _BySlot:
             has=slot,
             value=usual_slot,
             count=filled,
-            fitting=filled,
-            of=self._reporting,
+            normal_count=filled,
+            of=self._reporting_count,
         )
 
     def _changed_part(
@@ -409,11 +435,15 @@ class _BySlot:
     ) -> peer_difference.PeerDifference:
         """Return the difference of a part with other attributes than in peers.
 
-        The peers are counted by the most telling of these attributes.
+        For example, the machine has "16 GiB, speed 2400" in the slot, and its
+        peers have "32 GiB, speed 3200". The peers are counted by the most
+        telling of these attributes, here the size.
 
-        :param names: of the attributes; only a few are reported.
+        :param names: of the attributes; at most three are reported.
         """
-        first_names = sorted(names, key=_importance_key)[:_MAX_ATTRIBUTES]
+        first_names = sorted(names, key=_importance_key)[
+            :_MAX_REPORTED_ATTRIBUTES
+        ]
         normal = self._norms[slot, first_names[0]]
         has = {name: part[name] for name in first_names}
         usual = {name: self._norms[slot, name].value for name in first_names}
@@ -425,7 +455,7 @@ class _BySlot:
             has=describe_attributes(part_list.kind, has),
             value=describe_attributes(part_list.kind, usual),
             count=normal.count,
-            fitting=normal.fitting,
+            normal_count=normal.normal_count,
             of=normal.of,
             names=tuple(first_names),
         )
@@ -438,27 +468,30 @@ class _ByNumber:
     values of all parts together are compared, as a multiset: four equal disks
     of 960 GB are ``(960, 960, 960, 960)``.
 
-    :param counted: all lists of parts, with the number of machines that have
-        the same list.
-    :param reporting: how many machines report parts.
-    :param least: how many machines must report parts, so that something is
+    :param counted_lists: all lists of parts, with the number of machines that
+        have the same list.
+    :param reporting_count: how many machines report parts.
+    :param min_peers: how many machines must report parts, so that something is
         normal.
     """
 
     def __init__(
-        self, counted: Sequence[Counted], reporting: int, least: int
+        self,
+        counted_lists: Sequence[CountedList],
+        reporting_count: int,
+        min_peers: int,
     ) -> None:
-        self._reporting = reporting
+        self._reporting_count = reporting_count
         # Machines are counted by their number of parts.
         numbers: collections.Counter[Hashable] = collections.Counter()
-        for part_list, machines in counted:
-            numbers[len(part_list.items)] += machines
-        self._number = norm.find_norm_of_counts(numbers, least)
-        # The normal multisets, by attribute. An attribute that most machines
-        # do not report is not compared.
+        for part_list, machine_count in counted_lists:
+            numbers[len(part_list.items)] += machine_count
+        self._number = norm.find_norm_of_counts(numbers, min_peers)
+        # The normal multisets, by attribute. If the normal one is empty, most
+        # machines do not report the attribute: it is not compared.
         self._values = {}
-        for name, counts in sorted(_count_multisets(counted).items()):
-            normal = norm.find_norm_of_counts(counts, least)
+        for name, counts in sorted(_count_multisets(counted_lists).items()):
+            normal = norm.find_norm_of_counts(counts, min_peers)
             if normal is not None and normal.value != ():
                 self._values[name] = normal
 
@@ -486,8 +519,9 @@ class _ByNumber:
             differences.append(
                 self._number_difference(part_list, normal, lost, added)
             )
-        # A surplus part brings one more value of every attribute. If there are
-        # still more unusual values, another part has changed.
+        # A surplus part brings one more value of every attribute, perhaps an
+        # unusual one. If there are still more unusual values, another part has
+        # changed.
         surplus = max(0, number - normal.value)
         changed = {}
         for name, values in added.items():
@@ -502,7 +536,10 @@ class _ByNumber:
     ) -> tuple[dict[str, list[typing.Any]], dict[str, list[typing.Any]]]:
         """Return the usual values that parts lack, and their unusual values.
 
-        For example, ``({'size': [960]}, {'size': [480]})``.
+        For example, peers have three disks of 960 GB. A machine with two of
+        them and one of 480 GB gives ``({'size': [960]}, {'size': [480]})``.
+
+        :returns: two mappings of lists, by attribute.
         """
         lost_by_name: dict[str, list[typing.Any]] = {}
         added_by_name: dict[str, list[typing.Any]] = {}
@@ -525,6 +562,9 @@ class _ByNumber:
         added: Attributes,
     ) -> peer_difference.PeerDifference:
         """Return the difference of a machine with fewer or more parts.
+
+        For example, the machine has "3" disks, and its peers have
+        "4 (960 GB)": a disk of 960 GB is missing.
 
         :param normal: the numbers of parts that peers have.
         :param lost: the usual values that its parts lack, by attribute; they
@@ -550,9 +590,9 @@ class _ByNumber:
             has=has,
             value=usual,
             count=normal.count,
-            fitting=normal.fitting,
+            normal_count=normal.normal_count,
             of=normal.of,
-            adds=not is_fewer,
+            has_extra=not is_fewer,
         )
 
     def _changed_part(
@@ -566,7 +606,7 @@ class _ByNumber:
         :param changed: unusual values that the machine has, by attribute.
         :param lost: the usual values that it lacks, by attribute.
         """
-        names = sorted(changed, key=_importance_key)[:_MAX_ATTRIBUTES]
+        names = sorted(changed, key=_importance_key)[:_MAX_REPORTED_ATTRIBUTES]
         normal = self._values[names[0]]
         has = {name: changed[name][0] for name in names}
         usual = {name: lost[name][0] for name in names}
@@ -578,7 +618,7 @@ class _ByNumber:
             has=describe_attributes(part_list.kind, has),
             value=describe_attributes(part_list.kind, usual),
             count=normal.count,
-            fitting=normal.fitting,
+            normal_count=normal.normal_count,
             of=normal.of,
             names=tuple(names),
         )
@@ -601,7 +641,9 @@ def multisets_by_attribute(
     }
 
 
-def _count_multisets(counted: Sequence[Counted]) -> dict[str, ValueCounts]:
+def _count_multisets(
+    counted_lists: Sequence[CountedList],
+) -> dict[str, ValueCounts]:
     """Count how many machines have a multiset of values, by attribute.
 
     For example, ``{'size': Counter({(960, 960): 9, (960,): 1})}``: nine
@@ -610,15 +652,15 @@ def _count_multisets(counted: Sequence[Counted]) -> dict[str, ValueCounts]:
     """
     multisets_of_lists = []
     names: set[str] = set()
-    for part_list, machines in counted:
+    for part_list, machine_count in counted_lists:
         by_name = multisets_by_attribute(part_list)
-        multisets_of_lists.append((by_name, machines))
+        multisets_of_lists.append((by_name, machine_count))
         names.update(by_name)
     counts: dict[str, ValueCounts]
     counts = {name: collections.Counter() for name in names}
-    for by_name, machines in multisets_of_lists:
+    for by_name, machine_count in multisets_of_lists:
         for name in names:
-            counts[name][by_name.get(name, ())] += machines
+            counts[name][by_name.get(name, ())] += machine_count
     return counts
 
 
@@ -627,11 +669,13 @@ def compare_multisets(
 ) -> tuple[list[typing.Any], list[typing.Any]]:
     """Return how a multiset differs from the nearest normal one.
 
-    For example, ``(960,)`` differs from ``(960, 960)`` by ``([960], [])``.
+    For example, ``(960,)`` lacks a value of ``(960, 960)``: this gives
+    ``([960], [])``.
 
     :param values: of the multiset.
-    :param accepted: the normal multisets.
-    :returns: the values that it lacks, and the values that it adds.
+    :param accepted: the normal multisets. The nearest is that from which the
+        fewest values differ.
+    :returns: the values that it lacks, and the values that it has in addition.
     """
     own = collections.Counter(values)
     nearest_lost: list[typing.Any] = []
@@ -649,11 +693,14 @@ def compare_multisets(
 
 
 def _importance_key(name: str) -> tuple[int, str]:
-    """Return the key to sort attributes by, the most telling first."""
-    place = len(_BY_IMPORTANCE)
-    if name in _BY_IMPORTANCE:
-        place = _BY_IMPORTANCE.index(name)
-    return place, name
+    """Return the key to sort attributes by, the most telling first.
+
+    Attributes that are not in the list come last, in the order of their names.
+    """
+    index = len(_MOST_TELLING_FIRST)
+    if name in _MOST_TELLING_FIRST:
+        index = _MOST_TELLING_FIRST.index(name)
+    return index, name
 
 
 def describe_part(kind: str, part: Attributes) -> str:
@@ -666,15 +713,15 @@ def describe_part(kind: str, part: Attributes) -> str:
     :param kind: of the part, which decides how a size is written.
     """
     words = []
-    for name in _DESCRIBING:
+    for name in _DESCRIBING_ATTRIBUTES:
         if name in part:
             words.append(_format_attribute(kind, name, part[name]))
     if not words and 'vendor_id' in part:
         words = [f'{part["vendor_id"]}:{part.get("product_id", "")}']
     if not words:
-        first = sorted(part.items())[:_MAX_ATTRIBUTES]
+        first = sorted(part.items())[:_MAX_REPORTED_ATTRIBUTES]
         words = [f'{name} {value}' for name, value in first]
-    # Several attributes may say the same.
+    # Several attributes may say the same, such as "model" and "product".
     return ' '.join(dict.fromkeys(words)) or 'one'
 
 

@@ -9,7 +9,7 @@ from ironic_inspection_rules.kit.machine.outliers import field_name
 from ironic_inspection_rules.kit.machine.outliers import finding
 from ironic_inspection_rules.machine import part_source
 
-_MEASURED = frozenset(
+_WORDS_FOR_MEASUREMENTS = frozenset(
     (
         'bandwidth',
         'bogomips',
@@ -40,7 +40,7 @@ _MEASURED = frozenset(
     )
 )
 
-_COMPONENTS = (
+_WORDS_FOR_PARTS = (
     (
         part_source.DISK,
         frozenset(
@@ -76,9 +76,9 @@ _COMPONENTS = (
         ),
     ),
 )
-"""Words by which a field belongs to a component, the surest first."""
+"""Words that say which kind of parts a field is about, the surest first."""
 
-_BIOS = (
+_PATHS_OF_BIOS = (
     'inventory.system_vendor.firmware',
     part_source.BIOS_PATH,
     part_source.DMI_BIOS_PATH,
@@ -96,10 +96,10 @@ class PeerDifference:
     :ivar has: see :class:`.finding.Outlier`.
     :ivar value: what most peers have, for people.
     :ivar count: how many peers have ``value``.
-    :ivar fitting: how many peers have a normal value.
+    :ivar normal_count: how many peers have a normal value.
     :ivar of: how many peers report any value.
     :ivar far: how far a number is from normal numbers; 1 for other values.
-    :ivar adds: whether the machine has something that its peers lack.
+    :ivar has_extra: whether the machine has something that its peers lack.
     :ivar names: the attributes of a part that differ.
     """
 
@@ -110,16 +110,18 @@ class PeerDifference:
     has: str | None
     value: str
     count: int
-    fitting: int
+    normal_count: int
     of: int
     far: float = 1
-    adds: bool = True
+    has_extra: bool = True
     names: tuple[str, ...] = ()
 
     @property
     def odd(self) -> float:
         """How odd the difference is; 0 would be normal."""
-        return finding.rate_oddness(self.kind, self.fitting, self.of, self.far)
+        return finding.rate_oddness(
+            self.kind, self.normal_count, self.of, self.far
+        )
 
     def as_finding(self, machine: str, group: str) -> finding.Outlier:
         """Build the finding that is reported.
@@ -142,8 +144,11 @@ class PeerDifference:
 
 @functools.lru_cache(20000)
 def is_measured(path: str) -> bool:
-    """Return whether a field is a measurement, such as a benchmark."""
-    return bool(field_name.split_words(path) & _MEASURED)
+    """Return whether a field is a measurement, such as a benchmark.
+
+    For example, ``plugin_data.extra.disk.sda.standalone_read_1M_KBps``.
+    """
+    return bool(field_name.split_words(path) & _WORDS_FOR_MEASUREMENTS)
 
 
 @functools.lru_cache(20000)
@@ -156,7 +161,7 @@ def part_kind(path: str) -> str | None:
     :returns: None if no word tells.
     """
     words = field_name.split_words(path)
-    for kind, names in _COMPONENTS:
+    for kind, names in _WORDS_FOR_PARTS:
         if words & names:
             return kind
     return None
@@ -166,7 +171,8 @@ def part_kind(path: str) -> str | None:
 def finding_kind(path: str, is_number: bool = False) -> str:
     """Return the kind of a finding about a field, by words in its path.
 
-    Users leave out findings by their kind.
+    For example, ``bios-setting`` of ``plugin_data.bios.settings.Turbo``. Users
+    leave out findings by their kind.
 
     :param is_number: whether numbers differ: only numbers are benchmarks.
     """
@@ -195,7 +201,8 @@ def finding_kind(path: str, is_number: bool = False) -> str:
 def cause_key(path: str, kind: str) -> tuple[str, str]:
     """Return the key of the cause for which a field differs.
 
-    Differences of a machine with the same key are reported as one.
+    Differences of a machine with the same key are reported as one: a slow disk
+    changes several benchmarks of disks.
 
     :param kind: of the finding about the field, see :func:`finding_kind`.
     :returns: a kind, and a component or the beginning of paths, e.g.
@@ -204,11 +211,12 @@ def cause_key(path: str, kind: str) -> tuple[str, str]:
     """
     if kind == finding.BENCHMARK:
         return kind, part_kind(path) or ''
-    if kind == part_source.FIRMWARE and path.startswith(_BIOS):
+    if kind == part_source.FIRMWARE and path.startswith(_PATHS_OF_BIOS):
         return kind, 'bios'
     if kind in (finding.FIELD, finding.NUMBER) and '[]' in path:
         # One more item changes the number of items and their values.
         return finding.FIELD, path.partition('[]')[0]
     if kind in (finding.FIELD, finding.NUMBER, part_source.FIRMWARE):
+        # Fields beside one another are about one thing.
         return kind, path.rpartition('.')[0]
     return kind, ''

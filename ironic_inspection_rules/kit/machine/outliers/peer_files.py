@@ -29,7 +29,7 @@ class _Chunk(typing.NamedTuple):
 def compare(
     paths: Sequence[str],
     by: Sequence[str],
-    least: int,
+    min_peers: int,
     advance: file_work.Advance,
     complain: Callable[[str], typing.Any],
 ) -> peers.Result:
@@ -38,12 +38,12 @@ def compare(
     :param paths: files with the inventories of machines.
     :param by: paths of the values that peers have in common; if empty those of
         the vendor, the product and the board.
-    :param least: the least number of machines that are peers.
+    :param min_peers: the least number of machines that are peers.
     :param advance: called as files are read, for a progress bar.
     :param complain: called with the reason why a file cannot be read; other
         files are compared all the same.
     """
-    machines = peers.Peers(least)
+    machines = peers.Peers(min_peers)
     prepare = functools.partial(_SketchReader, tuple(by))
     for chunk in file_work.with_standard_input(paths, prepare, advance):
         machines.add(chunk.sketches)

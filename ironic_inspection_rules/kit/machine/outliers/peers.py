@@ -41,7 +41,7 @@ class PeerGroup:
     @property
     def size(self) -> int:
         """The number of its machines."""
-        return sum(len(alike.sketches) for alike in self.kinds)
+        return sum(len(machine_kind.sketches) for machine_kind in self.kinds)
 
     @property
     def machines(self) -> list[str]:
@@ -56,21 +56,31 @@ class PeerGroup:
     ) -> dict[str, typing.Any]:
         """Return plain JSON data, with the numbers of its machines.
 
+        For example, ``{'group': 'Dell Inc. PowerEdge R640', 'machines': 40,
+        'odd': 1}``.
+
         :param findings: of all groups.
         """
+        # A machine may have several findings.
         odd = {
-            odd_one.machine
-            for odd_one in findings
-            if odd_one.group == self.label
+            outlier.machine
+            for outlier in findings
+            if outlier.group == self.label
         }
         return {'group': self.label, 'machines': self.size, 'odd': len(odd)}
 
     def kinds_as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data about what its kinds differ in."""
+        """Return plain JSON data about what its kinds differ in.
+
+        For example, ``{'group': …, 'kinds': [{'machines': 30, 'differs':
+        [{'field': 'inventory.memory.physical_mb', 'value': '512 GiB'}]}]}``.
+        """
         kinds = []
-        for alike in self.kinds:
-            differs = list(map(dataclasses.asdict, alike.differs))
-            kinds.append({'machines': len(alike.sketches), 'differs': differs})
+        for machine_kind in self.kinds:
+            differs = list(map(dataclasses.asdict, machine_kind.differs))
+            kinds.append(
+                {'machines': len(machine_kind.sketches), 'differs': differs}
+            )
         return {'group': self.label, 'kinds': kinds}
 
 
@@ -119,7 +129,7 @@ class Result:
     @property
     def normal(self) -> int:
         """The number of machines that are not odd."""
-        odd = {odd_one.machine for odd_one in self.findings}
+        odd = {outlier.machine for outlier in self.findings}
         return sum(group.size for group in self.groups) - len(odd)
 
     def with_dates(
@@ -127,14 +137,14 @@ class Result:
     ) -> 'Result':
         """Return the result with the times at which findings first appeared.
 
-        :param since: times by the identity of a finding. A finding without a
-            time is older than all kept inspections.
+        :param since: times as text, by the identity of a finding. A finding
+            without a time is older than all kept inspections.
         """
         findings = []
-        for odd_one in self.findings:
+        for outlier in self.findings:
             findings.append(
                 dataclasses.replace(
-                    odd_one, dated=True, since=since.get(odd_one.identity)
+                    outlier, dated=True, since=since.get(outlier.identity)
                 )
             )
         return dataclasses.replace(self, findings=tuple(findings))
@@ -143,15 +153,15 @@ class Result:
         """Return the result without the findings of some kinds."""
         ignored = set(ignored)
         findings = []
-        for odd_one in self.findings:
-            if odd_one.kind not in ignored:
-                findings.append(odd_one)
+        for outlier in self.findings:
+            if outlier.kind not in ignored:
+                findings.append(outlier)
         return dataclasses.replace(self, findings=tuple(findings))
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
         return {
-            'findings': [odd_one.as_dict() for odd_one in self.findings],
+            'findings': [outlier.as_dict() for outlier in self.findings],
             'kinds': [
                 group.kinds_as_dict()
                 for group in self.groups
@@ -170,11 +180,11 @@ def group_label(key: Key) -> str:
 class Peers:
     """All machines of a fleet as sketches, which share equal parts.
 
-    :param least: how many machines of a group are enough to compare them.
+    :param min_peers: how many machines of a group are enough to compare them.
     """
 
-    def __init__(self, least: int = MIN_PEERS) -> None:
-        self._least = least
+    def __init__(self, min_peers: int = MIN_PEERS) -> None:
+        self._min_peers = min_peers
         self._shared = sketch.Shared()
         self._sketches: list[sketch.Sketch] = []
 
@@ -215,6 +225,7 @@ class Peers:
         groups = []
         skipped = []
         findings: list[finding.Outlier] = []
+        # Sorted, so that the order of machines does not change the result.
         for key, members in sorted(_group_by_key(sketches).items()):
             member_names = sorted(machine.name for machine in members)
             is_wanted = names is None or any(
@@ -222,17 +233,19 @@ class Peers:
             )
             if not is_wanted:
                 continue
-            if len(members) < self._least:
+            if len(members) < self._min_peers:
                 skipped.append(Skipped(key, tuple(member_names)))
                 continue
             # Neither names nor the order of files may change the result.
             members.sort(key=_sort_key)
             members = capacities.unify(members)
-            group = PeerGroup(key, tuple(kind.divide(members, self._least)))
+            group = PeerGroup(
+                key, tuple(kind.divide(members, self._min_peers))
+            )
             groups.append(group)
             for machine_kind in group.kinds:
                 findings += _compare_kind(
-                    machine_kind.sketches, self._least, group.label
+                    machine_kind.sketches, self._min_peers, group.label
                 )
         findings.sort(key=finding.Outlier.sort_key)
         return Result(tuple(findings), tuple(groups), tuple(skipped))
@@ -254,8 +267,8 @@ def _group_by_key(
     groups: dict[Key, list[sketch.Sketch]] = {}
     for machine in sketches:
         groups.setdefault(machine.key, []).append(machine)
-    # The keys with a board, by the key of their model: that key without the
-    # board, which is the last of its values.
+    # The keys with a board, by the key of their model. That is the same key
+    # without the board, which is its last value: vendor, product, board.
     keys_by_model: dict[Key, list[Key]] = {}
     for key in groups:
         if key and key[-1][0] == sketch.BOARD:
@@ -263,6 +276,7 @@ def _group_by_key(
             keys_by_model.setdefault(model, []).append(key)
     for model, keys in keys_by_model.items():
         if model not in groups:
+            # All machines of the model report their board.
             continue
         _size, largest = max((len(groups[key]), key) for key in keys)
         without_board = groups.pop(model)
@@ -271,21 +285,24 @@ def _group_by_key(
 
 
 def _compare_kind(
-    sketches: Sequence[sketch.Sketch], least: int, group: str
+    sketches: Sequence[sketch.Sketch], min_peers: int, group: str
 ) -> list[finding.Outlier]:
     """Compare the parts and fields of machines of one kind.
 
-    :param least: how many machines must report a field or parts.
+    A missing DIMM changes the parts of a machine, the total of its memory and
+    perhaps its benchmarks: it gives one finding.
+
+    :param min_peers: how many machines must report a field or parts.
     :param group: the name of the group, for the findings.
     :returns: a finding for every cause for which a machine differs.
     """
     # By the index of the machine: a list of differences for every source.
     parts: dict[int, list[list[peer_difference.PeerDifference]]] = {}
     for lists in kind.part_lists_by_source(sketches).values():
-        by_machine = part_comparison.compare(lists, least)
+        by_machine = part_comparison.compare(lists, min_peers)
         for index, differences in by_machine.items():
             parts.setdefault(index, []).append(differences)
-    fields = field_comparison.compare(sketches, least)
+    fields = field_comparison.compare(sketches, min_peers)
     findings = []
     for index in sorted(parts.keys() | fields.keys()):
         causes = cause.single_out(parts.get(index, []), fields.get(index, []))

@@ -27,10 +27,10 @@ Item = tuple[str, Attributes]
 """A part: its slot, which may be empty, and its attributes."""
 
 Section = tuple[str, Attributes]
-"""The texts of one place of the data, such as ``inventory.system_vendor``:
-the path of the place, and the paths and values of its fields."""
+"""The texts of one place of the data, such as ``plugin_data.extra.cpu``: the
+path of the place, and the paths and values of its fields."""
 
-_AGENT_ONLY = ('boot', 'bmc_address', 'hostname')
+_ONLY_AGENT_REPORTS = ('boot', 'bmc_address', 'hostname')
 """Fields of an inventory that Ironic's agent reports, and Redfish does not."""
 
 # A source only for outliers: the firmware of network cards is nowhere else.
@@ -41,7 +41,7 @@ _NETWORK_CARDS = part_source.PartSource(
     slots=('businfo',),
     attributes=(),
 )
-_LISTS = (
+_SOURCES_WITH_LISTS = (
     *(source for source in part_source.SOURCES if not source.whole),
     _NETWORK_CARDS,
 )
@@ -62,13 +62,13 @@ _NOT_COMPARED = frozenset(
         'plugin_data.extra.system.os',
     )
 )
-_PART_PATHS = _NOT_COMPARED | {
-    source.path.partition('.*.')[0] for source in _LISTS
+_PATHS_LEFT_OUT = _NOT_COMPARED | {
+    source.path.partition('.*.')[0] for source in _SOURCES_WITH_LISTS
 }
 """Paths below which no fields are compared: the parts there are compared in
 another way, or nothing there is compared."""
 
-_LOAD_UNITS = frozenset(
+_UNITS_THAT_FOLLOW_LOAD = frozenset(
     (
         'degrees c',
         'degrees f',
@@ -91,8 +91,8 @@ _NUMBERS = (int, float)
 _SCALARS = frozenset((str, int, float, bool))
 _NUMBER = re.compile(r'-?[0-9]{1,15}(?:\.[0-9]+)?')
 # What names the kind of a path, and not the slot.
-_SLOT_PREFIX = re.compile('^(/dev/disk/by-path/|pci@)')
-_VERSIONS = frozenset(
+_PREFIX_OF_SLOT_PATH = re.compile('^(/dev/disk/by-path/|pci@)')
+_WORDS_FOR_VERSION = frozenset(
     (
         'version',
         'firmware',
@@ -105,11 +105,11 @@ _VERSIONS = frozenset(
     )
 )
 # A version, or a date with its time: both may look like something else.
-_BARE_VERSION = re.compile(r'[vV]?[0-9]+(?:\.[0-9]+)+|[0-9]{12,}')
+_VERSION_OR_DATE = re.compile(r'[vV]?[0-9]+(?:\.[0-9]+)+|[0-9]{12,}')
 _PCI_ID = re.compile('[0-9a-fA-F]{4}')
 _MAX_DEPTH = 20
 _MAX_NUMBER = 1e300
-_MAX_FIELDS = 20000
+_MAX_VALUES_OF_LIST = 20000
 
 
 class PartList(typing.NamedTuple):
@@ -155,7 +155,10 @@ class Shared:
         self._known: dict[Hashable, typing.Any] = {}
 
     def share(self, new: Sketch) -> Sketch:
-        """Return an equal sketch of shared objects."""
+        """Return an equal sketch whose values are shared objects.
+
+        Only the numbers are kept for every machine.
+        """
         parts = tuple(map(self.share_part_list, new.parts))
         sections = tuple(map(self._share_section, new.sections))
         return Sketch(
@@ -168,7 +171,7 @@ class Shared:
         )
 
     def share_part_list(self, new: PartList) -> PartList:
-        """Return the shared object of a list of parts."""
+        """Return the one object that stands for all equal lists of parts."""
         shared = self._known.get(new)
         if shared is None:
             # Other lists may have some of its parts.
@@ -179,7 +182,7 @@ class Shared:
         return typing.cast(PartList, shared)
 
     def _share_section(self, new: Section) -> Section:
-        """Return the shared object of a section."""
+        """Return the one object that stands for all equal sections."""
         shared = self._known.get(new)
         if shared is None:
             path, fields = new
@@ -193,9 +196,12 @@ class Shared:
 
 
 def draw(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
-    """Draw the sketch of a machine: what is compared with its peers.
+    """Draw the sketch of a machine: the part of its data that is compared.
 
-    It shares nothing with other sketches yet, see :meth:`Shared.share`.
+    For example, ``inventory.boot.current_boot_mode`` becomes a text in a
+    section, ``inventory.cpu.count`` a number, and ``inventory.disks`` a list
+    of parts. The sketch shares no objects with others yet, see
+    :meth:`Shared.share`.
 
     :param by: paths of the values that peers have in common; if empty vendor,
         product and board.
@@ -230,7 +236,7 @@ def _as_data(facts: views.Facts) -> dict[str, typing.Any]:
 
 BOARD = 'plugin_data.extra.system.motherboard.name'
 
-_MODEL = (
+_PATHS_OF_MODEL = (
     'inventory.system_vendor.manufacturer',
     'inventory.system_vendor.product_name',
     BOARD,
@@ -242,12 +248,16 @@ def peer_key(
 ) -> tuple[tuple[str, str], ...]:
     """Return the key of a machine: machines with the same key are peers.
 
+    For example, ``(('inventory.system_vendor.manufacturer', 'Dell Inc.'),
+    ('inventory.system_vendor.product_name', 'PowerEdge R640'))``.
+
     :param by: paths of the values that peers have in common; if empty vendor,
         product and board.
     :returns: paths and values; a value that is not reported is left out.
     """
     key = []
     for path, value in peer_values(facts, by).items():
+        # Firmware pads some values with spaces.
         text = ' '.join(str(value).split())
         is_usual_board = path == BOARD and not by
         if is_usual_board and part_identity.reported_text(text) is None:
@@ -269,7 +279,7 @@ def peer_values(
     """
     data = _as_data(facts)
     values: dict[str, typing.Any] = {}
-    for path in by or _MODEL:
+    for path in by or _PATHS_OF_MODEL:
         value = data_path.get(data, data_path.parse(path))
         if type(value) not in _SCALARS:
             value = ''
@@ -286,8 +296,9 @@ def _collect(
 ) -> None:
     """Collect the values of fields by a path that is the same on all machines.
 
-    Left out are fields that only one machine can have, readings that follow
-    load, and parts, which have their own comparison.
+    Left out are fields that only one machine can have, such as a serial
+    number, readings that follow load, such as a temperature, and parts, which
+    are compared in another way.
 
     :param name: of the field; empty for an item of a list.
     :param value: of the field; a mapping or a list has further fields.
@@ -298,7 +309,7 @@ def _collect(
         if value is not None and field_name.is_value_compared(path, name):
             values.setdefault(path, []).append(value)
         return
-    if path in _PART_PATHS or depth > _MAX_DEPTH:
+    if path in _PATHS_LEFT_OUT or depth > _MAX_DEPTH:
         return
     if type(value) is list:
         _collect_items(value, path, values, depth)
@@ -314,7 +325,7 @@ def _is_load_reading(members: Mapping[str, typing.Any]) -> bool:
     if 'value' not in members:
         return False
     unit = members.get('unit')
-    return isinstance(unit, str) and unit.lower() in _LOAD_UNITS
+    return isinstance(unit, str) and unit.lower() in _UNITS_THAT_FOLLOW_LOAD
 
 
 def _collect_members(
@@ -325,10 +336,12 @@ def _collect_members(
 ) -> None:
     """Collect the values in a mapping, by the names that all machines have.
 
-    A mapping or a list of things that are a machine's own, such as its
-    addresses, is left out by its name.
+    What is below "eth0" on one machine and "eno1" on another is collected by
+    the path ``….*`` of both. A mapping or a list of things that are a
+    machine's own, such as its addresses, is left out by its name.
     """
     for name, value in members.items():
+        # The name of the member in the path.
         step = name
         if type(value) in _CONTAINERS:
             step = field_name.common_name(name)
@@ -354,8 +367,9 @@ def _collect_items(
 ) -> None:
     """Collect the values of all items of a list by one path, ``…[]``.
 
-    Where the items are mappings or lists, their number is collected, too. A
-    list of settings, with name and value, is read as one mapping.
+    Where the items are mappings or lists, their number is collected, too, by
+    ``…[] number``. A list of settings, ``[{'name': 'Turbo', 'value': 'on'}]``,
+    is read as the mapping ``{'Turbo': 'on'}``.
     """
     if items and all(map(_is_setting, items)):
         for item in items:
@@ -366,7 +380,7 @@ def _collect_items(
     path_of_items = f'{path}[]'
     if items and type(items[0]) in _CONTAINERS:
         values.setdefault(f'{path_of_items} number', []).append(len(items))
-    for item in items[:_MAX_FIELDS]:
+    for item in items[:_MAX_VALUES_OF_LIST]:
         # An item has no name. The name of the list has been checked already.
         _collect(
             name='',
@@ -378,7 +392,10 @@ def _collect_items(
 
 
 def _is_setting(item: typing.Any) -> bool:
-    """Return whether an item of a list is a setting, with name and value."""
+    """Return whether an item of a list is a setting, with name and value.
+
+    For example, ``{'name': 'Turbo', 'value': 'on'}``.
+    """
     if type(item) is not dict or type(item.get('name')) is not str:
         return False
     value = item.get('value')
@@ -406,7 +423,7 @@ class _Fields:
         is_version = _is_version(path)
         texts = []
         amounts = []
-        for value in values[:_MAX_FIELDS]:
+        for value in values[:_MAX_VALUES_OF_LIST]:
             if not is_version and _is_number(value):
                 amounts.append(float(value))
                 continue
@@ -416,7 +433,8 @@ class _Fields:
         if amounts:
             self._add_numbers(path, amounts)
         if texts:
-            # Sorted: the order of items in a list differs between machines.
+            # Sorted, as the order of items in a list differs between machines.
+            # A list with one text stays a list: others may have more.
             content: typing.Any = tuple(sorted(texts, key=str))
             is_in_list = path.endswith('[]')
             if len(values) == 1 and not is_in_list:
@@ -441,7 +459,11 @@ class _Fields:
         ]
 
     def by_section(self) -> tuple[Section, ...]:
-        """Return the texts by section, sorted by path."""
+        """Return the texts by section, sorted by path.
+
+        A section is a pair: its path, and for every text in it a pair of the
+        path and the text.
+        """
         by_path = operator.itemgetter(0)
         sections = []
         for section, fields in sorted(self._texts.items()):
@@ -490,7 +512,7 @@ def common_text(text: str, is_version: bool) -> str | None:
     # Firmware pads some fields with spaces, and not the same in each release.
     text = ' '.join(text.split())
     if is_version and (
-        _BARE_VERSION.fullmatch(text) or _PCI_ID.fullmatch(text)
+        _VERSION_OR_DATE.fullmatch(text) or _PCI_ID.fullmatch(text)
     ):
         # 4.40.10.0 and a date look like addresses, 1.1 like a placeholder.
         return text
@@ -507,6 +529,7 @@ def common_text(text: str, is_version: bool) -> str | None:
 def _section_of(path: str) -> str:
     """Return the section of a path: its first three steps.
 
+    For example, ``plugin_data.extra.cpu`` of ``plugin_data.extra.cpu.model``.
     Machines of a model mostly have the same texts in a section, so that they
     share one object.
     """
@@ -517,14 +540,14 @@ def _section_of(path: str) -> str:
 def _is_version(path: str) -> bool:
     """Return whether a field is a version: ``1.10`` is no number there."""
     name = path.rpartition('.')[2]
-    return bool(field_name.split_words(name) & _VERSIONS)
+    return bool(field_name.split_words(name) & _WORDS_FOR_VERSION)
 
 
 @functools.lru_cache(5000)
 def _is_version_or_id(name: str) -> bool:
     """Return whether an attribute is a version, or the ID of a model."""
     return name.endswith('_id') or bool(
-        field_name.split_words(name) & _VERSIONS
+        field_name.split_words(name) & _WORDS_FOR_VERSION
     )
 
 
@@ -538,10 +561,10 @@ def _part_lists(data: Mapping[str, typing.Any]) -> list[PartList]:
         list for a kind that it does not report.
     """
     reporter = 'redfish'
-    if any(name in data['inventory'] for name in _AGENT_ONLY):
+    if any(name in data['inventory'] for name in _ONLY_AGENT_REPORTS):
         reporter = 'agent'
     lists = []
-    for source in _LISTS:
+    for source in _SOURCES_WITH_LISTS:
         for kind, items in _items_by_kind(source, data).items():
             items.sort(key=_sort_key)
             numbered = tuple(_number_slots(items))
@@ -554,6 +577,9 @@ def _items_by_kind(
     source: part_source.PartSource, data: Mapping[str, typing.Any]
 ) -> dict[str, list[Item]]:
     """Return the parts that a source reports, by kind.
+
+    For example, ``{'disk': [('0:1:0', (('model', 'X'), ('size', 960)))]}``: a
+    disk in the slot ``0:1:0``.
 
     :returns: an empty list where the source reports that there are no parts
         of the kind; no list for a kind that it does not report.
@@ -569,17 +595,23 @@ def _items_by_kind(
         if slot == name and _is_kernel_name(name):
             # A name that a kernel gives is no slot.
             slot = ''
-        item = _SLOT_PREFIX.sub('', slot), _compared_attributes(source, part)
+        item = (
+            _PREFIX_OF_SLOT_PATH.sub('', slot),
+            _compared_attributes(source, part),
+        )
         kinds.setdefault(source.kind_of(part), []).append(item)
     return kinds
 
 
 def _is_kernel_name(name: str) -> bool:
+    """Return whether a kernel may have given a name, such as ``sda``."""
     return field_name.common_name(name) == field_name.MEMBER
 
 
 def _sort_key(item: Item) -> tuple[str, str]:
-    return item[0], str(item[1])
+    """Return a sort key of a part: its slot, then its attributes as text."""
+    slot, attributes = item
+    return slot, str(attributes)
 
 
 def _number_slots(items: Sequence[Item]) -> list[Item]:
@@ -618,14 +650,14 @@ def _compared_attributes(
             if value is None:
                 continue
         elif not abs(value) < _MAX_NUMBER:
-            # Also NaN, for which every comparison is false.
+            # Not ">=": of NaN every comparison is false.
             continue
         attributes.append((name, value))
     attributes.sort()
     return tuple(attributes)
 
 
-_BY_PATH = {source.path: source for source in _LISTS}
+_SOURCE_BY_PATH = {source.path: source for source in _SOURCES_WITH_LISTS}
 
 
 @functools.lru_cache(5000)
@@ -637,7 +669,7 @@ def _is_attribute_compared(path: str, name: str) -> bool:
 
     :param path: of the source that reports the part.
     """
-    source = _BY_PATH[path]
+    source = _SOURCE_BY_PATH[path]
     if name in source.attributes:
         return True
     if name in source.ids or name in source.slots or name == 'Locator':
