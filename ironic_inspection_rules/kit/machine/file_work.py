@@ -13,7 +13,9 @@ import typing
 from ironic_inspection_rules.rule_file import document
 
 _FILES_PER_CHUNK = 25  # Files that a process gets at a time.
-_CHUNKS_PER_PROCESS = 3  # So many wait for a process, which is never idle.
+
+_CHUNKS_PER_PROCESS = 3
+"""Chunks that wait for a process, so that it is never idle."""
 
 Result = typing.TypeVar('Result')
 Work = Callable[[Sequence[str]], Result]
@@ -36,6 +38,9 @@ def in_chunks(
     jobs: int | None = None,
 ) -> Iterator[Result]:
     """Do the work on chunks of files, and yield their results in order.
+
+    A chunk has 25 files. For 60 files, the work is called three times, and
+    three results are yielded.
 
     :param advance: called with the number of files of every chunk that is
         done.
@@ -61,15 +66,16 @@ def in_chunks(
     ) as pool:
         try:
             while True:
-                # With all chunks at once, the results of all machines would
-                # wait to be yielded.
+                # Not all chunks at once: the results of all machines would be
+                # in memory, waiting to be yielded.
                 free = jobs * _CHUNKS_PER_PROCESS + 1 - len(waiting)
                 for chunk in itertools.islice(chunks_left, free):
                     future = pool.submit(_do_chunk, chunk)
                     waiting.append((len(chunk), future))
                 if not waiting:
                     return
-                # Results come in the order of the files.
+                # The oldest chunk first: results come in the order of the
+                # files.
                 count, future = waiting.popleft()
                 yield future.result()
                 advance(count)
@@ -100,7 +106,8 @@ def with_standard_input(
 def _prepare_process(prepare: Callable[[], Work[typing.Any]]) -> None:
     """Make the work of this process, when the pool has started it."""
     global _work
-    # A terminal interrupts all processes; the first one ends the others.
+    # Ctrl-C in a terminal interrupts all processes. Only the first one acts on
+    # it: it ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _work = prepare()
 

@@ -81,8 +81,8 @@ class InspectionTarget:
 
     def has(self, source: Provider) -> bool:
         """Return whether a source takes part in such an inspection."""
-        # Hooks run with both interfaces. Inspection by Redfish itself has the
-        # kind "interface"; all other sources are of the ramdisk.
+        # Hooks run with both interfaces. What Redfish reports has the kind
+        # "interface"; collectors and services are of the ramdisk.
         if self.interface and source.kind != 'hook':
             interface = AGENT
             if source.kind == 'interface':
@@ -116,6 +116,8 @@ class InventoryField:
 
     def step(self, name: str) -> 'InventoryField | None':
         """Return the field of a name below this one; None without it.
+
+        In a list, any index leads to the field of all items, ``[]``.
 
         :param name: of a member, or the index of an item.
         """
@@ -156,14 +158,18 @@ def find_field(
 ) -> InventoryField | UnknownStep:
     """Find the field to which steps lead, or the first unknown step.
 
-    Nothing can be wrong below a field whose members are not known: that field
-    is returned in place of a field below.
+    For example, ``('inventory', 'cpu', 'count')`` lead to a field, while
+    ``('inventory', 'cpu', 'cuont')`` give an unknown step with the name
+    "cuont". Nothing can be wrong below a field whose members are not known:
+    that field is returned in place of a field below.
 
     :param root: the field in which the steps begin.
+    :param steps: names of members, and indices of items.
     """
     field = root
     known_steps: list[str] = []
     for name in steps:
+        # A number has no members: any step into it is unknown.
         if field.is_open and field.type not in PLAIN:
             return field
         below = field.step(name)
@@ -184,8 +190,8 @@ def describe_needs(steps: typing.Iterable[str]) -> list[str]:
     if not providers or any(source.is_usual for source in providers):
         return []
     phrases = _describe_providers(providers)
-    # A release is a need only if each provider has one: another provider
-    # reports the field in all releases.
+    # A release is only needed if all providers have one. Otherwise another
+    # provider reports the field in all releases.
     since = [source.since for source in providers if source.since]
     if len(since) == len(providers):
         phrases.append(_('from %s on') % min(map(releases.major, since)))
@@ -207,6 +213,7 @@ def _describe_providers(providers: tuple[Provider, ...]) -> list[str]:
         names_by_kind.setdefault(source.kind, set()).add(source.name)
     interfaces = sorted(names_by_kind.pop('interface', ()))
     if interfaces and not names_by_kind:
+        # Only inspection by Redfish reports it.
         return [_('%s only') % ', '.join(map(str.capitalize, interfaces))]
     phrases = []
     for hook in sorted(names_by_kind.get('hook', ())):
@@ -223,7 +230,8 @@ def _describe_providers(providers: tuple[Provider, ...]) -> list[str]:
 def find_sources(steps: typing.Iterable[str]) -> tuple[Provider, ...]:
     """Return what provides a field.
 
-    If that is not known, it is what provides the nearest field around it.
+    If that is not known, it is what provides the nearest field around it:
+    for ``('plugin_data', 'extra', 'cpu')`` it is what provides ``extra``.
 
     :param steps: the path of the field.
     """
@@ -243,7 +251,11 @@ def find_sources(steps: typing.Iterable[str]) -> tuple[Provider, ...]:
 
 @functools.cache
 def known_fields() -> InventoryField:
-    """Read the known fields, and return their root."""
+    """Read the known fields from the file, and return their root.
+
+    The path ``inventory.disks[].size`` of the file makes the fields
+    ``inventory``, ``disks``, ``[]`` and ``size``, one below the other.
+    """
     packaged = yaml_text.packaged('kit/machine/inventory_fields.yaml')
     root = InventoryField()
     for path, providers in packaged['fields'].items():
@@ -256,8 +268,10 @@ def known_fields() -> InventoryField:
 
 
 def _parse_provider(entry: typing.Mapping[str, typing.Any]) -> Provider:
-    """Read what provides a field, e.g. ``{hook: NAME, since: RELEASE}``."""
-    # The first key is the kind.
+    """Read what provides a field: ``{interface: redfish, since: 39.0.0}``.
+
+    :param entry: of the file; its first key is the kind.
+    """
     kind, name = next(iter(entry.items()))
     return Provider(
         kind=kind,

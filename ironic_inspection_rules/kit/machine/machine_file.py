@@ -29,7 +29,9 @@ def load(path: str) -> views.Facts:
         raise exceptions.InvalidDocument(
             path, _('"previous" must be a mapping')
         )
-    # Beside further keys, a ramdisk has posted "plugin_data" as any other key.
+    # What is left is plugin data, as the ramdisk posts it. If there is nothing
+    # but "plugin_data", Ironic's API has given the file: then the plugin data
+    # are below that key.
     plugin_data = data
     if set(data) == {'plugin_data'}:
         plugin_data = data['plugin_data'] or {}

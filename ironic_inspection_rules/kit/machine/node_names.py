@@ -23,6 +23,8 @@ def _read_names() -> dict[str, frozenset[str]]:
 def names_below(field: str) -> frozenset[str]:
     """Return the names that Ironic knows in a mapping of a node.
 
+    For example, ``ipmi_address`` is one of ``driver_info``.
+
     :param field: the name of the mapping, e.g. ``driver_info``.
     :returns: empty for most attributes of nodes.
     """

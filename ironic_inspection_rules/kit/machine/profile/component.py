@@ -19,7 +19,7 @@ from ironic_inspection_rules.machine import part_source
 PartItem = Mapping[str, typing.Any]
 
 # A tolerance: "memory=5%", "disks=1".
-_FORM = re.compile(
+_TOLERANCE = re.compile(
     r'(?P<component>[a-z-]+)=(?P<number>[0-9]+(?:\.[0-9]+)?)'
     r'(?P<percent>%?)'
 )
@@ -57,8 +57,11 @@ class Scalar:
     unit: str = ''
     sized: bool = False
 
-    def of(self, machine: views.Facts) -> typing.Any:
-        """Read the value of a machine; None if it has no number or text."""
+    def read_from(self, machine: views.Facts) -> typing.Any:
+        """Read the value of a machine.
+
+        :returns: None where the machine has no number and no text.
+        """
         value = find(machine, self.path)
         if is_number(value):
             return value
@@ -85,7 +88,7 @@ VALUES = (
 
 
 def _is_any(_item: PartItem) -> bool:
-    """Return True: without a filter all parts are compared."""
+    """Return True: without a filter, all parts are compared."""
     return True
 
 
@@ -94,25 +97,26 @@ class ComparedParts:
     """A list of a machine's parts.
 
     :param component: what the parts are, such as ``disks``.
-    :param path: of the list in the data.
-    :param attributes: names of attributes that distinguish sorts of parts.
-    :param together: attributes in which different parts must agree to be
+    :param path: of the list in the data, such as ``inventory.disks``.
+    :param attributes: names of attributes that distinguish sorts of parts,
+        such as ``size`` and ``model``.
+    :param must_agree: attributes in which different parts must agree to be
         counted as one sort.
     :param label: returns a name for parts, given their common attributes.
-    :param picked: a filter of rules that leaves only some parts in the list;
-        empty to compare all parts.
-    :param is_picked: returns whether that filter leaves a part in the list.
+    :param part_filter: a filter of rules that leaves only some parts in the
+        list; empty to compare all parts.
+    :param accepts: returns whether that filter leaves a part in the list.
     """
 
     component: str
     path: str
     attributes: tuple[str, ...]
-    together: tuple[str, ...]
+    must_agree: tuple[str, ...]
     label: typing.Callable[[Mapping[str, typing.Any]], str]
-    picked: str = ''
-    is_picked: typing.Callable[[PartItem], bool] = _is_any
+    part_filter: str = ''
+    accepts: typing.Callable[[PartItem], bool] = _is_any
 
-    def of(self, machine: views.Facts) -> list[PartItem] | None:
+    def read_from(self, machine: views.Facts) -> list[PartItem] | None:
         """Read the parts of a machine that are compared.
 
         :returns: None if the machine does not report a list of parts.
@@ -122,22 +126,26 @@ class ComparedParts:
             return None
         if not all(isinstance(item, dict) for item in items):
             return None
-        return [item for item in items if self.is_picked(item)]
+        return [item for item in items if self.accepts(item)]
 
     @property
     def field(self) -> str:
         """The field that reads the list in a rule, without braces.
 
-        For example, ``inventory.disks | default([], true)``.
+        For example, ``inventory.disks | default([], true)``: a machine without
+        the list has no parts.
         """
         field = f'{self.path} | default([], true)'
-        if self.picked:
-            field += f' | {self.picked}'
+        if self.part_filter:
+            field += f' | {self.part_filter}'
         return field
 
 
 def find(machine: views.Facts, path: str) -> typing.Any:
-    """Return the value at a path of a machine, None without a value."""
+    """Return the value at a path of a machine, None without a value.
+
+    :param path: such as ``inventory.cpu.count``.
+    """
     data = {'inventory': machine.inventory, 'plugin_data': machine.plugin_data}
     return part_source.value_at(data, path)
 
@@ -145,8 +153,9 @@ def find(machine: views.Facts, path: str) -> typing.Any:
 def reduce(machine: views.Facts) -> views.Facts:
     """Reduce a machine to the data that profiles compare.
 
-    Parts are in a fixed order, without attributes that differ from part to
-    part. Machines with the same profile are then equal.
+    A disk keeps its size and model, and loses its name and serial number.
+    Parts are in a fixed order. So machines from which the same profile is
+    written are equal afterwards.
     """
     data: dict[str, typing.Any] = {}
     for value in VALUES:
@@ -156,6 +165,7 @@ def reduce(machine: views.Facts) -> views.Facts:
         INTERFACES.path: INTERFACES.attributes,
     }
     for path in part_source.PCI_PATHS:
+        # The class says whether a device is an accelerator.
         lists[path] = (*part_source.PCI, 'class')
     for path, names in lists.items():
         parts_of_machine = find(machine, path)
@@ -171,7 +181,10 @@ def reduce(machine: views.Facts) -> views.Facts:
 def _pick_attributes(
     item: typing.Any, names: Iterable[str]
 ) -> dict[str, typing.Any] | None:
-    """Return some attributes of a part; None for an item that is no part."""
+    """Return some attributes of a part, as far as it has them.
+
+    :returns: None for an item that is no mapping: it is no part.
+    """
     if not isinstance(item, dict):
         return None
     return {name: item[name] for name in names if name in item}
@@ -182,7 +195,8 @@ def _set_value(
 ) -> None:
     """Set the value at a dotted path of nested mappings, unless it is None.
 
-    Missing mappings are added.
+    Missing mappings are added: ``cpu.count`` in an empty mapping makes
+    ``{'cpu': {'count': 8}}``.
     """
     if value is None:
         return
@@ -219,7 +233,7 @@ def compared_parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
             continue
         devices_of_all: list[PartItem] = []
         for machine in machines:
-            devices_of_all += devices.of(machine) or ()
+            devices_of_all += devices.read_from(machine) or ()
         # Only the class of a device says whether it is an accelerator.
         have_all_classes = all(
             isinstance(device.get('class'), str) for device in devices_of_all
@@ -235,7 +249,7 @@ def _do_all_report(
     machines: Sequence[views.Facts], compared: ComparedParts
 ) -> bool:
     """Return whether all machines report a list of parts, perhaps empty."""
-    return all(compared.of(machine) is not None for machine in machines)
+    return all(compared.read_from(machine) is not None for machine in machines)
 
 
 def _label_disk(attributes: Mapping[str, typing.Any]) -> str:
@@ -244,6 +258,7 @@ def _label_disk(attributes: Mapping[str, typing.Any]) -> str:
     :param attributes: the common attributes of the disks.
     """
     words = {True: 'HDD', False: 'SSD'}
+    # Some machines do not report whether a disk rotates.
     rotational = attributes.get('rotational', '')
     word = words.get(rotational, 'disk')
     return _join_words(
@@ -290,14 +305,14 @@ DISKS = ComparedParts(
     'disks',
     part_source.DISKS.path,
     attributes=part_source.DISKS.attributes,
-    together=('rotational',),
+    must_agree=('rotational',),
     label=_label_disk,
 )
 INTERFACES = ComparedParts(
     'interfaces',
     part_source.INTERFACES.path,
     attributes=(*part_source.INTERFACES.attributes, 'speed_mbps'),
-    together=(),
+    must_agree=(),
     label=_label_interface,
 )
 
@@ -308,7 +323,7 @@ def _pci_devices(component: str, path: str) -> ComparedParts:
         component,
         path,
         attributes=part_source.PCI,
-        together=(),
+        must_agree=(),
         label=_label_device,
     )
 
@@ -317,8 +332,8 @@ def _accelerators(path: str) -> ComparedParts:
     """Return the list of the PCI devices at a path that are accelerators."""
     return dataclasses.replace(
         _pci_devices('accelerators', path),
-        picked=f'selectattr({_IS_ACCELERATOR})',
-        is_picked=_is_accelerator,
+        part_filter=f'selectattr({_IS_ACCELERATOR})',
+        accepts=_is_accelerator,
     )
 
 
@@ -326,8 +341,8 @@ def _other_devices(path: str) -> ComparedParts:
     """Return the list of the other PCI devices at a path."""
     return dataclasses.replace(
         _pci_devices('pci-devices', path),
-        picked=f'rejectattr({_IS_ACCELERATOR})',
-        is_picked=_is_no_accelerator,
+        part_filter=f'rejectattr({_IS_ACCELERATOR})',
+        accepts=_is_no_accelerator,
     )
 
 
@@ -343,6 +358,7 @@ def _is_accelerator(item: PartItem) -> bool:
 
 
 def _is_no_accelerator(item: PartItem) -> bool:
+    """Return whether a device is filtered out by :data:`_IS_ACCELERATOR`."""
     return not _is_accelerator(item)
 
 
@@ -361,10 +377,14 @@ class Tolerance:
     numbers: dict[str, int] = dataclasses.field(default_factory=dict)
     observed: set[str] = dataclasses.field(default_factory=set)
 
-    def size(self, component: str, low: int, high: int) -> tuple[int, int]:
+    def widen_sizes(
+        self, component: str, low: int, high: int
+    ) -> tuple[int, int]:
         """Widen a range of sizes by the tolerance of a component.
 
-        A share widens any size, a number only the size of memory, in MiB.
+        For example, with ``disks=5%`` the range 960 to 960 becomes 912 to
+        1008. A share widens any size, a number only the size of memory, in
+        MiB: for disks, a number is about their count.
 
         :param low: the least size of the sample.
         :param high: the largest size of the sample.
@@ -374,8 +394,12 @@ class Tolerance:
             number = self.numbers.get(component, 0)
         return self._widen(low, high, self.shares.get(component, 0.0), number)
 
-    def count(self, component: str, low: int, high: int) -> tuple[int, int]:
+    def widen_counts(
+        self, component: str, low: int, high: int
+    ) -> tuple[int, int]:
         """Widen a range of counts by the tolerance of a component.
+
+        For example, with ``disks=1`` the range 4 to 4 becomes 3 to 5.
 
         :param low: the least number of parts in the sample.
         :param high: the largest number of parts in the sample.
@@ -390,7 +414,11 @@ class Tolerance:
     def _widen(
         low: int, high: int, share: float, number: int
     ) -> tuple[int, int]:
-        """Widen a range by a share of its ends and a number, not below 0."""
+        """Widen a range by a share of its ends and a number, not below 0.
+
+        For example, 100 to 200 with a share of 0.05 and the number 1 becomes
+        94 to 211.
+        """
         # Rounded first: of floats, 29 % of 100 is 28.999999999999996.
         share_of_low = math.floor(round(low * share, 6))
         share_of_high = math.floor(round(high * share, 6))
@@ -415,7 +443,7 @@ def parse_tolerance(texts: Iterable[str]) -> Tolerance:
         if number == OBSERVED and name in COMPONENTS:
             tolerance.observed.add(name)
             continue
-        match = _FORM.fullmatch(text)
+        match = _TOLERANCE.fullmatch(text)
         if match is None or match['component'] not in COMPONENTS:
             raise exceptions.Invalid(
                 _(

@@ -36,6 +36,8 @@ class ValueTest:
     def filter(self, name: str) -> str:
         """Return the filter, for a field, that keeps the items that pass.
 
+        For example, ``selectattr('vendor', 'eq', 'Intel')``.
+
         :param name: of the attribute that is tested.
         """
         if self.values == (None,):
@@ -48,6 +50,9 @@ class ValueTest:
 
     def condition(self, name: str) -> dict[str, typing.Any]:
         """Return the condition that the item of a loop passes the test.
+
+        For example, ``{'op': 'one-of', 'args': {'value': '{item.vendor}',
+        'values': ['Intel']}}``.
 
         :param name: of the attribute that is tested.
         """
@@ -72,6 +77,9 @@ class RangeTest:
     def filter(self, name: str) -> str:
         """Return the filter, for a field, that keeps the items that pass.
 
+        For example, ``selectattr('size', 'ge', 912) | selectattr('size', 'le',
+        1008)``.
+
         :param name: of the attribute that is tested.
         """
         if self.low == self.high:
@@ -83,6 +91,8 @@ class RangeTest:
 
     def condition(self, name: str) -> dict[str, typing.Any]:
         """Return the condition that the item of a loop passes the test.
+
+        It holds where ``low <= item <= high``.
 
         :param name: of the attribute that is tested.
         """
@@ -129,7 +139,10 @@ class PartSort:
 
 
 def escape(value: typing.Any) -> typing.Any:
-    """Escape a value, so that no part of it is a replacement field."""
+    """Escape a value, so that no part of it is a replacement field.
+
+    The text ``{x}`` becomes ``{{x}}``; values of other types stay.
+    """
     if isinstance(value, str):
         return interpolation.escape(value)
     return value
@@ -147,7 +160,10 @@ _ESCAPED = str.maketrans(
 
 
 def literal(value: typing.Any) -> str:
-    """Write a value as the argument of a filter."""
+    """Write a value as the argument of a filter.
+
+    For example, the tuple ``('a', 1, True)`` becomes ``['a', 1, true]``.
+    """
     if isinstance(value, tuple):
         return f'[{", ".join(map(literal, value))}]'
     if isinstance(value, str):
@@ -164,10 +180,11 @@ def find_sorts(
 ) -> list[PartSort]:
     """Divide the parts of a sample into sorts, which rules will count.
 
-    Equal parts that all machines have are a sort. Parts that only some
-    machines have, such as disks of two vendors, are a sort together; but a
-    spinning disk is never in one sort with a flash disk. Sorts whose ranges of
-    sizes overlap are joined.
+    If every machine has two SSD of 480 GB and four of 960 GB, these are two
+    sorts. Parts that only some machines have, such as disks of two vendors,
+    are one sort together: any machine may have either. But a spinning disk is
+    never in one sort with a flash disk. Sorts whose ranges of sizes overlap
+    are joined.
 
     :param compared: the list of parts, and the attributes that distinguish
         them.
@@ -192,11 +209,11 @@ def find_sorts(
             on_all_machines.append([key])
             continue
         # Parts that some machines lack are one sort if they agree in these
-        # attributes.
+        # attributes, such as "rotational" of disks.
         shared = tuple(
             value
             for name, value in zip(reported, key, strict=True)
-            if name in compared.together
+            if name in compared.must_agree
         )
         on_some_machines.setdefault(shared, []).append(key)
     groups = [*on_all_machines, *on_some_machines.values()]
@@ -206,7 +223,9 @@ def find_sorts(
 def _key(item: component.PartItem, reported: Sequence[str]) -> Key:
     """Return the key of a part: its values for the reported attributes.
 
-    An attribute that is missing, a list or a mapping is None.
+    For example, ``(960, 'Intel')`` for the attributes size and vendor. Equal
+    parts have equal keys. An attribute that is missing, a list or a mapping is
+    None.
     """
     values = []
     for name in reported:
@@ -225,37 +244,50 @@ def _join_overlapping(
 ) -> list[PartSort]:
     """Build a sort of every group, and join sorts whose sizes overlap.
 
-    A part whose size is in two ranges would be counted twice.
+    A part whose size is in two ranges would be counted twice. For example,
+    with a tolerance of 5 % the sizes 960 and 1000 have the ranges 912 to 1008
+    and 950 to 1050: they become one sort, 912 to 1050.
 
+    :param reported: the names of the attributes of the keys, in order.
     :param groups: lists of keys; a list becomes one sort.
     """
-    # The keys of a group, and their sort.
-    sorts: list[tuple[list[Key], PartSort]] = []
+    joined_groups: list[list[Key]] = []
+    sorts: list[PartSort] = []
     for keys in groups:
         part_sort = _build_sort(compared, reported, keys, tolerated)
-        for place, (earlier_keys, earlier_sort) in enumerate(sorts):
-            if _have_common_sizes(part_sort, earlier_sort):
-                merged = earlier_keys + keys
-                sorts[place] = (
-                    merged,
-                    _build_sort(compared, reported, merged, tolerated),
-                )
-                break
+        index = _find_overlapping(part_sort, sorts)
+        if index is None:
+            joined_groups.append(keys)
+            sorts.append(part_sort)
         else:
-            # The sort overlaps no sort so far.
-            sorts.append((keys, part_sort))
-    # A range that has become wider may overlap another range now.
-    if len(sorts) < len(groups):
-        merged_groups = [keys for keys, _part_sort in sorts]
-        return _join_overlapping(compared, reported, merged_groups, tolerated)
-    return [part_sort for _keys, part_sort in sorts]
+            joined_groups[index] = joined_groups[index] + keys
+            sorts[index] = _build_sort(
+                compared, reported, joined_groups[index], tolerated
+            )
+    if len(joined_groups) < len(groups):
+        # A range that has become wider may overlap another range now.
+        return _join_overlapping(compared, reported, joined_groups, tolerated)
+    return sorts
+
+
+def _find_overlapping(
+    part_sort: PartSort, sorts: Sequence[PartSort]
+) -> int | None:
+    """Return the index of the first sort whose sizes overlap with another's.
+
+    :returns: None if no sort does.
+    """
+    for index, other in enumerate(sorts):
+        if _have_common_sizes(part_sort, other):
+            return index
+    return None
 
 
 def _have_common_sizes(first: PartSort, second: PartSort) -> bool:
     """Return whether two sorts differ only in ranges of sizes that overlap.
 
-    A part whose size is in both ranges would be of both sorts. Single values
-    of sizes never overlap.
+    A part whose size is in both ranges would be of both sorts. Sorts that
+    accept single sizes never overlap: equal sizes are of one sort already.
     """
     first_sizes = first.tests.get(_SIZE)
     second_sizes = second.tests.get(_SIZE)
@@ -287,7 +319,7 @@ def _size_test(
         return ValueTest(sizes), _values_text(size_texts)
     low = min(sizes)
     high = max(sizes)
-    lowest, highest = tolerated.size(name, low, high)
+    lowest, highest = tolerated.widen_sizes(name, low, high)
     range_text = _range_text(_size_text(low), _size_text(high))
     return RangeTest(lowest, highest), range_text
 
@@ -300,7 +332,9 @@ def _build_sort(
 ) -> PartSort:
     """Build one sort that accepts the parts of all keys of a group.
 
-    An attribute that some of the parts lack is not tested.
+    For example, disks of 480 GB by two vendors are tested for the size 480 GB
+    and for one of the two vendors. An attribute that some of the parts lack is
+    not tested.
 
     :param reported: the names of the attributes of the keys, in order.
     :param tolerated: how far the size of an accepted part may differ from the
@@ -309,8 +343,9 @@ def _build_sort(
     tests: dict[str, ValueTest | RangeTest] = {}
     # The attributes that the label names.
     attributes: dict[str, typing.Any] = {}
-    for place, name in enumerate(reported):
-        values = tuple(dict.fromkeys(key[place] for key in group))
+    for index, name in enumerate(reported):
+        # The different values of the attribute, in the order of the keys.
+        values = tuple(dict.fromkeys(key[index] for key in group))
         if name == _SIZE and all(map(component.is_number, values)):
             tests[name], attributes[name] = _size_test(
                 values, compared.component, tolerated

@@ -25,10 +25,17 @@ TRAIT = 'trait'
 AUDIT = 'audit'
 ON_MISMATCH = (FAIL, TRAIT, AUDIT)
 
-_BEGINS, _COMPARES, _DECIDES = 30, 20, 10  # Priorities.
+# The order in which the rules of a profile run, the highest first.
+_PRIORITY_OF_BEGIN = 30
+_PRIORITY_OF_COMPARISON = 20
+_PRIORITY_OF_VERDICT = 10
 
-_PLACE = '/profiles'  # In plugin data.
-_LONGEST = 120  # Of a name, or what a rule is about: a description holds both.
+_PROFILES_PATH = '/profiles'  # In plugin data.
+
+_MAX_LENGTH = 120
+"""Most characters of the name of a profile, and of what a rule is about. Both
+are in the description of a rule, which has at most 255."""
+
 _UNKNOWN = "default('unknown', true)"
 
 Entry = dict[str, typing.Any]
@@ -58,6 +65,11 @@ def write(
 ) -> list[Entry]:
     """Write rules that accept machines like the sample.
 
+    With ``fail`` the first rule makes an empty list in plugin data, a rule for
+    every way to differ adds a message to the list, and the last rule fails the
+    inspection with all messages. With ``trait``, the last rules add or remove
+    a trait in place of that. With ``audit``, every rule fails for itself.
+
     :param machines: the sample.
     :param name: of the profile, for descriptions.
     :param on_mismatch: what a difference does, one of :data:`ON_MISMATCH`.
@@ -83,9 +95,9 @@ def notes_difference(change: engine_change.Change) -> bool:
 
     For example, at ``/profiles/r640/0`` of plugin data.
     """
-    is_in_profile = change.path.startswith(f'{_PLACE}/')
+    is_in_profile = change.path.startswith(f'{_PROFILES_PATH}/')
     # The first rule writes the list itself, whose path has one slash less.
-    is_in_list = change.path.count('/') > _PLACE.count('/') + 1
+    is_in_list = change.path.count('/') > _PROFILES_PATH.count('/') + 1
     return change.object == 'plugin_data' and is_in_profile and is_in_list
 
 
@@ -96,11 +108,11 @@ def _number_equal(deviations: Iterable[Deviation]) -> list[Deviation]:
     equal. A rule without a UUID is known by its description when a newer
     profile is applied.
     """
-    # Deviations so far, by description.
+    # How many deviations have had a description so far.
     count: collections.Counter[str] = collections.Counter()
     described = []
     for deviation in deviations:
-        about = deviation.about[:_LONGEST]
+        about = deviation.about[:_MAX_LENGTH]
         count[about] += 1
         if count[about] > 1:
             about = f'{about} ({count[about]})'
@@ -120,7 +132,7 @@ class _Profile:
         # as the path of an action and as a field.
         slug = re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_')
         self._slug = slug or 'profile'
-        self._path = f'{_PLACE}/{self._slug}'
+        self._path = f'{_PROFILES_PATH}/{self._slug}'
         self._field = f'plugin_data[profiles][{self._slug}]'
 
     def rule(
@@ -136,7 +148,7 @@ class _Profile:
         :param about: the end of the description.
         """
         return {
-            'description': f'{self._name[:_LONGEST]}: {about}',
+            'description': f'{self._name[:_MAX_LENGTH]}: {about}',
             'priority': priority,
             **fields,
             'conditions': conditions,
@@ -144,31 +156,41 @@ class _Profile:
         }
 
     def audit(self, deviation: Deviation) -> Entry:
-        """Build the rule that would fail machines with one deviation."""
+        """Build the rule that would fail machines with one deviation.
+
+        In mode ``audit`` it only records that it would.
+        """
         action = _build_operation('fail', msg=deviation.message)
         return self.rule(
             about=deviation.about,
-            priority=_COMPARES,
+            priority=_PRIORITY_OF_COMPARISON,
             conditions=[deviation.condition],
             action=action,
             mode=model.AUDIT,
         )
 
     def begin(self) -> Entry:
-        """Build the rule that makes the empty list of differences."""
+        """Build the rule that makes the empty list of differences.
+
+        It runs before all others of the profile, and empties a list that an
+        earlier inspection has left.
+        """
         action = _build_operation('set-plugin-data', path=self._path, value=[])
         return self.rule(
-            about=_('begin'), priority=_BEGINS, conditions=[], action=action
+            about=_('begin'),
+            priority=_PRIORITY_OF_BEGIN,
+            conditions=[],
+            action=action,
         )
 
     def note(self, deviation: Deviation) -> Entry:
-        """Build the rule that notes one deviation."""
+        """Build the rule that adds the message of a deviation to the list."""
         action = _build_operation(
             'extend-plugin-data', path=self._path, value=deviation.message
         )
         return self.rule(
             about=deviation.about,
-            priority=_COMPARES,
+            priority=_PRIORITY_OF_COMPARISON,
             conditions=[deviation.condition],
             action=action,
         )
@@ -181,8 +203,8 @@ class _Profile:
         }
         return self.rule(
             about=_('verdict'),
-            priority=_DECIDES,
-            conditions=[self._list('!is-empty')],
+            priority=_PRIORITY_OF_VERDICT,
+            conditions=[self._condition_on_list('!is-empty')],
             action=_build_operation('fail', msg=message),
         )
 
@@ -191,20 +213,20 @@ class _Profile:
         trait = f'CUSTOM_{self._slug.upper()}_MISMATCH'
         add = self.rule(
             about=_('it differs'),
-            priority=_DECIDES,
-            conditions=[self._list('!is-empty')],
+            priority=_PRIORITY_OF_VERDICT,
+            conditions=[self._condition_on_list('!is-empty')],
             action=_build_operation('add-trait', name=trait),
         )
         remove = self.rule(
             about=_('it does not differ'),
-            priority=_DECIDES,
-            conditions=[self._list('is-empty')],
+            priority=_PRIORITY_OF_VERDICT,
+            conditions=[self._condition_on_list('is-empty')],
             action=_build_operation('remove-trait', name=trait),
         )
         return [add, remove]
 
-    def _list(self, op: str) -> Entry:
-        """Build a condition on the list of differences.
+    def _condition_on_list(self, op: str) -> Entry:
+        """Build a condition on the list of differences in plugin data.
 
         :param op: ``is-empty`` or ``!is-empty``.
         """
@@ -227,12 +249,12 @@ def find_deviations(
     for value in component.VALUES:
         if value.path in left_out:
             continue
-        values = [value.of(machine) for machine in machines]
+        values = [value.read_from(machine) for machine in machines]
         # A value is compared only if all machines of the sample report it.
         if None not in values:
             yield _deviation_of_value(value, values, tolerated)
     for parts in component.compared_parts(machines):
-        lists = [parts.of(machine) or [] for machine in machines]
+        lists = [parts.read_from(machine) or [] for machine in machines]
         yield from _deviations_of_parts(parts, lists, tolerated)
 
 
@@ -244,7 +266,8 @@ def _deviation_of_value(
     """Return the deviation of a machine that has another value.
 
     A number may be in the range of the sample, and beyond it as far as is
-    tolerated. A text or a version of firmware must be in the sample.
+    tolerated: if the machines have 8 to 16 CPUs, one with 4 differs. A text or
+    a version of firmware must be in the sample.
 
     :param sample: the values of the machines of the sample.
     """
@@ -259,14 +282,14 @@ def _deviation_of_value(
         condition = _build_operation('!one-of', value=field, values=escaped)
         text = _(' or ').join(map(str, expected))
     elif value.component in tolerated.observed:
-        condition, text = _not_accepted_condition(field, expected)
+        condition, text = _none_of_condition(field, expected)
     else:
         low, high = min(sample), max(sample)
         if value.sized:
-            low, high = tolerated.size(value.component, low, high)
+            low, high = tolerated.widen_sizes(value.component, low, high)
         elif value.name != 'sockets':
             # A tolerance for processors is about their count.
-            low, high = tolerated.count(value.component, low, high)
+            low, high = tolerated.widen_counts(value.component, low, high)
         condition, text = _outside_condition(low, field, high)
     message = _('%(found)s, not %(expected)s') % {
         'found': _join_words(value.name, field, value.unit),
@@ -285,8 +308,8 @@ def _deviations_of_parts(
 ) -> Iterator[Deviation]:
     """Yield the ways in which a machine may have other parts than the sample.
 
-    It may have too few or too many parts of a sort, parts of no sort, or parts
-    although the sample has no parts.
+    It may have too few or too many parts of a sort, such as "3 of 4 × SSD 480
+    GB", parts of no sort, or parts although the sample has no parts.
 
     :param lists: the parts of every machine of the sample.
     """
@@ -297,9 +320,9 @@ def _deviations_of_parts(
         filters = ' | '.join([parts.field, *part_sort.filters, 'length'])
         count = f'{{{filters}}}'
         if name in tolerated.observed:
-            condition, text = _not_accepted_condition(count, counts)
+            condition, text = _none_of_condition(count, counts)
         else:
-            low, high = tolerated.count(name, min(counts), max(counts))
+            low, high = tolerated.widen_counts(name, min(counts), max(counts))
             condition, text = _outside_condition(low, count, high)
         message = _('%(found)s of %(expected)s') % {
             'found': count,
@@ -358,6 +381,8 @@ def _join_words(*words: str) -> str:
 def _outside_condition(low: int, field: str, high: int) -> tuple[Entry, str]:
     """Build the condition that a number is outside of a range.
 
+    For example, ``{'op': '!le', 'args': {'values': [2, FIELD, 4]}}``.
+
     :returns: the condition, and the range in words, e.g. "2 to 4".
     """
     if low == high:
@@ -369,10 +394,13 @@ def _outside_condition(low: int, field: str, high: int) -> tuple[Entry, str]:
     return condition, text
 
 
-def _not_accepted_condition(
+def _none_of_condition(
     field: str, numbers: Sequence[typing.Any]
 ) -> tuple[Entry, str]:
-    """Build the condition that a number is not accepted.
+    """Build the condition that a number is none of some.
+
+    For example, ``{'op': '!one-of', 'args': {'value': FIELD, 'values': [2,
+    4]}}``.
 
     :param numbers: the accepted numbers.
     :returns: the condition, and the accepted numbers in words, e.g. "2 or 4".

@@ -92,15 +92,15 @@ class RangeTestCase(machines.ProfileTestCase):
 
     def test_a_share_of_disks_is_one_of_their_size(self):
         tolerated = component.parse_tolerance(['disks=50%', 'interfaces=50%'])
-        self.assertEqual((2, 2), tolerated.count('disks', 2, 2))
-        self.assertEqual((1, 3), tolerated.count('interfaces', 2, 2))
-        self.assertEqual((50, 150), tolerated.size('disks', 100, 100))
+        self.assertEqual((2, 2), tolerated.widen_counts('disks', 2, 2))
+        self.assertEqual((1, 3), tolerated.widen_counts('interfaces', 2, 2))
+        self.assertEqual((50, 150), tolerated.widen_sizes('disks', 100, 100))
 
     def test_a_share_is_rounded_down_but_not_by_the_computer(self):
         tolerated = component.parse_tolerance(['disks=29%', 'processors=10%'])
-        self.assertEqual((71, 129), tolerated.size('disks', 100, 100))
-        self.assertEqual((9, 9), tolerated.count('processors', 9, 9))
-        self.assertEqual((18, 88), tolerated.count('processors', 20, 80))
+        self.assertEqual((71, 129), tolerated.widen_sizes('disks', 100, 100))
+        self.assertEqual((9, 9), tolerated.widen_counts('processors', 9, 9))
+        self.assertEqual((18, 88), tolerated.widen_counts('processors', 20, 80))
 
     def test_a_tolerance_that_is_none_is_refused(self):
         for text in (
