@@ -3,7 +3,9 @@
 """The parts of a machine, such as disks, as they are in its inventory.
 
 A part is identified by its serial number, WWN or MAC address, never by a name
-that a kernel gives.
+that a kernel gives. A *source* is a list of parts that one reporter sends,
+such as the disks in the inventory of the ramdisk: ``agent disk
+inventory.disks``.
 """
 
 import collections
@@ -60,15 +62,16 @@ class Part(typing.NamedTuple):
     def without(self, shared: Iterable[Identity]) -> 'Part':
         """Return the part without identities that several parts share.
 
-        All units of a disk array may report the WWN of the array.
+        All units of a disk array may report the WWN of the array, which says
+        of none of them which one it is.
         """
         ids = tuple(
             name for name in self.ids if (self.kind, name) not in shared
         )
         if ids == self.ids:
             return self
-        # "unidentified" says that all identities are of an earlier report: a
-        # part without identities has none of these.
+        # "unidentified" says that the identities are of an earlier report. It
+        # means nothing of a part that has no identities left.
         return self._replace(
             ids=ids,
             label=self.label_of(ids),
@@ -76,7 +79,13 @@ class Part(typing.NamedTuple):
         )
 
     def label_of(self, ids: tuple[str, ...]) -> str:
-        """Return the label that the part has with some identifiers."""
+        """Return the label that the part has with some identifiers.
+
+        It keeps its label, ``S3Z8``, if ``s3z8`` is one of them. Otherwise the
+        first of them is the label.
+
+        :param ids: in the form that :func:`.part_identity.normalise` returns.
+        """
         if part_identity.normalise(self.label) in ids:
             return self.label
         if ids:
@@ -140,7 +149,8 @@ class Parts:
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the parts as JSON, to be stored with the history of a node.
 
-        :meth:`from_dict` reads it.
+        For example, ``{'parts': [['dimm', ['s3z8'], 'S3Z8', 'A1', {…}, 'agent
+        dimm inventory.dimms', False]], 'sources': {…}, 'announced': {}}``.
         """
         parts = []
         for kind, ids, *others in self.parts:
@@ -168,10 +178,11 @@ class Parts:
 
     @functools.cached_property
     def identities(self) -> dict[Identity, list[Part]]:
-        """The parts by their identities.
+        """The parts by their identities, such as ``('dimm', 's3z8')``.
 
         Without the identities that this project gives, such as that of the
-        firmware: all machines have them.
+        firmware: all machines have them. Two sources may report one part: both
+        are in the list then.
         """
         parts: dict[Identity, list[Part]] = {}
         for part in self.parts:
@@ -198,7 +209,7 @@ def read(
     """Return the parts of a machine, such as disks, from its inventory.
 
     At most :data:`MOST` parts are read. Parts without identity that another
-    entry sums up are left out.
+    entry sums up are left out: ``inventory.cpu`` is one for all processors.
 
     :param reporter: the inspect interface, which decides what is reported.
     """
@@ -208,7 +219,7 @@ def read(
     # Identifiers as they were reported, by their normalised form.
     texts: dict[str, str] = {}
     for source in part_source.SOURCES:
-        # The limit is on all sources together.
+        # The limit is on all sources together: what the others have left.
         most_items = MOST - len(parts)
         parts_of_source = []
         for name, item in list(source.items(data))[:most_items]:
@@ -222,12 +233,13 @@ def read(
             # None says that the source was heard in the last inspection.
             for kind in source.kinds:
                 sources[_source_name(source, reporter, kind)] = None
-    # Now that all parts are read, it is known which identities they share.
+    # Only now, with all parts read, is it known which identities they share.
     shared = _find_shared_identities(parts)
     distinct_parts = []
     for part in _leave_out_summed_up(parts):
         distinct = part.without(shared)
-        # A part that has lost its first identity has a normalised label.
+        # A part that has lost its first identity has another one as its label,
+        # in normalised form. People see it as it was reported.
         label = texts.get(distinct.label, distinct.label)
         distinct_parts.append(distinct._replace(label=label))
     return Parts(in_order(distinct_parts), sources, shared=shared, texts=texts)
@@ -250,7 +262,8 @@ def _read_identifiers(
             texts.append(text)
     wwn = item.get('wwn')
     if wwn and 'wwn_with_extension' in item and len(texts) > 1:
-        # All units of one array have this WWN, only the extension differs.
+        # All units of one array have the same WWN, only the extension differs:
+        # the first text, with the extension, identifies the unit.
         texts = [texts[0], *(text for text in texts[1:] if text != wwn)]
     identifiers: dict[str, str] = {}
     for text in texts:
@@ -266,6 +279,8 @@ def _make_part(
     identifiers: Mapping[str, str],
 ) -> Part | None:
     """Return the part that an item of a source describes.
+
+    For example, of ``{'serial': 'S3Z8', 'slot': 'A1', 'size': 32}``.
 
     :param name: name of the item in the source, which may be its slot.
     :param identifiers: see :func:`_read_identifiers`.
@@ -303,13 +318,15 @@ def kind_of(source: str) -> str:
 def _source_name(
     source: part_source.PartSource, reporter: str, kind: str
 ) -> str:
+    """Return the name of a source: ``agent dimm inventory.dimms``."""
     return f'{reporter} {kind} {source.path}'
 
 
 def _find_shared_identities(parts: Iterable[Part]) -> frozenset[Identity]:
     """Return the identities that a source gives to several parts.
 
-    The WWN of a disk array does not say which disk a part is.
+    The WWN of a disk array does not say which disk a part is. Two sources may
+    give one identity to one part: that is not shared.
     """
     counts: collections.Counter[tuple[str, Identity]] = collections.Counter()
     for part in parts:
@@ -331,9 +348,13 @@ def _leave_out_summed_up(parts: list[Part]) -> list[Part]:
     ``inventory.cpu`` is an entry for all processors of a machine: a list of
     processors without serial numbers says nothing more.
     """
-    summed_up = {
+    # The kinds for which there is such an entry: this plugin gives it an
+    # identity.
+    kinds_summed_up = {
         part.kind
         for part in parts
         if part_source.GIVEN_IDS.intersection(part.ids)
     }
-    return [part for part in parts if part.ids or part.kind not in summed_up]
+    return [
+        part for part in parts if part.ids or part.kind not in kinds_summed_up
+    ]

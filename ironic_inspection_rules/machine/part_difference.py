@@ -102,12 +102,15 @@ class PartComparison:
         self._reported_groups = self._groups.of_parts(after.parts)
         # By source: parts of both times in pairs, and parts of one time.
         self._pairings = self._find_pairings()
+        sources_heard_before = [
+            source for source in self._pairings if source in before.sources
+        ]
         # A change is announced once, whichever sources report the part: hence
         # distinct(). In this order: _find_moves() needs _gone, and
         # _find_unreported_changes() needs _gone, _new and _moved.
         self._gone = self._groups.distinct(self._find_missing_parts())
         self._new = self._groups.distinct(
-            self._find_additional_parts(is_first=False)
+            self._find_additional_parts(sources_heard_before)
         )
         self._moved = self._groups.distinct_pairs(self._find_moves())
         changed = [pair for pair in self._list_pairs() if _has_changed(*pair)]
@@ -115,7 +118,11 @@ class PartComparison:
         self.changes = list(self._find_changes())
 
     def _find_changes(self) -> Iterator[PartChange]:
-        """Yield all changes, those that are certain first."""
+        """Yield all changes, those that are certain first.
+
+        A part of one time only is gone or new; of a pair, ``old`` is the part
+        as it was known, and ``new`` as it is reported now.
+        """
         for old in self._gone:
             yield PartChange(what=GONE, before=old, after=None)
         for new in self._new:
@@ -128,6 +135,10 @@ class PartComparison:
 
     def _find_pairings(self) -> dict[str, part_pair.Pairing]:
         """Pair the parts that a source reports with those of its last report.
+
+        A source is a list of parts by one reporter, such as ``agent disk
+        inventory.disks``. It is compared only with itself: Redfish describes
+        the same disk in other words.
 
         :returns: the pairings by source.
         """
@@ -148,8 +159,9 @@ class PartComparison:
     def _find_moves(self) -> Iterator[part_pair.Pair]:
         """Yield the pairs of parts that have moved to another slot.
 
-        A part has not moved if a source that identifies it says that it is in
-        its old slot, or gone.
+        For example, the DIMM with the serial number S3Z8 was in A1, and is in
+        B1 now. A part has not moved if a source that identifies it says that
+        it is in its old slot, or gone.
         """
         stayed = []
         for old, new in self._list_pairs():
@@ -167,7 +179,8 @@ class PartComparison:
     def _announced_by_others(self, source: str) -> part.Announced:
         """Return how many changes others announced while a source was silent.
 
-        That is, how many of its parts were announced as gone, and as new.
+        These are two numbers: how many of its parts were announced as gone,
+        and how many as new.
 
         :param source: who reports parts and where, such as ``agent disk
             inventory.disks``. It is silent while Redfish reports the machine.
@@ -195,25 +208,23 @@ class PartComparison:
             announced = self._announced_by_others(source).gone
             yield from unidentified[announced:]
 
-    def _find_additional_parts(self, is_first: bool) -> Iterator[part.Part]:
-        """Yield the reported parts that are new.
+    def _find_additional_parts(
+        self, sources: Iterable[str]
+    ) -> Iterator[part.Part]:
+        """Yield the parts of some sources that are new in the report.
 
-        A source is a list of parts by one reporter, such as ``agent disk
-        inventory.disks``. Parts that another source has announced before are
-        left out.
+        For example, a disk that was not there before. Parts that another
+        source has announced before are left out.
 
-        :param is_first: True for the parts of sources that report for the
-            first time, False for those of all other sources.
+        :param sources: of the report; a source is a list of parts by one
+            reporter, such as ``agent disk inventory.disks``.
         """
-        for source, pairing in self._pairings.items():
-            reports_first = source not in self._before.sources
-            if reports_first != is_first:
-                continue
+        for source in sources:
             # While this source was silent, other sources announced so many of
             # its parts as new, which must not be announced twice.
             left_to_find = self._announced_by_others(source).new
             unidentified = []
-            for new in pairing.after:
+            for new in self._pairings[source].after:
                 if not new.ids:
                     unidentified.append(new)
                 elif self._groups.of_part(new) in self._known_groups:
@@ -248,10 +259,16 @@ class PartComparison:
             fallen_silent, self._old, self._after.parts
         ):
             yield PartChange(what=UNREPORTED, before=old, after=None)
-        # Parts of sources that have reported for the first time.
+        # A part of a source that reports for the first time may have been
+        # there before.
+        sources_heard_first = [
+            source
+            for source in self._pairings
+            if source not in self._before.sources
+        ]
         first_reported = self._groups.distinct(
             self._parts_outside(
-                settled, self._find_additional_parts(is_first=True)
+                settled, self._find_additional_parts(sources_heard_first)
             )
         )
         for new in self._groups.without_counterpart(
@@ -264,7 +281,11 @@ class PartComparison:
         groups: Collection[part_group.Group | None],
         parts: Iterable[part.Part],
     ) -> list[part.Part]:
-        """Return the parts that are in none of the groups."""
+        """Return the parts that are in none of the groups.
+
+        A group is one part of the machine, which several sources may report.
+        Parts without an identity are in no group.
+        """
         return [
             member
             for member in parts
@@ -274,9 +295,12 @@ class PartComparison:
     def _list_parts_fallen_silent(self) -> Iterator[part.Part]:
         """Yield the parts of sources that were heard last time, and not now.
 
-        A source that was silent before already was reported as such then.
+        Of a source that was silent last time already, the parts were reported
+        as unreported then.
         """
         for old in self._old:
+            # In place of None, a silent source has the time of its last
+            # report.
             was_heard = self._before.sources.get(old.source) is None
             if was_heard and old.source not in self._after.sources:
                 yield old
@@ -286,7 +310,8 @@ class PartComparison:
     ) -> Iterator[PartChange]:
         """Yield changes of pairs that have an identity at one time only.
 
-        Nobody knows whether both are the same part.
+        For example, a disk had the serial number S3Z8, and a disk in the same
+        slot has none now. Nobody knows whether both are the same part.
 
         :param settled: groups of parts with another change; the groups of
             the pairs are added.
@@ -313,8 +338,8 @@ class PartComparison:
     def known(self, previous_time: str = '') -> part.Parts:
         """Return all known parts after the report, for the next comparison.
 
-        These are the parts of the report, and the parts that silent sources
-        reported last. The next report is compared with them.
+        These are the parts of the report, and the parts that sources reported
+        last which are silent now. The next report is compared with them.
 
         :param previous_time: of the inspection before this report, as text.
         """
@@ -388,8 +413,9 @@ class PartComparison:
         own = [old for old in self._old if old.source == source]
         unidentified = [old for old in own if not old.ids]
         gone_of_kind = [old for old in self._gone if old.kind == kind]
-        # Parts that the source identifies are not counted: those that are
-        # gone are no longer in its stored parts, see _list_silent_parts().
+        # Parts that the source identifies are not counted: if they are gone,
+        # _list_silent_parts() takes them out of its stored parts, and it
+        # cannot miss them.
         gone = self._parts_outside(self._groups.of_parts(own), gone_of_kind)
         new_of_kind = [new for new in self._new if new.kind == kind]
         # No more can be gone than it has without an identity, and no more can
@@ -404,13 +430,17 @@ def _has_moved(old: part.Part, new: part.Part) -> bool:
 
     If only one of both reports has its identity, it may be another part.
     """
+    # A part that is "unidentified" has its ids from reports before the last.
     if bool(old.ids) != bool(new.ids or old.unidentified):
         return False
     return bool(old.slot and new.slot and old.slot != new.slot)
 
 
 def _has_changed(old: part.Part, new: part.Part) -> bool:
-    """Return whether an attribute of both reports differs."""
+    """Return whether an attribute of both reports differs.
+
+    An attribute that only one of the reports has, says nothing.
+    """
     for name in old.attributes.keys() & new.attributes.keys():
         if old.attributes[name] != new.attributes[name]:
             return True
@@ -421,6 +451,9 @@ def _renew_part(
     old: part.Part, new: part.Part, taken: Collection[part.Identity]
 ) -> part.Part:
     """Return a part as it is reported now, completed by what was known.
+
+    For example, a DIMM was known as S3Z8 in the slot A1. A report that has
+    only its size gives a DIMM of this size, S3Z8, in A1.
 
     :param taken: the identities that parts have in the new report, this part
         as well, and those of parts that are gone: the part does not keep them

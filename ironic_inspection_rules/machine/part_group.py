@@ -42,8 +42,8 @@ def by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
 def _count_by_kind(parts: Iterable[part.Part]) -> collections.Counter[str]:
     """Return how many parts of each kind a machine has.
 
-    Sources report the same parts, so their numbers are not added: the highest
-    number that a source reports counts.
+    If one source reports four disks, and another source five, the machine has
+    five: they report the same disks.
     """
     count_of_kind: collections.Counter[str] = collections.Counter()
     for parts_of_source in by_source(parts).values():
@@ -59,7 +59,10 @@ _Slot = tuple[str, str, str | None]
 
 
 def _slots_of_pair(pair: part_pair.Pair) -> list[_Slot]:
-    """Return the slot of a part before, and its slot now."""
+    """Return the slot of a part before, and its slot now.
+
+    For example, ``[('dimm', 'from', 'A1'), ('dimm', 'to', 'B1')]``.
+    """
     old, new = pair
     return [(old.kind, 'from', old.slot), (old.kind, 'to', new.slot)]
 
@@ -71,7 +74,11 @@ class _SlotClaims:
         self._sources: dict[_Slot, set[str]] = {}
 
     def claim(self, pair: part_pair.Pair) -> None:
-        """Note that the source of a pair has reported a part in its slots."""
+        """Note that a source has reported a part in the slots of a pair.
+
+        The slots are the one before and the one now; see
+        :func:`_slots_of_pair`.
+        """
         _old, new = pair
         for slot in _slots_of_pair(pair):
             self._sources.setdefault(slot, set()).add(new.source)
@@ -79,7 +86,7 @@ class _SlotClaims:
     def is_taken_by_another_source(self, pair: part_pair.Pair) -> bool:
         """Return whether another source has claimed a slot of a pair.
 
-        Then both sources report the same part.
+        Then both sources are taken to report the same part.
         """
         _old, new = pair
         sources = set()
@@ -91,7 +98,8 @@ class _SlotClaims:
 class PartGroups:
     """Parts in groups: parts with an identity in common are in one group.
 
-    A part with the identities a and b joins the groups of a and of b.
+    A part with the identities a and b joins the groups of a and of b. So a
+    group is one part of the machine, whichever sources and times report it.
 
     :param parts: parts of several sources and times.
     """
@@ -108,9 +116,13 @@ class PartGroups:
                 self._parents[root] = self._find_root(member.identities[0])
 
     def _find_root(self, identity: part.Identity) -> part.Identity:
-        """Return the identity that stands for the group of an identity."""
+        """Return the identity that stands for the group of an identity.
+
+        It is the root of the tree that the identity is in.
+        """
         while self._parents[identity] != identity:
-            # Shorten the way for the next search.
+            # Shorten the way for the next search: the parent of the parent
+            # becomes the parent.
             parent = self._parents[identity]
             self._parents[identity] = self._parents[parent]
             identity = self._parents[identity]
@@ -125,8 +137,8 @@ class PartGroups:
     def of_parts(self, parts: Iterable[part.Part]) -> set[Group | None]:
         """Return the groups of the parts that have an identity.
 
-        The set never has None, but a result of :meth:`of_part` may be looked
-        up in it.
+        None is never in the set. Its type only allows to look up a result of
+        :meth:`of_part` in it, which is None for a part without an identity.
         """
         return {self.of_part(member) for member in parts if member.ids}
 
@@ -143,13 +155,17 @@ class PartGroups:
         for source, parts_of_source in by_source(unidentified).items():
             # A source has one kind of parts.
             kind = parts_of_source[0].kind
+            # Parts that this source reports with an identity are other parts.
             candidates = []
-            for entry in distinct:
-                if entry.part.kind == kind and source not in entry.sources:
-                    candidates.append(entry)
+            for reported in distinct:
+                if (
+                    reported.part.kind == kind
+                    and source not in reported.sources
+                ):
+                    candidates.append(reported)
             for member in _match_unidentified(parts_of_source, candidates):
                 distinct.append(_Reported(member, {source}))
-        return [entry.part for entry in distinct]
+        return [reported.part for reported in distinct]
 
     def _distinct_by_identity(
         self, parts: Iterable[part.Part]
@@ -216,6 +232,7 @@ class PartGroups:
         :param parts: all known parts of the one time.
         :param parts_of_other_time: all known parts of the other time.
         """
+        # How many parts of the other time may still be one of a source.
         possible_counts = self._count_possible(parts, parts_of_other_time)
         for candidate in candidates:
             if candidate.ids:
@@ -244,6 +261,8 @@ class PartGroups:
         for source, parts_of_source in by_source(parts).items():
             # A source has one kind of parts.
             kind = parts_of_source[0].kind
+            # Parts that have the same identity at the other time: no other
+            # part can be one of these.
             recognised = [
                 member
                 for member in parts_of_source
@@ -285,6 +304,9 @@ class PartGroups:
     ) -> dict[_Place, str | None]:
         """Return the new slots of parts, by their places before.
 
+        A place is kind, group and slot, for example ``{('dimm', None, 'A1'):
+        'B1'}`` of a DIMM that has moved from A1 to B1.
+
         :param moved: parts before and after the move.
         """
         slots: dict[_Place, str | None] = {}
@@ -319,26 +341,27 @@ def _match_unidentified(
 ) -> Sequence[part.Part]:
     """Match parts without identity with reported parts; return the rest.
 
-    A part matches the reported part in its slot, else any. Its source is added
-    to the sources of the reported part.
+    A part matches the reported part in its slot, else any: of five DIMMs and
+    four reported ones, one is returned. The source of a part that matches is
+    added to the sources of the reported part.
 
     :param parts: parts of one source.
     :param reported: parts of the same kind that this source has not reported.
     """
     in_slot: dict[str | None, list[_Reported]] = {}
-    for entry in reported:
-        in_slot.setdefault(entry.part.slot, []).append(entry)
+    for reported_part in reported:
+        in_slot.setdefault(reported_part.part.slot, []).append(reported_part)
     elsewhere = []
     for member in parts:
         if member.slot and in_slot.get(member.slot):
-            entry = in_slot[member.slot].pop()
-            entry.sources.add(member.source)
+            reported_part = in_slot[member.slot].pop()
+            reported_part.sources.add(member.source)
         else:
             elsewhere.append(member)
-    # Parts in unknown or other slots match any reported part that is free.
-    free: list[_Reported] = []
-    for entries in in_slot.values():
-        free += entries
-    for entry, member in zip(free, elsewhere, strict=False):
-        entry.sources.add(member.source)
-    return elsewhere[len(free) :]
+    # Parts in unknown or other slots match any reported part that is left.
+    unmatched: list[_Reported] = []
+    for left_in_slot in in_slot.values():
+        unmatched += left_in_slot
+    for reported_part, member in zip(unmatched, elsewhere, strict=False):
+        reported_part.sources.add(member.source)
+    return elsewhere[len(unmatched) :]

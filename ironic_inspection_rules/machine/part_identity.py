@@ -45,9 +45,10 @@ _PLACEHOLDERS = frozenset(
 def normalise(text: str) -> str:
     """Return an identifier in the form in which identifiers are compared.
 
-    Ironic's hook extra-hardware turns the serial number "00665532" into the
-    number 665532, while dmidecode reports the text. So of every text that
-    Python reads as a whole number, the number is compared.
+    ``S3Z8NB0K`` becomes ``s3z8nb0k``, and ``00665532`` becomes ``665532``:
+    Ironic's hook extra-hardware turns that serial number into the number
+    665532, while dmidecode reports the text. So of every text that Python
+    reads as a whole number, the number is compared.
     """
     plain = plain_form(text)
     try:
@@ -59,7 +60,8 @@ def normalise(text: str) -> str:
 def plain_form(text: str) -> str:
     """Return an identifier without differences of case and notation.
 
-    ``0x5002538E`` becomes ``5002538e``.
+    ``0x5002538E`` becomes ``5002538e``, and ``52-54-00-12-34-56`` becomes
+    ``52:54:00:12:34:56``.
     """
     text = _PREFIX.sub('', text.strip().lower())
     if _MAC.fullmatch(text):
@@ -68,7 +70,10 @@ def plain_form(text: str) -> str:
 
 
 def is_placeholder(text: str) -> bool:
-    """Return whether firmware writes a text in place of a serial number."""
+    """Return whether firmware writes a text in place of a serial number.
+
+    For example, "To be filled by O.E.M.".
+    """
     return plain_form(text) in _PLACEHOLDERS
 
 

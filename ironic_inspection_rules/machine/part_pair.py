@@ -19,11 +19,11 @@ import typing
 
 from ironic_inspection_rules.machine import part
 
-_MOST_CANDIDATES = 20
-"""Parts with the same key that are tried for a part.
+_MAX_CANDIDATES = 20
+"""Most parts with the same key that are tried for a part.
 
-A machine may send thousands of equal ones, and trying all of them with each
-other would take too long.
+A machine may send thousands of equal ones, and trying all of them with one
+another would take too long.
 """
 
 Pair = tuple[part.Part, part.Part]
@@ -48,48 +48,58 @@ class Pairing(typing.NamedTuple):
 def find(before: Sequence[part.Part], after: Sequence[part.Part]) -> Pairing:
     """Pair the parts that one source reported at two times.
 
-    The surest pairs are made first, see :data:`_STEPS`: a disk is paired by
-    its serial number rather than by its slot. Last, parts are paired that have
-    no more in common than their kind.
+    The surest pairs are made first: a disk is paired by its serial number
+    rather than by its slot. Then come parts with the same slot and model, and
+    last parts that have no more in common than their kind.
     """
     pairing = Pairing([], list(before), list(after))
     for get_keys, may_pair in _STEPS:
         if not pairing.before or not pairing.after:
+            # All parts of one time have a partner.
             break
         pairing = _pair_by_key(get_keys, may_pair, pairing)
     return pairing
 
 
 def _identities(member: part.Part) -> Iterable[Hashable]:
+    """Return the identities of a part, such as ``('disk', 's3z8')``."""
     return member.identities
 
 
 def _slot_and_make(member: part.Part) -> Iterable[Hashable]:
+    """Return a key of kind, slot and attributes; none without a slot."""
     if not member.slot:
         return []
     return [(member.kind, member.slot, _describe_make(member))]
 
 
 def _make_alone(member: part.Part) -> Iterable[Hashable]:
+    """Return a key of kind and attributes, in whichever slot the part is."""
     return [(member.kind, _describe_make(member))]
 
 
 def _slot_alone(member: part.Part) -> Iterable[Hashable]:
+    """Return a key of kind and slot; none without a slot."""
     if not member.slot:
         return []
     return [(member.kind, member.slot)]
 
 
 def _kind_alone(member: part.Part) -> Iterable[Hashable]:
+    """Return the kind as the only key: any two disks have it in common."""
     return [member.kind]
 
 
 def _describe_make(member: part.Part) -> Hashable:
-    """Return the attributes of a part, such as its model and its size."""
+    """Return the attributes of a part, such as its model and its size.
+
+    As texts, which can be sorted whatever the types of the values are.
+    """
     return tuple(sorted(map(str, member.attributes.items())))
 
 
 def _accept_all(_old: part.Part, _new: part.Part) -> bool:
+    """Accept any pair: an identity in common is enough."""
     return True
 
 
@@ -110,7 +120,10 @@ def _may_be_same_half_identified(old: part.Part, new: part.Part) -> bool:
 
 
 def _may_be_same(old: part.Part, new: part.Part) -> bool:
-    """Check that parts may be the same: no attribute of both differs."""
+    """Check that parts may be the same: no attribute of both differs.
+
+    An attribute that only one of the parts has, does not matter.
+    """
     return all(
         new.attributes.get(name, value) == value
         for name, value in old.attributes.items()
@@ -143,8 +156,9 @@ def _pair_by_key(
 ) -> Pairing:
     """Pair each earlier part with the first later part that shares a key.
 
-    The two must also pass the test. The first later part is that which the
-    report has first.
+    For example, with serial numbers as keys, an earlier disk is paired with
+    the later disk of the same serial number. The two must also pass the test.
+    The first later part is that which the report has first.
 
     :param get_keys: returns the keys of a part.
     :param may_pair: tests an earlier part and a later part.
@@ -170,6 +184,7 @@ def _pair_by_key(
         new = pairing.after[partner_position]
         same.append((old, new))
         paired_positions.add(partner_position)
+        # A part is paired only once.
         for key in get_keys(new):
             positions_by_key[key].remove(partner_position)
     unpaired_after = [
@@ -186,8 +201,9 @@ def _find_candidates(
 ) -> Iterator[int]:
     """Yield positions of later parts that have one of the keys.
 
-    They are in the order of the report, and at most 20 for a key.
+    They are in the order of the report. A machine may send thousands of parts
+    with one key: at most 20 are tried.
     """
     for key in keys:
         positions = positions_by_key.get(key, [])
-        yield from positions[:_MOST_CANDIDATES]
+        yield from positions[:_MAX_CANDIDATES]

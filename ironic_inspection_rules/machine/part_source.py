@@ -36,7 +36,10 @@ _PLAIN = frozenset((str, int, float, bool))
 
 
 def _is_plain(value: typing.Any) -> bool:
-    """Return whether a value is a text with content, a number or a boolean."""
+    """Return whether a value is a text with content, a number or a boolean.
+
+    An empty text, None, a mapping and a list are not.
+    """
     # By type, which is faster: a machine may have hundreds of PCI devices.
     return type(value) in _PLAIN and value != ''
 
@@ -49,10 +52,12 @@ def _accept_any(_name: str, _item: Item) -> bool:
 def _is_bank_with_module(name: str, item: Item) -> bool:
     """Return whether an entry of extra-hardware is a bank with a module.
 
-    Other entries are the number of banks and the size of all memory. lshw
-    gives an empty bank no size, and a word in place of a serial number.
+    lshw gives an empty bank no size, and a word in place of a serial number.
+
+    :param name: of the entry, e.g. ``bank:0``.
     """
     if not name.startswith('bank:'):
+        # It is the number of banks, or the size of all memory.
         return False
     if '[empty]' in str(item.get('description')).lower():
         return False
@@ -62,12 +67,18 @@ def _is_bank_with_module(name: str, item: Item) -> bool:
 
 
 def _is_slot_with_module(_name: str, item: Item) -> bool:
-    """Check that an entry of dmidecode is a slot with a module."""
+    """Check that an entry of dmidecode is a slot with a module.
+
+    Of an empty slot, the size is "No Module Installed".
+    """
     return str(item.get('Size')).strip().lower() not in _SIZES_OF_EMPTY_SLOTS
 
 
 def _is_socket_with_processor(_name: str, item: Item) -> bool:
-    """Check that an entry of dmidecode is a socket with a processor."""
+    """Check that an entry of dmidecode is a socket with a processor.
+
+    Of an empty socket, the status is "Unpopulated".
+    """
     return 'unpopulated' not in str(item.get('Status')).lower()
 
 
@@ -108,6 +119,7 @@ class PartSource:
         for value in self._values_at_path(data):
             named_items = items_with_names(value)
             if self.whole:
+                # The mapping is the part, and not a mapping of parts.
                 named_items = [('', value)]
             for name, item in named_items:
                 if isinstance(item, Mapping) and self.is_part(name, item):
@@ -134,13 +146,13 @@ class PartSource:
         return (self.kind,)
 
     def is_reported(self, data: Item) -> bool:
-        """Return whether data without such parts mean that there are none.
+        """Return whether the data say so if there are no such parts.
 
-        An empty list says so. Without a list, the parts may be there unseen,
-        and must not count as missing.
+        An empty list of disks says that the machine has no disks. Without a
+        list, the disks may be there unseen, and must not count as missing.
         """
-        # No machine runs without memory: an empty list of modules means that
-        # they could not be read.
+        # A single part is there or is not reported. No machine runs without
+        # memory: an empty list of modules means that they could not be read.
         if self.whole or self.kind == DIMM:
             return False
         above = self.path.partition('.*.')[0]
@@ -348,7 +360,8 @@ SOURCES = (
 def items_with_names(value: typing.Any) -> list[tuple[str, typing.Any]]:
     """Return the items of a mapping or a list, each with its name.
 
-    The items of a list have empty names. Any other value has no items.
+    ``{'sda': {…}}`` gives ``[('sda', {…})]``, and ``[{…}]`` gives ``[('',
+    {…})]``: the items of a list have no names. Any other value has no items.
     """
     if isinstance(value, Mapping):
         return [(str(name), item) for name, item in value.items()]
@@ -358,7 +371,10 @@ def items_with_names(value: typing.Any) -> list[tuple[str, typing.Any]]:
 
 
 def value_at(data: typing.Any, path: str) -> typing.Any:
-    """Return the value at a path with dots, None where there is none."""
+    """Return the value at a path, None where there is none.
+
+    :param path: with dots, such as ``inventory.cpu.count``.
+    """
     value = data_path.get(data, tuple(path.split('.')))
     if value is data_path.ABSENT:
         return None

@@ -133,9 +133,14 @@ def _compare_columns(
 ) -> Iterator[ColumnDifference]:
     """Yield the columns in which a machine differs from its row.
 
-    :param row: the row of the key.
+    For example, the row expects 16 in the column ``cpus``, and the machine has
+    12: ``ColumnDifference('cpus', 16, 12)``.
+
+    :param key: of the row, such as a serial number.
+    :param row: the row of the key, with its secret columns.
     """
-    # Readers of the differences do not see secret columns.
+    # The row as readers of the differences may see it: secret columns are
+    # masked.
     masked_row = expected.masked.row(key)
     secret = expected.definition.secret
     for column, template in expected.expect.items():
@@ -146,6 +151,8 @@ def _compare_columns(
         actual = _render_for_machine(template, view)
         if comparison.equal(wanted, actual):
             continue
+        # What the machine has in place of a secret may be one as well. That it
+        # has nothing may be seen.
         if column in secret and actual not in _EMPTY_VALUES:
             actual = masked_row[column]
         yield ColumnDifference(
@@ -158,7 +165,12 @@ def find_states(
     machines: Iterable[ComparedMachine],
     by: str | None = None,
 ) -> Iterator[TableFinding]:
-    """Yield rows and machines with their states.
+    """Yield rows and machines with their states, such as ``missing``.
+
+    A row without a machine is ``missing``, and with several machines they are
+    ``twice``. A machine that differs from its row is ``wrong``, or else
+    ``right``. A machine without a row is ``unexpected``, and several with one
+    key are ``twice``.
 
     The rows come in their order, each with its machines. Then come the
     machines that no row names, in their order, but machines of the same key
@@ -193,6 +205,7 @@ def find_states(
                 differences=machine.differences,
                 group=group,
             )
+    # The machines of rows were taken out: these have no row.
     for machines_of_key in by_key.values():
         state = UNEXPECTED
         if len(machines_of_key) > 1:
@@ -207,7 +220,10 @@ def find_states(
 
 
 def group_text(value: typing.Any) -> str | None:
-    """Return the name of a group, None where a value is no name."""
+    """Return the name of a group, None where a value is no name.
+
+    :param value: of the column that groups machines, such as the rack ``7``.
+    """
     if value in _EMPTY_VALUES or isinstance(value, dict | list):
         return None
     return str(value)
@@ -215,6 +231,8 @@ def group_text(value: typing.Any) -> str | None:
 
 def _render_for_machine(template: typing.Any, view: budget.View) -> typing.Any:
     """Return the value of a template for a machine.
+
+    For example, 16 of ``{inventory.cpu.count}``.
 
     :param view: the inspection data of the machine.
     :returns: None if it is missing or cannot be computed.
