@@ -21,14 +21,14 @@ from ironic_inspection_rules.engine.language import table_members
 from ironic_inspection_rules.i18n import _
 
 _DELIMITERS = ',;\t'
-_QUOTED = re.compile('"(?:[^"]|"")*"?')
+_QUOTED_NAME = re.compile('"(?:[^"]|"")*"?')
 # Excel reads it and does not show it.
-_SEPARATOR = re.compile(r'sep=([,;\t|])\r?\n?')
+_LINE_WITH_DELIMITER = re.compile(r'sep=([,;\t|])\r?\n?')
 # How spreadsheets keep digits from becoming a number: ="00123".
 _TEXT_FORMULA = re.compile(r'="((?:[^"]|"")*)"')
 
-_MOST_SHARED = 1000
-"""Values of a column that are kept once, however many rows have them."""
+_MAX_CACHED_VALUES = 1000
+"""Most values of a column that are kept once, however many rows have them."""
 
 
 class TableText(typing.NamedTuple):
@@ -48,6 +48,8 @@ def read(
 ) -> TableText:
     """Read a table in CSV: a header with names of columns, then rows.
 
+    For example, the lines ``serial,cpus`` and ``S3Z8,16`` give the row
+    ``{'serial': 'S3Z8', 'cpus': 16}`` if the type of ``cpus`` is a number.
     Blank lines are left out, and a row that ends early has empty cells.
 
     :param data: the content of the file.
@@ -65,6 +67,7 @@ def read(
     try:
         for line, cells in _Records(path, data, encoding):
             if not columns:
+                # The first record is the header.
                 columns = _read_header(cells, types)
                 continue
             if len(rows) == table_members.MOST_ROWS:
@@ -104,6 +107,7 @@ def _read_row(
 ) -> dict[str, typing.Any]:
     """Return the values of a record by the names of their columns.
 
+    :param cells: the text of every cell; may be fewer than the columns.
     :raises: :class:`.exceptions.OperationError` for a cell too many, and for
         a cell with a formula.
     """
@@ -124,7 +128,10 @@ def _read_row(
 
 
 class _Records:
-    """The records of a file that are not blank.
+    """The records of a file of CSV that are not blank.
+
+    A record is a row or the header. It may have several lines, as a cell in
+    quotes may have line feeds.
 
     :param data: the content of the file, which iterating decodes piece by
         piece.
@@ -153,7 +160,8 @@ class _Records:
         for _number in range(lines_before):
             next(lines)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        # A record may have several lines, of which the reader counts the last.
+        # The line at which the record begins. The reader only knows the line
+        # at which it ends.
         begin = lines_before + 1
         try:
             for record in reader:
@@ -173,13 +181,15 @@ class _Records:
     def _find_header(self) -> tuple[int, str]:
         """Return how many lines come before the header, and the delimiter.
 
-        Excel may write a first line that names the delimiter: ``sep=;``.
+        For example, ``(0, ',')`` if the header is the first line. Excel may
+        write a line before it that names the delimiter, ``sep=;``: then it is
+        ``(1, ';')``.
 
         :raises: as :meth:`_find_delimiter`.
         """
         blank_lines = 0
         for line in self._open():
-            separator = _SEPARATOR.fullmatch(line)
+            separator = _LINE_WITH_DELIMITER.fullmatch(line)
             is_first = blank_lines == 0
             if separator and is_first:
                 return 1, separator[1]
@@ -195,7 +205,8 @@ class _Records:
         :raises: :class:`.exceptions.InvalidDocument` if there are different
             delimiters outside of quotes.
         """
-        outside_quotes = _QUOTED.sub('', header)
+        # A name in quotes may have commas: "CPUs, total";memory.
+        outside_quotes = _QUOTED_NAME.sub('', header)
         present = [mark for mark in _DELIMITERS if mark in outside_quotes]
         if len(present) > 1:
             raise exceptions.InvalidDocument(
@@ -220,7 +231,7 @@ class _Column:
         self._kind = None
         if kind in column_type.TYPES:
             self._kind = kind
-        # Values by the text of their cells, up to _MOST_SHARED of them.
+        # Values by the text of their cells, up to _MAX_CACHED_VALUES of them.
         self._values: dict[str, typing.Any] = {}
 
     def convert(self, cell: str) -> typing.Any:
@@ -233,7 +244,8 @@ class _Column:
             the table reports that.
         :raises: :class:`.exceptions.OperationError` for a formula.
         """
-        # Columns such as racks and models have few values, many times.
+        # Columns such as racks and models have few values, many times. These
+        # are converted once, and one object is kept of each.
         if cell in self._values:
             return self._values[cell]
         text = cell
@@ -251,7 +263,7 @@ class _Column:
             value = column_type.convert(text, self._kind)
         except exceptions.OperationError:
             value = text
-        if len(self._values) < _MOST_SHARED:
+        if len(self._values) < _MAX_CACHED_VALUES:
             self._values[cell] = value
         return value
 
@@ -260,7 +272,8 @@ def _find_problem_of_header(cells: list[str]) -> str | None:
     """Return the message for the first wrong name of a column, if any."""
     names = [cell.strip() for cell in cells]
     if any('\0' in name for name in names):
-        # UTF-16 without a mark has them.
+        # In UTF-16, every second byte of ASCII is NUL. Without a byte order
+        # mark, it was read as UTF-8.
         return _('the file is no text in UTF-8; save it as "CSV UTF-8"')
     if len(names) > table_members.MOST_COLUMNS:
         return _('there are more than %d columns') % table_members.MOST_COLUMNS

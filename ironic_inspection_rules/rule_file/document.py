@@ -99,11 +99,11 @@ def list_files(
 ) -> list[str]:
     """List files; a folder stands for the files in it and below.
 
-    In a folder these are the files whose names end in ``.yaml``, ``.yml`` or
-    ``.json``, whether they are rules or inventories of machines. Hidden files
-    are left out: where Kubernetes mounts files, a hidden folder has all of
-    them once more. A path that is no folder stays as it is, even if there is
-    no such file: reading will find that out.
+    For example, ``['a.yaml', 'rules.d']`` gives ``['a.yaml',
+    'rules.d/10-racks.yaml']``. Of a folder, these are the files whose names
+    end in ``.yaml``, ``.yml`` or ``.json``, whether they are rules or
+    inventories of machines. A path that is no folder stays as it is, even if
+    there is no such file: reading will find that out.
 
     :param paths: files, folders, and ``-`` for standard input.
     :param none: the message for a folder without such files.
@@ -124,7 +124,8 @@ def list_files(
 def _list_folder(folder: str) -> list[str]:
     """List the YAML and JSON files in a folder and below, sorted by path.
 
-    Hidden files, and files in hidden folders, are left out.
+    Hidden files, and files in hidden folders, are left out: where Kubernetes
+    mounts files, a hidden folder has all of them once more.
     """
     paths = []
     for path in pathlib.Path(folder).rglob('*'):
@@ -157,7 +158,8 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
     """
     if text is None:
         text = read(path)
-    # First as JSON, which takes a hundredth of the time of YAML.
+    # First as JSON, which takes a hundredth of the time of YAML: an inventory
+    # is mostly JSON, and large.
     value = _read_json(path, text)
     if value is None:
         documents = _build_document(path, text, _find_documents).entries
@@ -226,11 +228,13 @@ def read(path: str) -> str:
             if sys.stdin is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             text = sys.stdin.read()
-            # In some locales Python accepts bytes that are no text.
+            # In some locales Python reads bytes that are no text as
+            # surrogates. These become the same bytes again, and an error.
             return text.encode(errors='surrogateescape').decode('utf-8-sig')
         with open(path, 'rb') as stream:
             data = file_content.read(path, stream)
-        # Editors of Windows begin a file with a mark of its encoding.
+        # Editors of Windows begin a file with a mark of its encoding, which
+        # "utf-8-sig" leaves out. Files without the mark are read, too.
         return io.TextIOWrapper(io.BytesIO(data), 'utf-8-sig').read()
     except OSError as exc:
         raise exceptions.InvalidDocument(
@@ -256,6 +260,7 @@ def parse(path: str, text: str) -> Document:
     for entry in parsed.entries:
         if not isinstance(entry, dict) or 'actions' in entry:
             continue
+        # An inventory is kept in a file alone, or beside plugin data.
         has_inventory = isinstance(entry.get('inventory'), dict)
         has_interfaces = isinstance(entry.get('interfaces'), list)
         if has_inventory or has_interfaces:
@@ -263,8 +268,9 @@ def parse(path: str, text: str) -> Document:
                 path,
                 _('this is the inventory of a machine, not a file of rules'),
             )
-        is_of_list = 'links' in entry and 'priority' in entry
-        if is_of_list:
+        # GET /v1/inspection_rules lists rules in a short form.
+        is_of_listing = 'links' in entry and 'priority' in entry
+        if is_of_listing:
             raise exceptions.InvalidDocument(
                 path,
                 _(
@@ -277,7 +283,11 @@ def parse(path: str, text: str) -> Document:
 
 @dataclasses.dataclass(frozen=True)
 class _Content:
-    """Nodes of a file: its entries, and its tables with their names."""
+    """Nodes of a file: its entries, and its tables with their names.
+
+    ``tables`` are pairs of nodes, the name and the table; None for a file that
+    says nothing of tables.
+    """
 
     entries: list[yaml.Node]
     tables: list[tuple[yaml.Node, yaml.Node]] | None = None
@@ -345,8 +355,12 @@ def _build_table(
 ) -> WrittenTable:
     """Build a table of a file of rules.
 
-    A list of rows is read apart: for a hundred thousand rows, it keeps places
-    in little memory.
+    A list of rows is read apart, without the place of every value: a table may
+    have a hundred thousand rows.
+
+    :param name: the node of its name.
+    :param node: the node of the table itself.
+    :param text: text of the whole file.
     """
     rows = None
     if isinstance(node, yaml.MappingNode):
@@ -357,7 +371,8 @@ def _build_table(
                 rows = table_rows.from_list(path, value, text)
             else:
                 members.append((key, value))
-        # A new node, as the file may use this node elsewhere by an alias.
+        # The table without its rows. It is a new node, as the file may use the
+        # node of the table elsewhere by an alias.
         node = yaml.MappingNode(
             node.tag, members, node.start_mark, node.end_mark
         )
@@ -372,6 +387,7 @@ def _build_table(
 
 
 def _place_of_node(node: yaml.Node) -> Place:
+    """Return line and column of a node, counted from one."""
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
@@ -391,8 +407,8 @@ def _find_documents(text: str) -> _Content:
 def _find_list_items(text: str) -> _Content:
     """Return the items of the list that a file holds, such as flavors.
 
-    A file may hold a single item in place of the list, and several YAML
-    documents with items.
+    A file may hold a single item in place of the list. It may also have
+    several YAML documents, separated by ``---``: their items are one list.
     """
     items: list[yaml.Node] = []
     for node in yaml_text.parse_nodes(text):

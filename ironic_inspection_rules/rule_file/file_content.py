@@ -13,7 +13,9 @@ from ironic_inspection_rules.i18n import _
 def read(path: str, stream: typing.BinaryIO, most: int = -1) -> bytes:
     """Read an open file, which must not change meanwhile.
 
-    Another file may take its name: the opened file is read to its end.
+    If another process writes the file, the bytes read may be half of the old
+    content and half of the new one. If another file takes its name, the open
+    one is read to its end all the same.
 
     :param most: the number of bytes after which reading stops, -1 for all.
     :raises: :class:`.exceptions.InvalidDocument` if the file changes, or the
@@ -27,9 +29,10 @@ def read(path: str, stream: typing.BinaryIO, most: int = -1) -> bytes:
         return data
     has_same_time = before.st_mtime_ns == after.st_mtime_ns
     has_same_size = before.st_size == after.st_size
-    # The time has steps of some milliseconds. If the file is written again
-    # within a step, with the same size, only the bytes read may be too few.
-    # Files that are made while they are read, such as in /proc, have size 0.
+    # The time of a file advances in steps of some milliseconds. If the file is
+    # written again within a step, and has the same size afterwards, only the
+    # number of bytes read may tell. Files that are made while they are read,
+    # such as in /proc, have size 0.
     has_size = after.st_size > 0 or before.st_size > 0
     is_whole = not has_size or len(data) in (after.st_size, most)
     if not (has_same_time and has_same_size and is_whole):

@@ -68,7 +68,7 @@ class WrittenRule:
         return f'{number} ({name})'
 
     @property
-    def foreign(self) -> exceptions.Problem | None:
+    def language_note(self) -> exceptions.Problem | None:
         """The note that it is a rule of ironic-inspector or of stock Ironic.
 
         None if it is in the language of this engine.
@@ -104,16 +104,17 @@ def list_rules(read: document.Document) -> list[WrittenRule]:
 def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
     """Parse a built-in rule of a file.
 
-    A rule whose ``uuid`` is a plain name gets a UUID that is made of the name;
-    a rule without ``uuid``, one that is made of its content. So the UUID stays
-    the same as long as the name or the content does.
+    A rule with ``uuid: rack-7`` gets a UUID that is made of this name, and a
+    rule without ``uuid`` one that is made of its content. So the UUID stays
+    the same whenever the file is read, as long as the name or the content
+    does.
 
     :raises: :class:`.exceptions.InvalidRule` with all problems.
     """
     if isinstance(entry, dict):
         name = entry.get('uuid')
         if name is None:
-            # YAML has values that JSON has not, such as dates.
+            # "default" is for values that JSON does not have, such as dates.
             name = json.dumps(entry, sort_keys=True, default=str)
         if isinstance(name, str) and not uuidutils.is_uuid_like(name):
             entry = {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, name))}
@@ -150,12 +151,13 @@ def parse_all(
     warned_files: set[str] = set()
     for written_rule in written:
         path = written_rule.source.path
-        # What says that the rule is in another language; None in this one.
-        foreign = written_rule.foreign
+        # The note that the rule is in another language; None if it is not.
+        language_note = written_rule.language_note
         try:
             rule = parse(written_rule.entry, ops)
         except exceptions.InvalidRule as exc:
-            raise _as_document_error(written_rule, foreign, exc) from exc
+            raise _as_document_error(written_rule, language_note, exc) from exc
+        # A UUID is made of the content: equal rules have the same one.
         if rule.uuid in by_uuid:
             raise exceptions.InvalidDocument(
                 path,
@@ -164,49 +166,58 @@ def parse_all(
                 written_rule.place(),
             )
         by_uuid[rule.uuid] = rule
-        if foreign is None or path in warned_files:
+        if language_note is None or path in warned_files:
             continue
         if written_rule.is_of_inspector:
             # Mostly all rules of the file are of ironic-inspector: one warning
             # is enough.
             warned_files.add(path)
-        warn(_format_foreign(written_rule, foreign))
+        warn(_format_language_note(written_rule, language_note))
     return list(by_uuid.values())
 
 
-def _format_foreign(entry: WrittenRule, foreign: exceptions.Problem) -> str:
-    """Return the warning that a rule is in another language, as a line."""
+def _format_language_note(
+    written_rule: WrittenRule, note: exceptions.Problem
+) -> str:
+    """Return the warning that a rule is in another language, as a line.
+
+    For example, ``rules.yaml:3:1: note: #2 (rack): a rule of
+    ironic-inspector, …``.
+
+    :param note: why the rule is one of another language.
+    """
     level = _('warning')
-    if entry.is_of_inspector:
+    if written_rule.is_of_inspector:
+        # Such a rule does here what it did there.
         level = _('note')
-    line, column = entry.place(foreign.pointer)
+    line, column = written_rule.place(note.pointer)
     return _('%(place)s: %(level)s: %(rule)s: %(message)s\n') % {
-        'place': f'{entry.source.path}:{line}:{column}',
+        'place': f'{written_rule.source.path}:{line}:{column}',
         'level': level,
-        'rule': entry.label,
-        'message': foreign.sentence,
+        'rule': written_rule.label,
+        'message': note.sentence,
     }
 
 
 def _as_document_error(
-    entry: WrittenRule,
-    foreign: exceptions.Problem | None,
+    written_rule: WrittenRule,
+    language_note: exceptions.Problem | None,
     error: exceptions.InvalidRule,
 ) -> exceptions.InvalidDocument:
     """Return the error of a file with all problems of one of its rules.
 
     The error has the place of the first problem.
 
-    :param foreign: the note that the rule is in another language, None if it
-        is not. It becomes the last problem.
+    :param language_note: the note that the rule is in another language, None
+        if it is not. It becomes the last problem.
     """
     problems = [count_from_one(problem) for problem in error.problems]
-    if foreign is not None:
-        problems.append(count_from_one(foreign))
+    if language_note is not None:
+        problems.append(count_from_one(language_note))
     return exceptions.InvalidDocument(
-        entry.source.path,
-        str(exceptions.InvalidRule(problems, entry.label)),
-        entry.place(error.problems[0].pointer),
+        written_rule.source.path,
+        str(exceptions.InvalidRule(problems, written_rule.label)),
+        written_rule.place(error.problems[0].pointer),
     )
 
 
@@ -236,7 +247,8 @@ def count_from_one(problem: exceptions.Problem) -> exceptions.Problem:
 def place_name(pointer: str) -> str:
     """Return the name of a place in a rule for a message to its author.
 
-    ``/conditions/0/conditions/1/args/value`` is ``condition 1.2, value``.
+    ``/conditions/0/conditions/1/args/value`` is ``condition 1.2, value``:
+    pointers count from zero, authors from one.
     """
     words: list[str] = []
     tokens = list(data_path.split_pointer(pointer))
@@ -302,6 +314,7 @@ class Operation:
             party lacks ``value`` or ``path``.
         """
         args = self.written.get('args')
+        # How the op declares the argument; None if it has no such argument.
         declared = self.op.signature.by_name.get(argument)
         if isinstance(args, list) and declared is not None:
             if declared.variadic:
@@ -329,7 +342,10 @@ class Operation:
 
     @property
     def templates(self) -> dict[str, typing.Any]:
-        """The arguments that may have replacement fields, by name."""
+        """The arguments that may have replacement fields, by name.
+
+        A regular expression is none: its braces are a part of it.
+        """
         templates = {}
         for name, value in self.arguments.items():
             argument = self.op.signature.by_name[name]
@@ -340,7 +356,10 @@ class Operation:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the operation is the same for all machines."""
+        """Whether the operation is the same for all machines.
+
+        ``eq(1, 2)`` is; with the field ``{node.name}`` it is not.
+        """
         if self.inner or self.op.plugin.NEEDS_VIEW:
             return False
         written = [*self.templates.values(), self.loop]
@@ -386,12 +405,15 @@ def read_operations(
         place = f'{pointer}/{index}'
         if place in skip:
             continue
+        # "!eq" is the op "eq", inverted.
         name, inverted = model.split_op(operation['op'])
         op = ops_by_name[name]
         bound, _problems = op.signature.bind(operation.get('args'))
         inner = read_operations(
             operation.get(inside) or (), f'{place}/{inside}', ops
         )
+        # In the order in which the op declares them, whatever the order in the
+        # file.
         arguments = {}
         for argument in op.signature.arguments:
             if argument.name in bound:

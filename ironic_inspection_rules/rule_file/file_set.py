@@ -50,7 +50,8 @@ class RuleFiles:
         lines = []
         is_of_file = False
         for problem in problems:
-            # Of "/rules/3/actions/0" these are "/rules/3" and "/actions/0".
+            # "/rules/3/actions/0" is the place "/actions/0" in the rule
+            # "/rules/3".
             tokens = problem.pointer.split('/')
             pointer_of_rule = '/'.join(tokens[:3])
             inside = ''.join(f'/{token}' for token in tokens[3:])
@@ -73,6 +74,8 @@ def _format_problem_of_rule(
     rule: file_rule.WrittenRule, problem: exceptions.Problem
 ) -> str:
     """Return a problem of a rule as text with its file and line.
+
+    For example, ``rules.yaml:12:3: #2 (rack): action 1, path: …``.
 
     :param problem: at a pointer into the rule, such as ``/actions/0``.
     """

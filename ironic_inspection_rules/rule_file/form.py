@@ -40,7 +40,7 @@ ANSWER = (
 """Members that may stand beside these, and are not read."""
 
 # A variable of Ansible, which stands for a rule of the same file.
-_REFERENCE = re.compile(r'\{\{\s*(\w+)\s*\}\}')
+_ANSIBLE_VARIABLE = re.compile(r'\{\{\s*(\w+)\s*\}\}')
 
 
 def find_rule_nodes(node: yaml.Node) -> list[yaml.Node]:
@@ -60,7 +60,7 @@ def find_rule_nodes(node: yaml.Node) -> list[yaml.Node]:
         # An empty document.
         return []
     if not isinstance(node, yaml.MappingNode):
-        # Plain text, say: it is reported as a rule that is no mapping.
+        # For example plain text. It is reported as a rule that is no mapping.
         return [node]
     yaml_text.check_names(node)
     members = {key.value: value for key, value in node.value}
@@ -115,7 +115,8 @@ def find_table_nodes(
 def _has_tables_alone(members: dict[str, yaml.Node]) -> bool:
     """Return whether a document without a list of rules has tables.
 
-    A file of variables does not: its ``tables`` is the name of a rule.
+    ``{tables: {racks: {…}}}`` has. A file of variables has not: in
+    ``{tables: {actions: […]}}``, "tables" is the name of a rule.
 
     :param members: the nodes of the document by name.
     """
@@ -161,8 +162,9 @@ def _rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
 def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
     """Return the rules of a file of variables, such as a file of Ansible.
 
-    A variable is a rule or a list of rules. Other variables may be texts,
-    numbers and lists of them.
+    A variable is a rule or a list of rules: ``rack_rule: {actions: […]}``, or
+    ``my_rules: [{actions: […]}, "{{ rack_rule }}"]``. Other variables may be
+    texts, numbers and lists of them.
 
     :returns: an empty list if no variable is a rule.
     :raises: MarkedYAMLError for a variable of another type in a file with
@@ -176,9 +178,12 @@ def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
         if _is_named_rule(value):
             rules.append(value)
         elif _is_list_with_rule(value):
-            # "{{ other }}" stands for a rule that is read under its name.
+            # "{{ rack_rule }}" stands for a rule that is read under its own
+            # name.
             rules += [
-                item for item in value.value if not _is_reference(item, names)
+                item
+                for item in value.value
+                if not _refers_to_variable(item, names)
             ]
         elif not _is_scalar_or_list_of_scalars(value):
             doubtful.append(key)
@@ -225,8 +230,10 @@ def _is_scalar_or_list_of_scalars(node: yaml.Node) -> bool:
 def _find_actions(node: yaml.Node) -> yaml.Node | None:
     """Return the node under ``actions`` of a mapping, None without one.
 
-    With a merge key, ``<<: *base``, the node may be in another mapping; of
-    several mappings, the first that has the node counts.
+    With a merge key, ``<<: *base``, the node may be in another mapping. Of
+    several, ``<<: [*base, *other]``, the first that has the node counts.
+
+    :param node: any node; only a mapping has actions.
     """
     if not isinstance(node, yaml.MappingNode):
         return None
@@ -246,14 +253,14 @@ def _find_actions(node: yaml.Node) -> yaml.Node | None:
     return None
 
 
-def _is_reference(node: yaml.Node, names: set[str]) -> bool:
-    """Return whether a node is a reference, ``{{ name }}``, to a variable.
+def _refers_to_variable(node: yaml.Node, names: set[str]) -> bool:
+    """Return whether a node is the text ``{{ name }}`` of a known variable.
 
     :param names: the variables of the file.
     """
     if not isinstance(node, yaml.ScalarNode):
         return False
-    reference = _REFERENCE.fullmatch(node.value)
+    reference = _ANSIBLE_VARIABLE.fullmatch(node.value)
     return reference is not None and reference[1] in names
 
 
@@ -262,9 +269,9 @@ def _kubernetes_error(
 ) -> yaml.MarkedYAMLError:
     """Build the error for a file that is an object of Kubernetes.
 
-    A ConfigMap or a Secret may have a file of rules as text: the error names
-    its entries, such as ``data.rules.yaml``, and those of a Secret that are in
-    base64.
+    A ConfigMap or a Secret may have a file of rules as text, such as
+    ``data.rules.yaml``: the error says to write that text to a file. In
+    ``data`` of a Secret, the text is in base64.
 
     :param members: the nodes of the mapping by name.
     """

@@ -114,8 +114,9 @@ def load(path: str) -> list[dict[str, typing.Any]]:
 def uuid_of(name: typing.Any) -> str:
     """Return the UUID of a rule that is adopted from stock Ironic.
 
-    There, a rule may have any text for a UUID: equal texts give equal UUIDs. A
-    real UUID is returned as UUIDs are stored, in lower case with dashes.
+    There, a rule may have any text for a UUID, such as ``rack-7``: equal texts
+    give equal UUIDs. A real UUID is returned as UUIDs are stored, in lower
+    case with dashes.
     """
     if uuidutils.is_uuid_like(name):
         return str(uuid.UUID(name))
@@ -135,7 +136,8 @@ def _is_rule(entry: typing.Any) -> bool:
 def find_sign(entry: typing.Any) -> Problem | None:
     """Return the first sign that a rule was written for stock Ironic.
 
-    A proof comes before a hint.
+    A proof comes before a hint. For example, ``links`` prove that Ironic's API
+    has shown the rule; an empty loop is only a hint.
 
     :param entry: the rule as its author wrote it, of any form.
     :returns: where the sign is, and what to do about it; None for a rule of
@@ -174,7 +176,13 @@ def find_sign(entry: typing.Any) -> Problem | None:
 def arguments_by_name(
     args: typing.Any, names: tuple[str, ...]
 ) -> dict[str, typing.Any]:
-    """Return the arguments of an op by name, in whichever form they are."""
+    """Return the arguments of an op by name, in whichever form they are.
+
+    ``['/extra/a', 1]`` gives ``{'path': '/extra/a', 'value': 1}``.
+
+    :param args: a mapping, or a list.
+    :param names: of the arguments, in the order of the list.
+    """
     if isinstance(args, dict):
         return dict(args)
     return dict(zip(names, args, strict=False))
@@ -183,8 +191,9 @@ def arguments_by_name(
 def _find_proofs(entry: dict[str, typing.Any]) -> Iterator[Problem]:
     """Yield proofs that a rule was written for stock Ironic.
 
-    Ironic's API adds something to a rule that it shows, such as ``links``.
-    Or a regular expression asks whether a field was left in its braces.
+    Ironic's API adds something to a rule that it shows, such as ``links``. Or
+    a regular expression matches a field in its braces, as stock Ironic leaves
+    a missing one.
 
     :returns: where the proof is, and in what way it is stock Ironic's.
     """
@@ -196,7 +205,7 @@ def _find_proofs(entry: dict[str, typing.Any]) -> Iterator[Problem]:
         is_of_plugin_data = str(operation.get('op')).endswith('plugin-data')
         if is_of_plugin_data and _has_plugin_data(args):
             yield Problem(f'{pointer}/args', _('as its API shows it'))
-        if isinstance(args, dict) and _asks_for_own_text(args):
+        if isinstance(args, dict) and _matches_field_in_braces(args):
             yield Problem(
                 f'{pointer}/args',
                 _('where a missing field stays as it is written'),
@@ -213,7 +222,7 @@ def _has_plugin_data(args: typing.Any) -> bool:
     return isinstance(args, list) and args[2:] == [{}]
 
 
-def _asks_for_own_text(args: dict[str, typing.Any]) -> bool:
+def _matches_field_in_braces(args: dict[str, typing.Any]) -> bool:
     """Return whether a regular expression matches a field as it is written.
 
     Stock Ironic leaves a missing field in its braces. So its rules match
@@ -257,15 +266,15 @@ def _find_hints(entry: dict[str, typing.Any]) -> Iterator[Problem]:
 def _find_hints_in_condition(texts: list[str]) -> Iterator[str]:
     """Yield hints at stock Ironic in the texts of a condition.
 
-    The text ``True`` beside ``{node.maintenance}`` is a hint: it is compared
-    with the field as text.
+    The text ``True`` beside ``{node.maintenance}`` is a hint: only stock
+    Ironic turns the value true of the field into that text.
     """
-    if any(map(_is_plain_field, texts)):
-        for text in texts:
-            if text in _TEXTS_OF_PYTHON:
-                yield (
-                    _('where true, false and null become the text "%s"') % text
-                )
+    has_field = any(map(_is_plain_field, texts))
+    if not has_field:
+        return
+    for text in texts:
+        if text in _TEXTS_OF_PYTHON:
+            yield _('where true, false and null become the text "%s"') % text
 
 
 def _find_hints_in_action(texts: list[str]) -> Iterator[str]:
@@ -310,7 +319,7 @@ def unescape_regex(regex: str) -> str:
 
 
 def _is_json(value: str) -> bool:
-    """Return whether a text can be read as JSON."""
+    """Return whether a text can be read as JSON, as ``{"bus": 1}`` can."""
     try:
         json.loads(value)
     except ValueError:

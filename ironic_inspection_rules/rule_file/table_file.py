@@ -53,7 +53,8 @@ class FileTable:
     def entry(self) -> typing.Any:
         """The JSON form of the table, as it is posted to Ironic.
 
-        Rows out of a file of their own are part of it.
+        Of ``{'key': 'serial', 'file': 'racks.csv'}``, it has the rows of the
+        file under ``rows``, in place of ``file``.
         """
         if self.rows is None:
             return self.written.entry
@@ -79,7 +80,8 @@ class FileTable:
     def locate(self, pointer: str) -> tuple[str, document.Place]:
         """Return the file in which a value is written, and its place there.
 
-        Rows may be in a file of their own. A value in a row has the place of
+        For example, ``('racks.csv', (14, 1))`` of ``/rows/12/cpus``: rows may
+        be in a file of their own. A value in a row has the place of
         the beginning of its line; a missing value has the place of the value
         around it.
 
@@ -88,6 +90,7 @@ class FileTable:
         # The member of the table, then perhaps row and column: rows, 12, cpus.
         tokens = _split_pointer(pointer)
         if self.rows is None or tokens[:1] != ('rows',):
+            # The value is beside the rows, such as the key of the table.
             return self.written.path, self.written.place(pointer)
         if len(tokens) > 1:
             row_number = int(tokens[1])
@@ -104,7 +107,10 @@ class FileTable:
 
 
 def _split_pointer(pointer: str) -> data_path.Path:
-    """Return the tokens of a pointer; an empty one has none."""
+    """Return the tokens of a pointer: ``('rows', '12')`` of ``/rows/12``.
+
+    An empty pointer, which leads to the whole, has none.
+    """
     if not pointer:
         return ()
     return data_path.parse(pointer)
@@ -136,7 +142,11 @@ class FileTables:
         }
 
     def without_built(self) -> 'FileTables':
-        """Return the tables as they were read: built ones take memory."""
+        """Return the tables as they were read.
+
+        A table that was built keeps all its rows a second time, for look-ups:
+        copies free that memory.
+        """
         # A copy has not cached what the original has built.
         tables = {
             name: dataclasses.replace(file_table)
@@ -172,7 +182,8 @@ class FileTables:
             return None
         inside = tokens[2:]
         path, place = file_table.locate(data_path.pointer(inside))
-        # The line says which row it is.
+        # The line says which row it is: "racks.cpus" rather than
+        # "racks.rows.12.cpus".
         if inside[:1] == ('rows',):
             inside = inside[2:]
         label = '.'.join(map(str, (file_table.name, *inside)))
@@ -195,7 +206,7 @@ def load(documents: Iterable[document.Document]) -> FileTables:
     for rule_file in documents:
         if rule_file.tables is None:
             continue
-        # An empty member counts, too: it says that there are no tables.
+        # Also by an empty member, which says that there are no tables.
         is_given = True
         for written in rule_file.tables:
             other = by_name.get(written.name)
@@ -218,7 +229,8 @@ def load(documents: Iterable[document.Document]) -> FileTables:
 def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
     """Yield the problems of tables, with their files and lines.
 
-    The tables are built for that, once.
+    Building a table finds its problems. The table is built only once, and kept
+    for who needs it later.
     """
     for file_table in tables.tables.values():
         try:
@@ -311,6 +323,7 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
         if paths_of_rows:
             # A file that has tables is a rule file, even if a table names it.
             with_tables.add(os.path.realpath(read_file.path))
+    # "-" is standard input, which no table can name.
     only_rows = with_rows - with_tables
     return [
         read_file
@@ -331,10 +344,15 @@ def documents(paths: Iterable[str]) -> list[document.Document]:
 
 
 def _read(path: str) -> ReadFile:
+    """Read a file, and keep the error where that is not possible.
+
+    The file may turn out to be one of rows, which is not read in this way.
+    """
     try:
         return ReadFile(path, document.read(path))
     except exceptions.InvalidDocument as exc:
-        # Rows may be in encodings in which rules are not.
+        # A file of rows may be in an encoding in which rules never are, such
+        # as UTF-16.
         return ReadFile(path, error=exc)
 
 
@@ -344,7 +362,8 @@ def _list_files_of_rows(read_file: ReadFile) -> list[str]:
     A table names one by ``file: racks.csv``.
     """
     text = read_file.text
-    # Most files have no tables, and reading YAML takes long.
+    # Most files have no tables, and reading YAML takes long. Rules that are
+    # piped in have no files beside them.
     if (
         read_file.path == document.STDIN
         or 'tables' not in text
@@ -386,7 +405,8 @@ def _read_rows(written: document.WrittenTable) -> table_rows.Rows | None:
                 suggestion.unknown(_('member'), name, MEMBERS),
                 data_path.pointer([name]),
             )
-    # Rows that are no list stay in the entry.
+    # A list of rows was taken out of the entry. Rows of another form, which
+    # the check of the table reports, are still in it.
     has_rows = written.rows is not None or 'rows' in entry
     if FILE not in entry:
         if not has_rows:
@@ -424,8 +444,9 @@ def _error_at(
 def _path_beside(rule_file: str, name: typing.Any) -> str:
     """Return the path of a file in the folder of a rule file, or below it.
 
-    The author of a rule file must not read other files with the rights of the
-    user who applies it.
+    A table names it by ``file: racks.csv``. The author of a rule file must not
+    read other files with the rights of the user who applies it:
+    ``/etc/shadow`` and ``../secrets.csv`` are refused.
 
     :raises: :class:`.exceptions.OperationError` with the reason why it is no
         name of such a file.
@@ -443,6 +464,7 @@ def _path_beside(rule_file: str, name: typing.Any) -> str:
                 'rows under "rows"'
             )
         )
+    # A backslash separates folders on Windows.
     parts = name.replace('\\', '/').split('/')
     if os.path.isabs(name) or '..' in parts:
         raise exceptions.OperationError(

@@ -43,7 +43,7 @@ _BYTE_ORDER_MARKS = (
 _WORKBOOKS = (b'PK\3\4', b'\xd0\xcf\x11\xe0')
 """How files of spreadsheets begin: those of today, and of old ones."""
 
-_WHITE = ' \t\r\n'
+_WHITE_SPACE_OF_JSON = ' \t\r\n'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +91,8 @@ class Rows:
         has_cell = isinstance(row, dict) and column in row
         if self.cells is None or not has_cell:
             return self.lines[number]
-        # The cells of all rows before; only rows that are mappings have any.
+        # How many cells the rows before have. Only rows that are mappings have
+        # any.
         count_before = 0
         for earlier_row in self.rows[:number]:
             if isinstance(earlier_row, dict):
@@ -125,7 +126,8 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
     encoding = _find_encoding(data)
     text = _decode_text(path, data, encoding, is_csv=suffix == CSV)
     if suffix == CSV:
-        # It is decoded once more, piece by piece: that takes less memory.
+        # Decoding was only a check. The reader of CSV decodes the file once
+        # more, piece by piece, so that the whole text is not in memory.
         del text
         content = csv_text.read(path, data, encoding, types)
         return Rows(
@@ -143,7 +145,7 @@ def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
     """Build the rows of a list in a file of YAML, with their lines.
 
     Columns with values that nobody means as YAML reads them are noted: it
-    takes 0123456 for a number to the base of 8.
+    reads the serial number 0123456 as 42798, a number to the base of 8.
 
     :param node: the list.
     :param text: of the whole file.
@@ -163,8 +165,8 @@ def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
             cells.append(value.start_mark.line + 1)
             if not yaml_scalar.is_misread(value):
                 continue
-            # The author may mean what YAML reads: OFF is false, 0x1F is 31.
             if yaml_scalar.is_perhaps_meant(value.value):
+                # OFF may mean false, and 0x1F may mean 31.
                 continue
             first_of_column = AmbiguousColumn(number, value.value, count=0)
             column = ambiguous.get(key.value, first_of_column)
@@ -192,7 +194,8 @@ def _read_content(path: str) -> bytes:
                 raise exceptions.InvalidDocument(
                     path, _('this is no regular file')
                 )
-            # One byte more says that the file is too large.
+            # One byte more than is allowed: if it is there, the file is too
+            # large.
             data = file_content.read(
                 path, stream, table_members.MOST_BYTES + 1
             )
@@ -238,8 +241,8 @@ def _decode_text(path: str, data: bytes, encoding: str, is_csv: bool) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as exc:
-        # Not in "data": after a byte order mark of UTF-8, Python counts the
-        # position from behind the mark, in what it calls the object.
+        # "exc.start" is a position in "exc.object". With a byte order mark of
+        # UTF-8, that is not "data": it begins behind the mark.
         before = exc.object[: exc.start].decode(encoding, errors='ignore')
         if not encoding.startswith('utf-8'):
             reason = _('the file is no text in %s') % encoding.upper()
@@ -284,6 +287,7 @@ def _read_json(path: str, text: str) -> Rows:
 
     :raises: :class:`.exceptions.InvalidDocument` with the line of the error.
     """
+    # This is what a byte order mark is decoded to.
     text = text.removeprefix('\N{ZERO WIDTH NO-BREAK SPACE}')
     rows: list[typing.Any] = []
     lines = array.array('L')
@@ -360,8 +364,14 @@ def _decode_item(text: str, begin: int) -> tuple[typing.Any, int]:
 
 
 def _skip_white_space(text: str, position: int) -> int:
-    """Return the position of the next character that is no white space."""
-    while text[position : position + 1] and text[position] in _WHITE:
+    """Return the position of the next character that is no white space.
+
+    It is the length of the text if there is none.
+    """
+    while (
+        text[position : position + 1]
+        and text[position] in _WHITE_SPACE_OF_JSON
+    ):
         position += 1
     return position
 
@@ -373,7 +383,7 @@ def _build_mapping(
 
     :raises: :class:`.exceptions.OperationError` if two keys are the same.
     """
-    # Rows have the same columns, which are kept once.
+    # Thousands of rows have the same columns: each name is kept once.
     mapping = {sys.intern(name): value for name, value in pairs}
     if len(mapping) != len(pairs):
         counts = collections.Counter(name for name, _value in pairs)
@@ -409,4 +419,5 @@ _DECODER = json.JSONDecoder(
 
 
 def _expected_list() -> str:
+    """Return the message for a file that is no list of rows."""
     return _('the file must hold one list of rows')

@@ -23,26 +23,28 @@ from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.i18n import _
 
 DEPTH = 100  # Levels of mappings and lists in a file, aliases included.
-ALIASED = 1_000_000  # Values that all aliases of a file may stand for.
+MAX_ALIASED_VALUES = (
+    1_000_000  # Values that all aliases of a file may stand for.
+)
 
 Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
-_TEXT = 'tag:yaml.org,2002:str'
+_TAG_OF_TEXT = 'tag:yaml.org,2002:str'
 MERGE = 'tag:yaml.org,2002:merge'
 # Two escapes of JSON for one character, which YAML does not know.
 _SURROGATE_PAIR = re.compile(
     r'(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}'
     r'\\u[dD][c-fC-F][0-9a-fA-F]{2}'
 )
-_TIMESTAMP = 'tag:yaml.org,2002:timestamp'
+_TAG_OF_TIMESTAMP = 'tag:yaml.org,2002:timestamp'
 _TOO_DEEP = _('nested too deeply')
 NOT_JSON = _('JSON has no value such as %s')
 TOO_MANY_DIGITS = _('the number has too many digits')
 # A number that is too long for Python to read, or to write.
-_LONG_NUMBER = re.compile('[-+]?[0-9][0-9A-Fa-f_x:]{1000,}')
+_NUMBER_TOO_LONG_FOR_PYTHON = re.compile('[-+]?[0-9][0-9A-Fa-f_x:]{1000,}')
 
 _NAMES = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
 # A field at the beginning of a value.
-_FIELD = re.compile(rf'\{{\s*(?:{_NAMES})\b[^{{}}]*\}}')
+_FIELD_AT_START = re.compile(rf'\{{\s*(?:{_NAMES})\b[^{{}}]*\}}')
 # A field as a value that YAML takes for a mapping, and does not finish.
 _FIELD_WITHOUT_QUOTES = re.compile(
     rf'[:\-,\[{{]\s*(?P<field>\{{\s*(?:{_NAMES})'
@@ -53,8 +55,8 @@ _PATH_OF_FIELD = re.compile(rf'(?:{_NAMES})(?:[.\[].*)?')
 # A value without quotes, up to the end of the line.
 _VALUE_WITHOUT_QUOTES = re.compile(r'[:\-,\[]\s+(?P<text>[^\s\'"\[\]#][^\n]*)')
 NULL = 'tag:yaml.org,2002:null'
-_STANDARD = 'tag:yaml.org,2002:'
-_COLLECTIONS = ('tag:yaml.org,2002:map', 'tag:yaml.org,2002:seq')
+_PREFIX_OF_STANDARD_TAGS = 'tag:yaml.org,2002:'
+_TAGS_OF_COLLECTIONS = ('tag:yaml.org,2002:map', 'tag:yaml.org,2002:seq')
 
 
 class _JsonLoader(Loader):  # type: ignore[misc,valid-type]
@@ -99,12 +101,13 @@ class FastDumper(
 def _represent_text(dumper: typing.Any, text: str) -> yaml.ScalarNode:
     """Put a text in double quotes if it has a control character.
 
-    PyYAML writes U+0085 as it is and reads it as a line feed.
+    There it is written as an escape. Without quotes, PyYAML writes U+0085 as
+    it is, and reads it as a line feed.
     """
     style = None
     if exceptions.CONTROL_CHARACTER.search(text):
         style = '"'
-    return dumper.represent_scalar(_TEXT, text, style)
+    return dumper.represent_scalar(_TAG_OF_TEXT, text, style)
 
 
 def _write_no_aliases(_dumper: typing.Any, _data: typing.Any) -> bool:
@@ -118,7 +121,9 @@ for _dumper in (Dumper, FastDumper):
 
 
 def dump(value: typing.Any, **options: typing.Any) -> str:
-    """Write plain data, with mappings in their own order.
+    """Write plain data as YAML, with mappings in their own order.
+
+    ``{'b': 1, 'a': [2]}`` gives the lines ``b: 1``, ``a:`` and ``- 2``.
 
     :param options: of PyYAML's ``dump``.
     """
@@ -137,7 +142,11 @@ def dump(value: typing.Any, **options: typing.Any) -> str:
 
 
 def comment(text: str, width: int = sys.maxsize) -> str:
-    """Write a text as a comment; its line feeds become blanks."""
+    """Write a text as a comment; its line feeds become blanks.
+
+    :param width: characters of a line; a longer text has several lines. Those
+        behind the first are indented, so that they are seen to go on.
+    """
     line = exceptions.one_line(' '.join(text.split()))
     lines = textwrap.wrap(
         line,
@@ -163,9 +172,9 @@ def packaged(path: str) -> typing.Any:
 class _Extent:
     """The depth of a nested value, and the number of values in it.
 
-    ``height`` is the number of levels below the value, ``size`` the number of
-    values with the value itself: for ``[1, [2]]``, they are 2 and 4.
-    ``anchor`` is the name by which aliases repeat it.
+    ``height`` is the number of levels below the value, and ``size`` the number
+    of values, the value itself included: for ``[1, [2]]``, they are 2 and 4.
+    ``anchor`` is the name by which aliases repeat it, ``a`` in ``&a [1]``.
     """
 
     height: int = 0
@@ -193,6 +202,7 @@ def parse_nodes(text: str) -> list[yaml.Node]:
         raise
     loader = Loader
     if _is_json(text):
+        # In JSON, 1e5 is a number.
         loader = _JsonLoader
     return [
         node for node in yaml.compose_all(text, loader) if node is not None
@@ -205,7 +215,7 @@ def _is_json(text: str) -> bool:
     :param text: not nested too deeply for Python to read it.
     """
     if not text.lstrip().startswith(('[', '{')):
-        # Most files are other YAML: parsing would fail at once.
+        # Most files are other YAML: it need not be parsed to see that.
         return False
     try:
         json.loads(text)
@@ -273,6 +283,7 @@ def make_readable(text: str) -> str:
     In JSON, tabs between values become blanks. A pair of escapes for a single
     character, such as ``\\ud83d\\ude00``, which YAML refuses, becomes
     ``\\ufffd\\ufffd``; :func:`construct` reads the value from the file again.
+    All values keep their places.
     """
     # Only JSON has tabs where they matter to YAML, and only between values.
     if text.lstrip().startswith(('[', '{')):
@@ -305,12 +316,13 @@ def _check_bounds(text: str) -> None:
     """Refuse text that would exhaust the stack or the memory.
 
     A few lines of YAML can stand for billions of values, by aliases of
-    aliases. So they are counted before any value is made of them.
+    aliases: ``a: &a [x, x]``, ``b: &b [*a, *a]``, and so on. So values are
+    counted before any of them is made.
 
     :raises: MarkedYAMLError if it is nested too deeply, or aliases stand for
         too many values.
     """
-    # What an alias stands for, by its name.
+    # The extents of the values that aliases may stand for, by their anchor.
     anchored: dict[str, _Extent] = {}
     # The file, and the collections that have begun and not ended.
     outer = [_Extent()]
@@ -329,12 +341,13 @@ def _check_bounds(text: str) -> None:
             complete = _find_extent_of_alias(event.anchor, anchored, outer)
             aliased += complete.size
         if complete is not None:
+            # It makes the value around it higher and larger.
             around = outer[-1]
             around.height = max(around.height, complete.height + 1)
             around.size += complete.size
             if complete.anchor is not None:
                 anchored[complete.anchor] = complete
-        if aliased > ALIASED:
+        if aliased > MAX_ALIASED_VALUES:
             raise yaml.MarkedYAMLError(
                 problem=_('aliases stand for too many values'),
                 problem_mark=event.start_mark,
@@ -348,25 +361,26 @@ def _check_bounds(text: str) -> None:
 def _find_problem(node: yaml.Node, text: str) -> str | None:
     """Return the problem of a node: mostly, that it needs quotes.
 
-    Nodes inside of the node are not checked.
+    For example, ``!eq`` is a tag to YAML, and must be written ``"!eq"``. Nodes
+    inside of the node are not checked.
 
     :param text: text of the whole file.
     :returns: a sentence; None if nothing is wrong.
     """
     if isinstance(node, yaml.CollectionNode) and (
-        node.tag not in _COLLECTIONS
+        node.tag not in _TAGS_OF_COLLECTIONS
     ):
-        kind = str(node.tag).replace(_STANDARD, '!!')
+        kind = str(node.tag).replace(_PREFIX_OF_STANDARD_TAGS, '!!')
         return _('there are no values of the type %s') % kind
     if isinstance(node, yaml.MappingNode):
         return _find_unquoted_field(node)
     if not isinstance(node, yaml.ScalarNode) or not node.tag:
         return None
     if node.tag.startswith('!'):
-        return _demand_quotes(f'{node.tag} {node.value}'.strip())
-    # YAML drops the "!" of "! eq".
+        return _say_to_quote(f'{node.tag} {node.value}'.strip())
+    # YAML drops the "!" of "! eq": only the text of the file has it.
     if text.startswith('! ', node.start_mark.index):
-        return _demand_quotes(f'! {node.value}')
+        return _say_to_quote(f'! {node.value}')
     return None
 
 
@@ -389,7 +403,7 @@ def _find_unquoted_field(node: yaml.MappingNode) -> str | None:
     if isinstance(key, yaml.ScalarNode) and _PATH_OF_FIELD.fullmatch(
         key.value
     ):
-        return _demand_quotes(f'{{{key.value}}}')
+        return _say_to_quote(f'{{{key.value}}}')
     return None
 
 
@@ -407,13 +421,13 @@ def find_syntax_hint(text: str, line: int) -> str | None:
         return _('YAML does not know tabs: indent with blanks')
     field = _FIELD_WITHOUT_QUOTES.search(wrong_line)
     if field:
-        return _demand_quotes(field['field'])
+        return _say_to_quote(field['field'])
     value = _VALUE_WITHOUT_QUOTES.search(wrong_line)
     if value is None:
         return None
     has_mark = value['text'].startswith(('!', '%', '@', '`', '&', '*'))
-    if has_mark or _FIELD.match(value['text']):
-        return _demand_quotes(value['text'].rstrip())
+    if has_mark or _FIELD_AT_START.match(value['text']):
+        return _say_to_quote(value['text'].rstrip())
     return None
 
 
@@ -421,6 +435,9 @@ def as_document_error(
     path: str, text: str, error: yaml.YAMLError | RecursionError
 ) -> exceptions.InvalidDocument:
     """Convert an error of YAML to the error of a file, with its place.
+
+    If the line looks like a known slip, such as a value that needs quotes, the
+    error says so.
 
     :param text: text of the whole file.
     """
@@ -430,7 +447,8 @@ def as_document_error(
     reason = getattr(error, 'problem', None) or str(error)
     if mark is None:
         return exceptions.InvalidDocument(path, reason)
-    # YAML's own errors are subclasses. Those of this package have a hint.
+    # YAML's own errors are subclasses. Those of this package, which are not,
+    # say what to do already.
     if type(error) is not yaml.MarkedYAMLError:
         hint = find_syntax_hint(text, mark.line)
         if hint:
@@ -458,7 +476,11 @@ def _as_character_error(
     )
 
 
-def _demand_quotes(text: str) -> str:
+def _say_to_quote(text: str) -> str:
+    """Return the message that a text must be in quotes, with the quotes.
+
+    For example, ``text like this must be in quotes: write "!eq"``.
+    """
     written = text.replace('\\', '\\\\').replace('"', '\\"')
     return _('text like this must be in quotes: write "%s"') % written
 
@@ -466,7 +488,8 @@ def _demand_quotes(text: str) -> str:
 def construct(node: yaml.Node, text: str) -> typing.Any:
     """Return the value of a node, as JSON could have it.
 
-    A time such as ``2024-01-31`` stays text.
+    ``{a: [1, x]}`` gives ``{'a': [1, 'x']}``. A time such as ``2024-01-31``
+    stays text: JSON has no times.
 
     :param text: text of the whole file.
     :raises: MarkedYAMLError for a value that JSON cannot hold, or that is no
@@ -481,7 +504,7 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
         return [construct(item, text) for item in node.value]
     if isinstance(node, yaml.MappingNode):
         return _construct_mapping(node, text)
-    if node.tag == _TIMESTAMP:
+    if node.tag == _TAG_OF_TIMESTAMP:
         return node.value
     written = text[node.start_mark.index : node.end_mark.index]
     if (
@@ -510,17 +533,18 @@ def _construct_scalar(node: yaml.Node, written: str) -> typing.Any:
     """
     try:
         value = yaml.constructor.SafeConstructor().construct_document(node)
-        # Python reads long numbers to the base 16, and cannot write them.
+        # Python reads numbers of any length to the base 16, but writes none of
+        # more than 4300 digits: then this is a ValueError.
         str(value)
     except (yaml.constructor.ConstructorError, ValueError, LookupError) as exc:
         # PyYAML lets a LookupError out for text that is not of its type.
-        if _LONG_NUMBER.fullmatch(written):
+        if _NUMBER_TOO_LONG_FOR_PYTHON.fullmatch(written):
             problem = TOO_MANY_DIGITS
         elif written.startswith('!') and isinstance(exc, yaml.YAMLError):
             # YAML's own words name the tag.
             raise
         else:
-            problem = _demand_quotes(written)
+            problem = _say_to_quote(written)
         raise yaml.MarkedYAMLError(
             problem=problem, problem_mark=node.start_mark
         ) from exc
@@ -532,13 +556,15 @@ def _construct_mapping(
 ) -> dict[str, typing.Any]:
     """Return the value of a mapping with its merge keys, ``<<``, resolved.
 
-    Names are checked before the merge: afterwards, the mapping may have a
-    name twice, with its own value and the merged value that it replaces.
+    ``{<<: *base, priority: 2}`` has all members of ``base``, but its own
+    priority. Names are checked before the merge: afterwards, the mapping may
+    have a name twice, with its own value and the merged value that it
+    replaces.
     """
     check_names(node)
     yaml.constructor.SafeConstructor().flatten_mapping(node)
     for key, _value in node.value:
-        _require_text(key, _TEXT)
+        _require_text(key, _TAG_OF_TEXT)
     # An alias has the node constructed again: a name with a merged value must
     # not count as double then. The last value of a name is its own.
     last_by_name = {key.value: (key, value) for key, value in node.value}
@@ -556,7 +582,7 @@ def check_names(node: yaml.MappingNode) -> None:
     """
     names = set()
     for key, _value in node.value:
-        _require_text(key, _TEXT, MERGE)
+        _require_text(key, _TAG_OF_TEXT, MERGE)
         if key.value in names:
             raise yaml.MarkedYAMLError(
                 problem=_('key "%s" is there twice') % key.value,

@@ -593,7 +593,7 @@ def _check_rule(
             continue
         for pointer, message in check.find(rule):
             yield _finding_at(rule.written, pointer, message, name)
-    foreign = rule.written.foreign
+    foreign = rule.written.language_note
     if foreign is not None and not is_of_inspector:
         yield _finding(rule.written, foreign, STOCK)
     if not is_of_inspector and not rule.problems:
