@@ -192,7 +192,8 @@ class PartComparison:
 
         A source is a list of parts by one reporter, such as ``agent disk
         inventory.disks``. A part that another source still reports, such as
-        Redfish, is not missing.
+        Redfish, is not missing. Parts without an identity are only counted: of
+        four such disks before and three now, one is missing.
         """
         for source, pairing in self._pairings.items():
             unidentified = []

@@ -173,7 +173,7 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
 
 
 def _read_json(path: str, text: str) -> typing.Any:
-    """Return the value of JSON text.
+    """Return the value of JSON text, such as an inventory.
 
     :param path: of the file, for errors.
     :returns: None for text that is no JSON, or nested too deeply: the reader
@@ -294,7 +294,10 @@ class _Content:
 
 
 def _find_rules_and_tables(text: str) -> _Content:
-    """Return the rules and tables of all documents of a file."""
+    """Return the rules and tables of all documents of a file.
+
+    A file of YAML may have several documents, separated by ``---``.
+    """
     nodes = yaml_text.parse_nodes(text)
     entries: list[yaml.Node] = []
     for node in nodes:
@@ -313,6 +316,9 @@ def _build_document(
     path: str, text: str, find_content: typing.Callable[[str], _Content]
 ) -> Document:
     """Build the document of a file: its values, with their lines and columns.
+
+    For example, of the text ``[{actions: []}]`` the only entry has the place
+    ``(0, '')``, line 1 and column 2; its actions have ``(0, '/actions')``.
 
     :param path: path of the file, for errors.
     :param find_content: returns the nodes of YAML in a text that are entries,

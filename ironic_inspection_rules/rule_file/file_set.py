@@ -96,9 +96,10 @@ def load_all(paths: typing.Iterable[str]) -> RuleFiles:
 
 
 def of_documents(documents: typing.Iterable[document.Document]) -> RuleFiles:
-    """Return the rules of documents as one list; see :func:`load_all`.
+    """Return the rules of documents as one list.
 
-    The files with rows of tables are read here, and checked.
+    The files that the documents name for the rows of their tables are read
+    here, and checked.
 
     :raises: :class:`.exceptions.InvalidDocument` if a file of rows cannot be
         read, a rule is no mapping, or a table is not valid.

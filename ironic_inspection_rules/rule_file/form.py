@@ -81,7 +81,8 @@ def find_table_nodes(
 ) -> list[tuple[yaml.Node, yaml.Node]] | None:
     """Return the tables of a document: pairs of a name and a node.
 
-    The nodes are checked later.
+    ``{rules: [], tables: {racks: {…}}}`` has one, "racks". The nodes are
+    checked later.
 
     :param node: the root of a document that :func:`find_rule_nodes` accepts.
     :returns: an empty list for an empty mapping, which says that there are no
@@ -202,7 +203,8 @@ def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
 def _is_named_rule(node: yaml.Node) -> bool:
     """Return whether a variable is a rule: a mapping with a list of actions.
 
-    ``actions`` may also be null, as the API shows a sensitive rule.
+    ``{actions: [{op: fail}]}`` is. ``actions`` may also be null, as the API
+    shows a sensitive rule.
     """
     actions = _find_actions(node)
     if actions is None:

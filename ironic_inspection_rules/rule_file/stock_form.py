@@ -215,7 +215,8 @@ def _find_proofs(entry: dict[str, typing.Any]) -> Iterator[Problem]:
 def _has_plugin_data(args: typing.Any) -> bool:
     """Return whether arguments have an entry that Ironic's API adds.
 
-    It is ``plugin_data``, or an empty mapping in the third place of a list.
+    It is ``plugin_data``, or an empty mapping in the third place of a list:
+    ``['/path', 1, {}]``.
     """
     if isinstance(args, dict):
         return 'plugin_data' in args
@@ -280,8 +281,8 @@ def _find_hints_in_condition(texts: list[str]) -> Iterator[str]:
 def _find_hints_in_action(texts: list[str]) -> Iterator[str]:
     """Yield hints at stock Ironic in the texts of an action.
 
-    JSON such as ``{"bus": 1}`` is a hint: here, its braces would begin a
-    field.
+    JSON in a text, such as ``{"bus": 1}``, is a hint: here, its braces would
+    begin a field.
     """
     for text in texts:
         if text.startswith(('{"', '[{"')) and _is_json(text):

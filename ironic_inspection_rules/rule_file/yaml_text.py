@@ -253,6 +253,8 @@ def _find_item_lines_in_events(
 
     Only the events of YAML have the place of an alias.
     """
+    # Both loops take from one iterator: the second goes on where the first
+    # one ends.
     events = iter(yaml.parse(make_readable(text), Loader))
     for event in events:
         if isinstance(event, yaml.SequenceStartEvent) and (
@@ -261,7 +263,8 @@ def _find_item_lines_in_events(
             # The list begins.
             break
     lines = []
-    # How deep inside of an item the event is.
+    # How many collections inside of the list have begun and not ended. At 0,
+    # an item begins.
     depth = 0
     for event in events:
         if isinstance(event, yaml.CollectionEndEvent):

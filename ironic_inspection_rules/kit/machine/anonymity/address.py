@@ -222,28 +222,35 @@ def _write_like(address: Address, replacement: Address, host: str) -> str:
         if _HAS_LEADING_ZERO.search(host):
             return '.'.join(f'{part:03}' for part in replacement.packed)
         return str(replacement)
-    # An IPv6 address, perhaps with an IPv4 address at its end.
     if '.' in host:
+        # An IPv6 address with an IPv4 address at its end: ::ffff:10.0.0.1.
         if replacement.packed[:12] != address.packed[:12]:
-            # The address has dots, but is in no network of such addresses.
-            # The whole of it was replaced.
+            # It is in no network of such addresses, and was replaced whole.
             return str(replacement)
-        head = host[: host.rindex(':') + 1]
-        return f'{head}{_ipv4_at_end(replacement)}'
-    text = replacement.compressed
-    if '.' in text:
-        # Newer Python writes an IPv4 address at the end with dots, which the
-        # original text does not have.
-        head = replacement.packed[-4:-2].hex()
-        tail = replacement.packed[-2:].hex()
-        text = f'::ffff:{int(head, 16):x}:{int(tail, 16):x}'
+        before_ipv4 = host[: host.rindex(':') + 1]
+        return f'{before_ipv4}{_ipv4_at_end(replacement)}'
     if len(host) == _LENGTH_WITH_ALL_ZEROS:
         text = replacement.exploded
     elif '::' not in host:
         # All groups are written, but without leading zeros.
         groups = replacement.exploded.split(':')
         text = ':'.join(f'{int(group, 16):x}' for group in groups)
+    else:
+        text = _compress_without_dots(replacement)
     return digits.in_same_case(host, text)
+
+
+def _compress_without_dots(address: ipaddress.IPv6Address) -> str:
+    """Write an IPv6 address in its shortest form: ``::ffff:a00:1``.
+
+    Newer releases of Python write that as ``::ffff:10.0.0.1``.
+    """
+    text = address.compressed
+    if '.' not in text:
+        return text
+    first_group = int.from_bytes(address.packed[-4:-2])
+    second_group = int.from_bytes(address.packed[-2:])
+    return f'::ffff:{first_group:x}:{second_group:x}'
 
 
 def parse(host: str) -> Address | None:

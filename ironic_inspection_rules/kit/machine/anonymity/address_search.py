@@ -85,8 +85,10 @@ def find(text: str, start: int, end: int) -> list[AddressInRun]:
     after_last = len(parts)
     is_behind_letter = start > 0 and _LETTER.match(text, start - 1)
     if is_behind_letter:
+        # The run of "iface:10.0.0.1" begins with the last letters of a word.
         first = _after_word(parts)
     if _LETTER.match(text, end):
+        # That of "fe80::1:default" ends with the first letters of a word.
         after_last = _before_word(parts)
     whole_groups = parts[first:after_last]
     addresses = list(_find_addresses(whole_groups))
@@ -127,35 +129,42 @@ def _before_word(parts: list[re.Match[str]]) -> int:
 def _find_addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
     """Yield the addresses in the parts of a run, from left to right.
 
-    At a place, a MAC address is tried before an IPv6 address, whose groups may
-    look like pairs of digits. The search goes on behind the address.
+    The search goes on behind an address, so that no part is in two of them.
     """
-    place = 0
-    while place < len(parts):
-        part = parts[place]
-        start = part.start()
-        kind = Kind.OCTETS
-        # The place after the address that begins here, None without one.
-        after = _end_of_octets(parts, place)
-        if after is None:
-            kind = Kind.IPV6
-            after = _end_of_ipv6(parts, place)
-        if after is None and part['quad'] and address.parse(part[0]):
-            kind = Kind.IPV4
-            after = place + 1
-        if after is None and _count_digits(part) > _DIGITS_OF_OCTET:
-            # A word may be joined to the first octet, as in "MAC52:54:…". Of
-            # its hexadecimal digits, the last two are the octet.
-            start = part.end() - _DIGITS_OF_OCTET
-            kind = Kind.OCTETS
-            after = _end_of_octets(
-                parts, place, longest=_MAX_DIGITS_BEHIND_WORD
-            )
-        if after is None:
-            place += 1
+    end_of_last = 0
+    for place, part in enumerate(parts):
+        if part.start() < end_of_last:
             continue
-        yield AddressInRun(start, parts[after - 1].end(), kind)
-        place = after
+        in_run = _address_at(parts, place)
+        if in_run is not None:
+            end_of_last = in_run.end
+            yield in_run
+
+
+def _address_at(parts: list[re.Match[str]], place: int) -> AddressInRun | None:
+    """Return the address that begins at a place in a run, None without one.
+
+    A MAC address is tried before an IPv6 address, whose groups may look like
+    pairs of digits.
+    """
+    part = parts[place]
+    end = _end_of_octets(parts, place)
+    if end is not None:
+        return AddressInRun(part.start(), end, Kind.OCTETS)
+    end = _end_of_ipv6(parts, place)
+    if end is not None:
+        return AddressInRun(part.start(), end, Kind.IPV6)
+    if part['quad'] and address.parse(part[0]):
+        return AddressInRun(part.start(), part.end(), Kind.IPV4)
+    if _count_digits(part) <= _DIGITS_OF_OCTET:
+        return None
+    # A word may be joined to the first octet, as in "MAC52:54:…". Of the
+    # hexadecimal digits before the colon, the last two are the octet.
+    end = _end_of_octets(parts, place, longest=_MAX_DIGITS_BEHIND_WORD)
+    if end is None:
+        return None
+    start = part.end() - _DIGITS_OF_OCTET
+    return AddressInRun(start, end, Kind.OCTETS)
 
 
 def _count_digits(part: re.Match[str]) -> int:
@@ -169,15 +178,15 @@ def _count_digits(part: re.Match[str]) -> int:
 def _end_of_octets(
     parts: list[re.Match[str]], place: int, longest: int = _DIGITS_OF_OCTET
 ) -> int | None:
-    """Return the place after an address of octets, such as a MAC address.
+    """Return where an address of octets, such as a MAC address, ends.
 
     It is six pairs of hexadecimal digits or more with colons between them. The
-    address 52:54:00:12:34:56 has eleven parts, six octets and five colons: at
-    the place 0, the place after it is 11.
+    address 52:54:00:12:34:56 has eleven parts: six octets and five colons.
 
     :param place: where the address begins.
     :param longest: how many digits may be before the first colon.
-    :returns: None if there is no such address.
+    :returns: the index in the text behind its last digit; None if there is no
+        such address.
     """
     if not _DIGITS_OF_OCTET <= _count_digits(parts[place]) <= longest:
         return None
@@ -193,39 +202,44 @@ def _end_of_octets(
     least_parts = 2 * _OCTETS_OF_MAC - 1
     if after - place < least_parts:
         return None
-    return after
+    return parts[after - 1].end()
 
 
 def _end_of_ipv6(parts: list[re.Match[str]], place: int) -> int | None:
-    """Return the place after the longest IPv6 address that begins at a place.
+    """Return where the longest IPv6 address ends that begins at a place.
 
     "fe80::1" could end behind "fe80::", too: the longest is tried first.
 
-    :returns: None if there is no such address.
+    :returns: the index in the text behind its last character; None if there is
+        no such address.
     """
     if not _may_begin_ipv6(parts, place):
         return None
     # A match knows all of the text that was searched.
     text = parts[place].string
-    for after in reversed(_ends_of_ipv6(parts, place)):
-        host = text[parts[place].start() : parts[after - 1].end()]
-        if _is_host_ipv6(host):
-            return after
+    start = parts[place].start()
+    for end in reversed(_possible_ends_of_ipv6(parts, place)):
+        if _is_host_ipv6(text[start:end]):
+            return end
     return None
 
 
-def _ends_of_ipv6(parts: list[re.Match[str]], place: int) -> list[int]:
-    """Return the places at which an IPv6 address may end, in ascending order.
+def _possible_ends_of_ipv6(
+    parts: list[re.Match[str]], place: int
+) -> list[int]:
+    """Return where an IPv6 address may end that begins at a place.
+
+    "fe80::1:2" may end behind "fe80::", "fe80::1" and "fe80::1:2".
 
     :param parts: digits, colons and dots of a text, in their order.
     :param place: where the address begins.
+    :returns: indices in the text, in ascending order.
     """
     groups = 0
     # How often there is "::", which stands for any number of groups.
     gaps = 0
     ends = []
-    for number in range(place, min(place + _MAX_PARTS_OF_IPV6, len(parts))):
-        part = parts[number]
+    for part in parts[place : place + _MAX_PARTS_OF_IPV6]:
         if part[0] == '.' or _count_digits(part) > _MAX_DIGITS_OF_GROUP:
             break
         if part[0] == '::':
@@ -240,7 +254,7 @@ def _ends_of_ipv6(parts: list[re.Match[str]], place: int) -> list[int]:
         has_all_groups = gaps > 0 or groups == _GROUPS_OF_IPV6
         # Behind a single colon another group must follow.
         if part[0] != ':' and has_all_groups:
-            ends.append(number + 1)
+            ends.append(part.end())
         if part['quad']:
             # The IPv4 address is the end.
             break

@@ -5,6 +5,7 @@
 import math
 import re
 import string
+import typing
 import uuid
 
 from ironic_inspection_rules.kit.machine.anonymity import address
@@ -17,12 +18,29 @@ _HEX_WORD = re.compile(
     r'(?:[0-9a-f]{8,}|[0-9A-F]{8,})'
 )
 _SEVERAL_DIGITS = re.compile('[0-9]{2,}')
+
+
+class NameAlphabet(typing.NamedTuple):
+    """The characters by which a character of a name may be replaced.
+
+    :ivar kind: a name for the alphabet. Words whose characters are of
+        different kinds are replaced differently.
+    :ivar characters: none for a character that stays as it is.
+    """
+
+    kind: str
+    characters: str
+
+
 _ALPHABETS = (
-    ('d', string.digits),
-    ('l', string.ascii_lowercase),
-    ('u', string.ascii_uppercase),
+    NameAlphabet('d', string.digits),
+    NameAlphabet('l', string.ascii_lowercase),
+    NameAlphabet('u', string.ascii_uppercase),
 )
-_HEX_ALPHABETS = {'h': string.hexdigits[:16], 'H': string.digits + 'ABCDEF'}
+_SMALL_HEX_DIGITS = NameAlphabet('h', string.digits + 'abcdef')
+_CAPITAL_HEX_DIGITS = NameAlphabet('H', string.digits + 'ABCDEF')
+_FIRST_DIGITS = NameAlphabet('number', string.digits[1:])
+_ZERO = NameAlphabet('zero', '0')
 _EMPTY_UUIDS = {'0' * 32, 'f' * 32}
 _PLACES_KEPT_IN_UUID = (12, 16)
 """Places of the digits for the version and the variant of a UUID."""
@@ -111,82 +129,74 @@ class Forms:
         return replacement
 
     def _replace_word(self, word: str) -> str:
-        """Replace the characters of a word that have an alphabet.
+        """Replace the letters and digits of a word, as its alphabets say.
 
         The word is taken for a number, of which every character is a digit. In
         "db-7" these digits are 3 and 1 of 26 letters, and 7 of ten digits; the
         dash is none. They are shifted, and written as characters again. Two
         words never get the same replacement.
         """
-        kinds, alphabets = _find_alphabets(word)
+        alphabets = _find_alphabets(word)
         numbers = []
         bases = []
         for character, alphabet in zip(word, alphabets, strict=True):
-            if alphabet:
+            if alphabet.characters:
                 numbers.append(_place_in_alphabet(character, alphabet))
-                bases.append(len(alphabet))
-        shifted = iter(
-            self._digits.shift(tuple(numbers), tuple(bases), ''.join(kinds))
-        )
+                bases.append(len(alphabet.characters))
+        # Equal numbers of different alphabets are shifted differently.
+        kinds = ''.join(alphabet.kind for alphabet in alphabets)
+        shifted = iter(self._digits.shift(tuple(numbers), tuple(bases), kinds))
         replaced = []
         for character, alphabet in zip(word, alphabets, strict=True):
-            if alphabet:
-                replaced.append(alphabet[next(shifted)])
-            else:
-                replaced.append(character)
+            if alphabet.characters:
+                character = alphabet.characters[next(shifted)]
+            replaced.append(character)
         return ''.join(replaced)
 
 
-def _place_in_alphabet(character: str, alphabet: str) -> int:
-    """Return the place of a character in an alphabet that may replace it."""
-    if character in alphabet:
-        return alphabet.index(character)
+def _place_in_alphabet(character: str, alphabet: NameAlphabet) -> int:
+    """Return the place of a character in its alphabet: 3 of ``d``."""
+    if character in alphabet.characters:
+        return alphabet.characters.index(character)
     # A letter of another script may become any letter.
-    return ord(character) % len(alphabet)
+    return ord(character) % len(alphabet.characters)
 
 
-def _kind_of_character(character: str) -> tuple[str, str]:
-    """Return the kind of a character, and the alphabet that replaces it.
+def _alphabet_of_character(character: str) -> NameAlphabet:
+    """Return the alphabet that replaces a character of a word.
 
-    The alphabet is empty for a character that stays as it is.
+    For example, the small letters of ``d``, and an empty one of a dash.
     """
-    for kind, alphabet in _ALPHABETS:
-        if character in alphabet:
-            return kind, alphabet
+    for alphabet in _ALPHABETS:
+        if character in alphabet.characters:
+            return alphabet
     # A letter of another script becomes a letter of ASCII, and several may
     # have the same place there. The letter itself is part of the kind, so that
     # words that differ only in it are replaced differently.
     kind = f'"{character}'
     if character.isalnum():
-        return kind, string.ascii_lowercase
-    return kind, ''
+        return NameAlphabet(kind, string.ascii_lowercase)
+    return NameAlphabet(kind, '')
 
 
-def _find_alphabets(word: str) -> tuple[list[str], list[str]]:
-    """Return the kind and the alphabet of every character of a word.
+def _find_alphabets(word: str) -> list[NameAlphabet]:
+    """Return the alphabet of every character of a word.
 
     A character is replaced by a character of its alphabet; an empty alphabet
     keeps it. Of "b-7" the alphabets are the small letters, an empty one, and
-    the digits. Words of different kinds are replaced differently.
+    the digits.
     """
     if _HEX_WORD.fullmatch(word):
-        kind = 'H'
+        # Such as 4ab2c81f: it becomes another hexadecimal number.
+        alphabet = _CAPITAL_HEX_DIGITS
         if word == word.lower():
-            kind = 'h'
-        return [kind] * len(word), [_HEX_ALPHABETS[kind]] * len(word)
-    kinds = []
-    alphabets = []
-    for character in word:
-        kind, alphabet = _kind_of_character(character)
-        kinds.append(kind)
-        alphabets.append(alphabet)
+            alphabet = _SMALL_HEX_DIGITS
+        return [alphabet] * len(word)
+    alphabets = list(map(_alphabet_of_character, word))
     if _SEVERAL_DIGITS.fullmatch(word):
         # A leading zero stays a zero, and no other first digit becomes one:
         # the number may also be an integer, which has no leading zeros.
+        alphabets[0] = _FIRST_DIGITS
         if word[0] == '0':
-            kinds[0] = 'zero'
-            alphabets[0] = '0'
-        else:
-            kinds[0] = 'number'
-            alphabets[0] = string.digits[1:]
-    return kinds, alphabets
+            alphabets[0] = _ZERO
+    return alphabets

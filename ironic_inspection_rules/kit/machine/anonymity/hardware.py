@@ -119,17 +119,15 @@ class Hardware:
         filling = octets[3:5]
         if filling in _GUID_FILLINGS:
             mac = octets[:3] + octets[5:]
-            inverted = 0
-            if filling == _IPV6_FILLING and mac[0] & _LOCALLY_ADMINISTERED:
-                # IPv6 has inverted the bit: it is inverted back to replace
-                # the address, and again in the replacement.
-                inverted = _LOCALLY_ADMINISTERED
-            replacement = self._replace_mac(
-                _with_first_octet(mac, mac[0] ^ inverted)
-            )
-            replacement = _with_first_octet(
-                replacement, replacement[0] ^ inverted
-            )
+            is_local = mac[0] & _LOCALLY_ADMINISTERED != 0
+            # IPv6 inverts the bit of a MAC address. It is inverted back for
+            # the address to be replaced, and again in the replacement.
+            is_inverted = filling == _IPV6_FILLING and is_local
+            if is_inverted:
+                mac = _invert_local_bit(mac)
+            replacement = self._replace_mac(mac)
+            if is_inverted:
+                replacement = _invert_local_bit(replacement)
             return replacement[:3] + filling + replacement[3:]
         if octets[0] >> 4 in (1, 2):
             # The IEEE's first format: two octets, then a MAC address.
@@ -154,6 +152,9 @@ class Hardware:
         return number[:vendor_length].lower() + behind_vendor
 
 
-def _with_first_octet(octets: bytes, first: int) -> bytes:
-    """Return octets with another first octet."""
-    return bytes([first]) + octets[1:]
+def _invert_local_bit(mac: bytes) -> bytes:
+    """Invert the bit that says that a MAC address is locally administered.
+
+    52:54:00:12:34:56 becomes 50:54:00:12:34:56.
+    """
+    return bytes([mac[0] ^ _LOCALLY_ADMINISTERED]) + mac[1:]

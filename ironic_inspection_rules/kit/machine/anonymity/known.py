@@ -137,9 +137,9 @@ class KnownIdentifiers:
         self._names: dict[str, str] = {}
         # The digits of MAC addresses.
         self._macs: set[str] = set()
-        # Words in small letters that are no names.
+        # Words in small letters that are no names, such as "eth0".
         self._kept: set[str] = set()
-        # The letters and digits of models and versions.
+        # The letters and digits of models and versions: "dl380gen10".
         self._kept_in_groups: set[str] = set()
         # What find() looks for in a text in small letters, by what may not be
         # around it there.
@@ -367,9 +367,12 @@ class KnownIdentifiers:
                 self._replace[start + filling + tail] = replace
         fillings = '|'.join(map(_pattern_with_separators, _EUI_64_FILLINGS))
         for start in heads:
-            pattern = (
-                f'{_pattern_with_separators(start)}{_ANY_SEPARATORS}(?:{fillings}){_ANY_SEPARATORS}'
-                f'{_pattern_with_separators(tail)}'
+            pattern = _ANY_SEPARATORS.join(
+                (
+                    _pattern_with_separators(start),
+                    f'(?:{fillings})',
+                    _pattern_with_separators(tail),
+                )
             )
             # The key is that of any filling: all have their function now.
             self._add_pattern(
@@ -489,7 +492,10 @@ class KnownIdentifiers:
         return _lay_over(written, replacement)
 
     def _replace_decimal(self, written: str) -> str:
-        """Replace an IPv4 address that is written as one decimal number."""
+        """Replace an IPv4 address that is written as one decimal number.
+
+        :param written: such as ``167772161``, which is 10.0.0.1.
+        """
         # A serial number of the same digits may stand in groups: 2026-11-25.
         digits_alone = re.sub('[^0-9]', '', written)
         octets = int(digits_alone).to_bytes(4)

@@ -218,6 +218,9 @@ def is_name(kind: int) -> bool:
 def read_mac(kind: int, content: str) -> str | None:
     """Read the MAC address of an element, to learn it as an identifier.
 
+    For example, the chassis ID ``04525400123456`` has the subtype 4, and gives
+    ``525400123456``.
+
     :param kind: the type of the element, a number.
     :param content: hexadecimal digits, the subtype first.
     :returns: twelve digits; None if the element is no ID with a MAC address.

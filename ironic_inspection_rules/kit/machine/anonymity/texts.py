@@ -73,7 +73,10 @@ class Replacer:
         return self.forms.address(original) or original
 
     def _replace_reverse(self, name: str) -> str:
-        """Replace the address in the name of a reverse zone."""
+        """Replace the address in the name of a reverse zone.
+
+        :param name: e.g. ``1.0.0.10.in-addr.arpa``.
+        """
         host = address.from_reverse(name)
         if host is None:
             return name
@@ -190,17 +193,8 @@ class Texts:
         :param is_version: whether the text is taken for a version: four
             numbers in it stay, and short numbers that are known identifiers.
         """
-        forms_of_version = {Form.VERSION}
-        if is_version:
-            forms_of_version |= _FORMS_LIKE_VERSION
-        by_form = []
-        for identified in identifier.find(text):
-            if identified.form in forms_of_version:
-                # It keeps its place, so that no known identifier is found in
-                # a part of it.
-                identified = identified._replace(form=Form.KEPT)
-            by_form.append(identified)
-        known_identifiers = []
+        by_form = _find_by_form(text, is_version)
+        known_spans = []
         for candidate in self._learned.find(text):
             original = text[candidate.start : candidate.end]
             is_short = len(original) < _MIN_LENGTH_IN_VERSION
@@ -216,18 +210,33 @@ class Texts:
                 _is_replaced_first(candidate, identified)
                 for identified in overlapped
             ):
-                known_identifiers.append(candidate)
-        others = []
+                known_spans.append(candidate)
+        spans = list(known_spans)
         for identified in by_form:
-            if any(
-                _overlaps(candidate, identified)
-                for candidate in known_identifiers
-            ):
-                continue
-            start, end, _form = identified
-            replacement = self._replacer.replace(identified, text)
-            others.append(known.ReplacedSpan(start, end, replacement))
-        return sorted(known_identifiers + others)
+            is_taken = any(_overlaps(span, identified) for span in known_spans)
+            if not is_taken:
+                start, end, _form = identified
+                replacement = self._replacer.replace(identified, text)
+                spans.append(known.ReplacedSpan(start, end, replacement))
+        # From left to right.
+        return sorted(spans)
+
+
+def _find_by_form(text: str, is_version: bool) -> list[identifier.Identifier]:
+    """Return the identifiers that a text has by their form.
+
+    :param is_version: whether four numbers in the text are a version.
+    """
+    forms_of_version = {Form.VERSION}
+    if is_version:
+        forms_of_version |= _FORMS_LIKE_VERSION
+    by_form = []
+    for identified in identifier.find(text):
+        if identified.form in forms_of_version:
+            # A version stays, unless all of it is a known identifier.
+            identified = identified._replace(form=Form.KEPT)
+        by_form.append(identified)
+    return by_form
 
 
 def _is_replaced_first(

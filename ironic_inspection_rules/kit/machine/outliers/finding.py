@@ -111,23 +111,6 @@ class Outlier:
     @property
     def _sentence(self) -> str:
         """The sentence about the finding, with ``%(name)s`` for a value."""
-        # Of a missing part, "has" is what is left, such as other DIMMs.
-        if self.what == MISSING and self.has is None:
-            return _('%(name)s is missing: %(count)d of %(of)d have %(value)s')
-        if (
-            self.what == MISSING
-            and self.kind == part_source.DIMM
-            and self.slot
-        ):
-            return _(
-                'memory %(has)s, %(count)d of %(of)d have '
-                '%(value)s: %(name)s is missing'
-            )
-        if self.what == MISSING:
-            return _(
-                '%(has)s, %(count)d of %(of)d have %(value)s: %(name)s '
-                'is missing'
-            )
         if self.what == NEW:
             return _(
                 '%(name)s is there: %(has)s; %(count)d of %(of)d have '
@@ -138,7 +121,19 @@ class Outlier:
                 '%(name)s is in %(has)s, %(count)d of %(of)d have it '
                 'in %(value)s'
             )
-        return _('%(name)s: %(has)s, %(count)d of %(of)d have %(value)s')
+        if self.what == CHANGED:
+            return _('%(name)s: %(has)s, %(count)d of %(of)d have %(value)s')
+        # A part is missing. What the machine has is what is left.
+        if self.has is None:
+            return _('%(name)s is missing: %(count)d of %(of)d have %(value)s')
+        if self.kind == part_source.DIMM and self.slot:
+            return _(
+                'memory %(has)s, %(count)d of %(of)d have '
+                '%(value)s: %(name)s is missing'
+            )
+        return _(
+            '%(has)s, %(count)d of %(of)d have %(value)s: %(name)s is missing'
+        )
 
     @property
     def _part_name(self) -> str:

@@ -427,7 +427,9 @@ def _count_labels(
 ) -> list[collections.Counter[int]]:
     """Count the machines with every label of a feature, by population.
 
-    A machine without a population or a label is not counted.
+    For example, ``[Counter({0: 9, 1: 1}), Counter({1: 10})]``: in the first
+    population nine machines have the value 0, and one has the value 1. A
+    machine without a population or a label is not counted.
 
     :param best: the feature that divides the populations.
     :returns: numbers of machines by label, for every population.

@@ -445,7 +445,9 @@ class _Fields:
     def _add_numbers(self, path: str, amounts: list[float]) -> None:
         """Add one number, or the least, the median and the most of several.
 
-        Machines may have several numbers of one path, such as one per core.
+        Machines may have several numbers of one path, such as one per core:
+        2400, 2500, 2600 and 3000 give ``PATH least`` 2400, ``PATH median``
+        2600 and ``PATH most`` 3000.
         """
         if len(amounts) == 1:
             self.numbers.append((path, amounts[0]))
@@ -488,6 +490,8 @@ def _is_number(value: typing.Any) -> bool:
 def _as_text(value: typing.Any, is_version: bool) -> typing.Any:
     """Return a value as text to compare; a boolean stays as it is.
 
+    A number is compared as a number, and not here, unless it is a version.
+
     :param is_version: whether the value is a version, which may be a number.
     :returns: None where there is nothing to compare.
     """
@@ -510,19 +514,19 @@ def common_text(text: str, is_version: bool) -> str | None:
         address, or that says nothing.
     """
     # Firmware pads some fields with spaces, and not the same in each release.
-    text = ' '.join(text.split())
+    unpadded = ' '.join(text.split())
     if is_version and (
-        _VERSION_OR_DATE.fullmatch(text) or _PCI_ID.fullmatch(text)
+        _VERSION_OR_DATE.fullmatch(unpadded) or _PCI_ID.fullmatch(unpadded)
     ):
         # 4.40.10.0 and a date look like addresses, 1.1 like a placeholder.
-        return text
-    if not text or not field_name.is_common_text(text):
+        return unpadded
+    if not unpadded or not field_name.is_common_text(unpadded):
         return None
     # Firmware writes a placeholder, such as "None", where it knows nothing.
-    may_be_placeholder = len(text) > 2
-    if may_be_placeholder and part_identity.reported_text(text) is None:
+    may_be_placeholder = len(unpadded) > 2
+    if may_be_placeholder and part_identity.reported_text(unpadded) is None:
         return None
-    return text
+    return unpadded
 
 
 @functools.lru_cache(20000)
