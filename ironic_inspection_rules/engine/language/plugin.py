@@ -213,8 +213,8 @@ class Plugin(abc.ABC):
     """Arguments that are taken as the rule has them, without fields."""
 
     NEEDS_VIEW: typing.ClassVar[bool] = False
-    """True where calls begin with the data by root name. A filter that needs
-    them does not pay for itself."""
+    """True where calls begin with the data by root name. A filter must not
+    declare both this and ``PAYS``."""
 
     PAYS: typing.ClassVar[bool] = False
     """True where calls begin with the budget of the phase, after the data by

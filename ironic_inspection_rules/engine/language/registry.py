@@ -445,6 +445,13 @@ def _register(
                 )
                 % {'base': f'{base.__module__}.{base.__name__}', 'page': PAGE}
             )
+        if base is plugin.Filter and instance.NEEDS_VIEW and instance.PAYS:
+            raise exceptions.PluginError(
+                _(
+                    'a filter with NEEDS_VIEW gets the data alone, so it must '
+                    'not declare PAYS'
+                )
+            )
         if instance.NEEDS_VIEW:
             engine_arguments += 1
         if instance.PAYS:

@@ -70,6 +70,16 @@ class Specified:
         pass
 
 
+class SeesDataAndPays(plugin.Filter):
+    """A filter that wants both the data and the budget before the value."""
+
+    NEEDS_VIEW = True
+    PAYS = True
+
+    def __call__(self, view, allowance, value):
+        return value
+
+
 class RegistryTestCase(base.TestCase):
     def test_classes_and_instances_are_ops(self):
         ops = registry.Registry({'always': Always}, {'nothing': Nothing()})
@@ -110,20 +120,16 @@ class InstalledTestCase(base.TestCase):
         registry.installed.cache_clear()
         self.addCleanup(registry.installed.cache_clear)
 
-    def install(self, **conditions):
+    def install(self, group=registry.CONDITIONS, **plugins):
         found = [
-            metadata.EntryPoint(
-                name.replace('_', '-'), value, registry.CONDITIONS
-            )
-            for name, values in conditions.items()
+            metadata.EntryPoint(name.replace('_', '-'), value, group)
+            for name, values in plugins.items()
             for value in values
         ]
         self.useFixture(
             fixtures.MonkeyPatch(
                 'stevedore.ExtensionManager.list_entry_points',
-                lambda manager: (
-                    found if manager.namespace == registry.CONDITIONS else []
-                ),
+                lambda manager: found if manager.namespace == group else [],
             )
         )
 
@@ -158,3 +164,13 @@ class InstalledTestCase(base.TestCase):
     def test_a_class_that_is_no_condition_is_named(self):
         self.install(nothing=[f'{HERE}:Nothing'])
         self.assertIn('"nothing"', self.failure())
+
+    def test_a_filter_with_both_the_data_and_the_budget_is_named(self):
+        registry.filters.cache_clear()
+        self.addCleanup(registry.filters.cache_clear)
+        self.install(registry.FILTERS, mine=[f'{HERE}:SeesDataAndPays'])
+
+        error = self.assertRaises(exceptions.PluginError, registry.filters)
+
+        for text in ('"mine"', 'NEEDS_VIEW', 'PAYS'):
+            self.assertIn(text, str(error))
