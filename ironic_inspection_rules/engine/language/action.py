@@ -180,7 +180,8 @@ class CompiledAction:
             if isinstance(rendered, rendering.Missing):
                 raise exceptions.MissingField(rendered.field)
             values = {**values, **rendered}
-        self._carry_out(target, *call.op.context(roots), **values)
+        engine_arguments = call.op.engine_arguments(roots)
+        self._carry_out(target, *engine_arguments, **values)
 
     def _revert_once(
         self, target: Target, roots: budget.View
@@ -198,9 +199,8 @@ class CompiledAction:
         if isinstance(rendered, rendering.Missing):
             return _idle_by_missing_field(rendered)
         self._refuse_masked(call, target, roots)
-        self._undo(
-            target, *call.op.context(roots), **call.literals, **rendered
-        )
+        engine_arguments = call.op.engine_arguments(roots)
+        self._undo(target, *engine_arguments, **call.literals, **rendered)
         return None
 
     def _refuse_masked(

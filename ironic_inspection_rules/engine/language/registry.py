@@ -44,14 +44,19 @@ _R = typing.TypeVar('_R')
 
 
 class _NamedInErrors:
-    """A context for code of a plugin, whose errors name the plugin.
+    """A context in which errors of a plugin's code name the plugin.
 
-    Errors of this package pass. Not a generator function: rules take longer
-    to be checked with one.
+    A KeyError in the code becomes "unexpected error in its code
+    (package.module.Class.problems): KeyError: 'size'". An error of this
+    package leaves the context unchanged, as its message is meant for users.
+
+    It is a class and no generator function, with which the check of a rule
+    takes longer.
 
     :param op: the op of the plugin.
     :param method: the method of the plugin that is called in the context.
-    :raises: :class:`.exceptions.PluginFailed` for any other error.
+    :raises: :class:`.exceptions.PluginFailed` in place of an error that is
+        none of this package.
     """
 
     __slots__ = ('_method', '_op')
@@ -69,31 +74,37 @@ class _NamedInErrors:
         error: BaseException | None,
         _traceback: types.TracebackType | None,
     ) -> None:
-        if isinstance(error, exceptions.InspectionRulesError):
+        """Replace an error by one that names the plugin and the method.
+
+        :param error: None if the code raised none.
+        """
+        if error is None or isinstance(error, exceptions.InspectionRulesError):
             return
-        # Code of other projects may raise any error.
-        if isinstance(error, Exception):
-            code = self._op.code
-            if self._method != _CALL:
-                code = f'{code}.{self._method}'
-            raise exceptions.PluginFailed(
-                self._op.name, code, error
-            ) from error
+        if not isinstance(error, Exception):
+            # Such as KeyboardInterrupt, which ends the process.
+            return
+        code = self._op.code
+        if self._method != _CALL:
+            code = f'{code}.{self._method}'
+        raise exceptions.PluginFailed(self._op.name, code, error) from error
 
 
 class Op(typing.NamedTuple):
     """A plugin with its name in rules, and the arguments that it declares.
 
-    Rules reach the code of a plugin by these methods only. Any error may come
-    out of it; authors of rules then read which plugin it was.
+    Rules call the code of a plugin by these methods only. The code may raise
+    any error; authors of rules then read which plugin it was.
     """
 
     name: str
     plugin: typing.Any
     signature: arguments.Signature
 
-    def context(self, view: budget.View) -> list[typing.Any]:
-        """Return the values that precede the arguments in calls of the plugin.
+    def engine_arguments(self, view: budget.View) -> list[typing.Any]:
+        """Return what the engine passes before the arguments of a rule.
+
+        A plugin may declare that it wants the data of the machine, the budget
+        of the phase, or both: ``[view, budget]``. Most want neither: ``[]``.
 
         :param view: the data of the machine, with the budget of the phase.
         """
@@ -106,7 +117,7 @@ class Op(typing.NamedTuple):
 
     @property
     def code(self) -> str:
-        """The class of the plugin."""
+        """The class of the plugin for messages: ``package.module.Class``."""
         return f'{type(self.plugin).__module__}.{type(self.plugin).__name__}'
 
     @property
@@ -119,11 +130,12 @@ class Op(typing.NamedTuple):
     ) -> typing.Callable[_P, _R]:
         """Wrap a function of the plugin, so that its errors name the plugin.
 
-        Errors of this package pass; any other error becomes
+        An error of this package is raised unchanged; any other one becomes
         :class:`.exceptions.PluginFailed`.
 
         :param method: the name of the function, for the error.
         """
+        # One object serves all calls: it keeps nothing of a call.
         context = _NamedInErrors(self, method)
 
         def call(*arguments: _P.args, **named: _P.kwargs) -> _R:
@@ -135,11 +147,11 @@ class Op(typing.NamedTuple):
     def for_machines(
         self, function: Function, method: str = _CALL
     ) -> Function:
-        """Wrap a function of the plugin for calls with many machines.
+        """Wrap a function of the plugin that is called for every machine.
 
-        The function of another package is guarded, and its errors are logged,
-        once for every line of its code. Our functions are called as they are:
-        guarded, a condition takes about twice as long.
+        A function of another package is guarded, and an error of it is logged,
+        but only once for every line of its code. A function of this package is
+        returned unchanged: guarded, a condition takes about twice as long.
 
         :param method: the name of the function, for the error.
         """
@@ -166,13 +178,20 @@ class Op(typing.NamedTuple):
     def bind(self, arguments: dict[str, typing.Any]) -> Function:
         """Bind the literal arguments of a condition or a filter.
 
+        ``{'regex': 'R6.*'}`` makes a function of ``matches`` that takes only
+        the value of a machine.
+
         :param arguments: the arguments without replacement fields, by name.
-        :returns: a function that takes the values of :meth:`context`, then the
-            other arguments.
-        :raises: :class:`.exceptions.OperationError` if it cannot be called.
+        :returns: a function that takes :meth:`engine_arguments`, then the
+            other arguments of the rule.
+        :raises: :class:`.exceptions.OperationError` if the plugin refuses the
+            arguments, or its code fails.
         """
+        # The plugin runs now, and its function later for every machine: both
+        # may fail.
         bind = self.guarded(self.plugin.bind, 'bind')
-        return self.for_machines(bind(arguments))
+        bound_function = bind(arguments)
+        return self.for_machines(bound_function)
 
     def relation(self) -> Function | None:
         """Return the function that compares a pair of values.
@@ -184,9 +203,11 @@ class Op(typing.NamedTuple):
         return None
 
     def problems(self, arguments: plugin.Arguments) -> list[tuple[str, str]]:
-        """Return the problems that a plugin has with arguments in a rule.
+        """Return what a plugin objects to in the arguments of a rule.
 
-        :returns: pairs of the name of an argument and a message.
+        :param arguments: those without replacement fields, by name.
+        :returns: pairs of the name of an argument and a message:
+            ``('subnet', 'is no network')``.
         :raises: :class:`.exceptions.PluginFailed` if its code fails, or names
             an argument that it does not declare.
         """
@@ -194,15 +215,17 @@ class Op(typing.NamedTuple):
         with _NamedInErrors(self, 'problems'):
             for name, message in self.plugin.problems(arguments):
                 if name not in self.signature.by_name:
+                    # The context makes it an error of the plugin.
                     raise KeyError(name)
                 problems.append((name, message))
         return problems
 
     def of_node(self, arguments: plugin.Arguments) -> list[str]:
-        """Return the names of the arguments that read the node.
+        """Return the names of the arguments that need the node.
 
         They are refused in an early rule, as there is no node yet.
 
+        :param arguments: all arguments of a rule by name, as it is written.
         :raises: :class:`.exceptions.PluginFailed` if its code fails, or names
             an argument that it does not declare.
         """
@@ -210,14 +233,18 @@ class Op(typing.NamedTuple):
             names = list(self.plugin.of_node(arguments))
             for name in names:
                 if name not in self.signature.by_name:
+                    # The context makes it an error of the plugin.
                     raise KeyError(name)
         return names
 
     def facts(self, arguments: plugin.Arguments, inverted: bool) -> list[Fact]:
         """Return the facts that a condition states, as the plugin says.
 
-        Checks of rules compare conditions by their facts.
+        ``lt`` of ``{inventory.cpu.count}`` and 8 states that this field is
+        ``lt`` 8; inverted, that it is ``ge`` 8. Checks of rules compare
+        conditions by their facts.
 
+        :param arguments: all arguments of a rule by name, as it is written.
         :param inverted: whether the op is inverted in the rule.
         :raises: :class:`.exceptions.PluginFailed`.
         """
@@ -227,10 +254,12 @@ class Op(typing.NamedTuple):
             return [Fact(*fact) for fact in facts]
 
     def writes(self, arguments: plugin.Arguments) -> list[Write]:
-        """Return the writes of an action, as the plugin declares them.
+        """Return what an action would write and where, as the plugin says.
 
-        Checks of rules read them; nothing is written.
+        Checks of rules read this; nothing is written. ``add-trait`` of
+        ``CUSTOM_GPU`` gives a write of the kind ``trait`` with this name.
 
+        :param arguments: all arguments of a rule by name, as it is written.
         :raises: :class:`.exceptions.PluginFailed` if its code fails, or
             declares a write of an unknown kind.
         """
@@ -239,6 +268,7 @@ class Op(typing.NamedTuple):
             writes = [Write(*write) for write in self.plugin.writes(arguments)]
             for write in writes:
                 if write.kind not in plugin.WRITE_KINDS:
+                    # The context makes it an error of the plugin.
                     raise ValueError(f'{write.kind!r} is no kind of a place')
         return writes
 
@@ -264,8 +294,11 @@ class Op(typing.NamedTuple):
     ) -> plugin.Problems:
         """Yield the problems of the arguments of a filter.
 
+        Both the schemas of the plugin and its code check them.
+
         :param literals: arguments without replacement fields, by name.
-        :param varying: the other arguments, as templates.
+        :param varying: the templates of the other arguments, by name.
+        :returns: pairs of the name of an argument and a message.
         :raises: :class:`.exceptions.PluginFailed`.
         """
         for name, schemas in self.plugin.SCHEMAS.items():
@@ -273,26 +306,32 @@ class Op(typing.NamedTuple):
                 shape = schema.Shape(schema.any_of(*schemas), name)
                 for problem in shape.problems(literals[name]):
                     yield name, problem.sentence
-        arguments = literals
+        # What a template becomes depends on the machine: it is not checked.
+        checked = literals
         if self.plugin.TAKES_FILTER:
-            # In map("replace", "a", "b") the filter that "map" takes is among
-            # the varying arguments; without it "map" would miss it. Plugins
-            # that take no filter check literals only: what a template
-            # becomes depends on the machine.
-            arguments = {**varying, **literals}
-        yield from self.problems(arguments)
+            # The filter "replace" in map("replace", "a", "b") is a template.
+            # Without it, "map" would say that its argument is missing.
+            checked = {**varying, **literals}
+        yield from self.problems(checked)
 
 
 def _find_place(error: BaseException) -> str:
-    """Return the line of code that raised an error."""
+    """Return the line of code that raised an error: ``/a/plugin.py:17``."""
+    # The last frame is the innermost one.
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f'{frame.filename}:{frame.lineno}'
 
 
-# Once for each line of code: each machine may come to it.
+# The cache keeps what was logged: code that fails, fails for every machine.
 @functools.lru_cache(maxsize=256)
 def _log_once(op: str, code: str, kind: str, place: str) -> None:
-    """Log an error of a plugin, unless it was logged before."""
+    """Log an error of a plugin, unless it was logged before.
+
+    :param op: the name of the plugin in rules.
+    :param code: the class of the plugin.
+    :param kind: the class of the error, such as ``KeyError``.
+    :param place: file and line of the code that raised the error.
+    """
     LOG.error(
         'The code of the op or filter "%(op)s" (%(code)s) failed: '
         '%(kind)s at %(place)s',
@@ -311,7 +350,11 @@ class Registry:
         conditions: typing.Mapping[str, plugin.Condition],
         actions: typing.Mapping[str, plugin.Action],
     ) -> None:
-        """Register conditions and actions, given as classes or instances."""
+        """Check and register conditions and actions.
+
+        :param conditions: classes or instances by their names in rules.
+        :param actions: likewise.
+        """
         self.conditions = {}
         for name, condition in conditions.items():
             self.conditions[name] = _register(
@@ -374,9 +417,10 @@ def filters() -> typing.Mapping[str, Op]:
 def _load(group: str) -> dict[str, typing.Any]:
     """Load the plugins of a group of entry points, and return them by name.
 
-    A plugin that fails to load, or two plugins of one name, refuse the start:
-    no rule that uses the plugin could run.
+    A plugin that cannot be loaded, or two plugins of one name, keep a service
+    from starting: no rule that uses such a plugin could run.
 
+    :param group: such as ``ironic.inspection_rules.filters``.
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
     plugins: dict[str, typing.Any] = {}
@@ -408,7 +452,12 @@ def _refuse_failure(
     entry_point: importlib.metadata.EntryPoint,
     error: BaseException,
 ) -> None:
-    """Refuse the start because of a plugin that cannot be loaded."""
+    """Raise an error for a plugin that cannot be loaded.
+
+    stevedore calls this; without it, it would log the error and go on.
+
+    :param error: what the import of the plugin raised.
+    """
     raise exceptions.PluginError(
         _(
             'Inspection rule plugin "%(name)s" (%(value)s) cannot be '
@@ -429,8 +478,9 @@ def _register(
 
     :param loaded: the class of the plugin, or an instance.
     :param base: the base class that plugins of this kind have.
-    :param engine_arguments: how many arguments of a call the engine gives to
-        all plugins of this kind, before those of the rule.
+    :param engine_arguments: how many arguments the engine passes to all
+        plugins of this kind, before those of the rule: 1 for an action, which
+        gets its target.
     :raises: :class:`.exceptions.PluginError` naming the plugin.
     """
     try:
@@ -459,12 +509,14 @@ def _register(
         if isinstance(instance, plugin.ConditionGroup):
             # It takes the results of its conditions.
             engine_arguments += 1
+        # The parameters that are left are the arguments of the rule.
         signature = arguments.Signature(instance, engine_arguments)
         op = Op(name, instance, signature)
         if not op.is_ours:
             _check_schemas(op)
         return op
-    # Whatever is wrong with the code of strangers, services do not start.
+    # The code of another package may raise any error. Each of them keeps a
+    # service from starting.
     except Exception as exc:
         raise exceptions.PluginError(
             _(
@@ -476,14 +528,14 @@ def _register(
 
 
 def _check_schemas(op: Op) -> None:
-    """Check that the schemas of a plugin belong to its arguments.
+    """Check that SCHEMAS of a plugin has JSON Schemas of its arguments.
 
     :raises: :class:`.exceptions.PluginError`, jsonschema.SchemaError.
     """
-    for name, schemas in op.plugin.SCHEMAS.items():
+    for name, schemas_of_argument in op.plugin.SCHEMAS.items():
         if name not in op.signature.by_name:
             raise exceptions.PluginError(
                 _('SCHEMAS: there is no argument "%s"') % name
             )
-        for of_argument in schemas:
-            schema.check(of_argument)
+        for schema_of_argument in schemas_of_argument:
+            schema.check(schema_of_argument)

@@ -169,7 +169,8 @@ class Single(condition.CompiledCondition):
         values = rendered.pop(_name_of_variadic(self.op), self._values)
         for value in values:
             roots.budget.pay_for_argument(value)
-        if self._holds(*self.op.context(roots), *values, **rendered):
+        engine_arguments = self.op.engine_arguments(roots)
+        if self._holds(*engine_arguments, *values, **rendered):
             return not self._inverted
         return self._inverted
 
