@@ -528,7 +528,10 @@ def parse(
     return validation.parse(
         rule,
         start.rules().ops,
-        found=[*found, *stored_rule.problems_of_opening(before, rule)],
+        earlier_problems=[
+            *found,
+            *stored_rule.problems_of_opening(before, rule),
+        ],
     )
 
 

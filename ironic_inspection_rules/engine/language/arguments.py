@@ -29,7 +29,8 @@ REQUIRED = inspect.Parameter.empty
 class Bound(typing.NamedTuple):
     """The arguments that a rule gives an op, by name, and their problems.
 
-    Pointers of problems are relative to ``args`` of the operation.
+    The pointer of a problem begins in ``args`` of the operation: ``/value``
+    or, in a list of arguments, ``/1``.
     """
 
     values: dict[str, typing.Any]
@@ -53,7 +54,11 @@ class Argument:
     keyword_only: bool = False
 
     def __str__(self) -> str:
-        """Return the argument as messages show it, such as ``*values``."""
+        """Return the argument as messages show it.
+
+        ``path`` is required, ``[default]`` may be left out, ``unique=false``
+        has a default, and ``*values`` takes any number of values.
+        """
         if self.variadic:
             return f'*{self.name}'
         if self.required:
@@ -82,7 +87,8 @@ class Signature:
     """All arguments of an op, in order.
 
     :param function: a plugin, or its method ``revert``.
-    :param skip: number of leading parameters that the engine supplies itself.
+    :param skip: how many parameters come before the arguments of a rule. The
+        engine supplies these itself, such as the target of an action.
     :raises: :class:`.exceptions.PluginError` if an argument cannot be given
         by name.
     """
@@ -111,11 +117,12 @@ class Signature:
     def bind(self, args: typing.Any) -> Bound:
         """Bind the values that a rule gives to the arguments.
 
+        For ``set-attribute``, ``['/extra/a', 1]`` and ``{'path': '/extra/a',
+        'value': 1}`` both give the second form. For an op that takes any
+        number of values, ``[[1, 2]]`` stands for ``[1, 2]``.
+
         All problems are collected, so that an author sees them at once. The
         values stay as they are written: their types are not checked here.
-
-        For an op that takes any number of values, ``[[1, 2]]`` stands for
-        ``[1, 2]``.
 
         :param args: a list, a mapping, or None for no arguments.
         :returns: the arguments that could be bound, and all problems.
@@ -182,6 +189,8 @@ class Signature:
         if positional and positional[0].variadic:
             return self._bind_variadic(positional[0], args)
         values = {}
+        # The list may be shorter: bind() finds required arguments without a
+        # value. It may also be longer.
         for argument, value in zip(positional, args, strict=False):
             values[argument.name] = value
         problems = []
@@ -213,16 +222,18 @@ class Signature:
     ) -> Bound:
         """Bind the positional and named values of a filter.
 
-        Unlike an op, a filter may have both. Positional values go to the
-        arguments in their order, even to keyword-only arguments; no argument
-        gets several values.
+        Unlike an op, a filter may have both: ``replace('-', new='_')`` gives
+        ``{'old': '-', 'new': '_'}``. Positional values go to the arguments in
+        their order, even to keyword-only ones. A variadic argument gets a
+        single value, not all that are left.
 
-        :param values: pairs of a name, None for a positional value, and a
-            value.
+        :param values: pairs of a name and a value; the name is None for a
+            positional value. ``[(None, '-'), ('new', '_')]`` above.
         """
         positional = [value for name, value in values if not name]
         named = [(name, value) for name, value in values if name]
-        # Pairs, not a mapping, so that a double argument is noticed.
+        # A mapping would hide that an argument is given twice: by its place,
+        # and by its name.
         pairs = [*zip(self.by_name, positional, strict=False), *named]
         bound = self.bind(dict(pairs))
         if len(positional) > len(self.by_name):
@@ -245,6 +256,9 @@ class Signature:
 def _make_argument(parameter: inspect.Parameter) -> Argument:
     """Make the argument that a parameter of a plugin's method declares.
 
+    ``msg: str`` is a required text, ``unique: bool = False`` a boolean with a
+    default, and ``*values`` is variadic.
+
     :raises: :class:`.exceptions.PluginError` if it cannot be given by name.
     """
     kind = parameter.kind
@@ -252,6 +266,8 @@ def _make_argument(parameter: inspect.Parameter) -> Argument:
         inspect.Parameter.VAR_KEYWORD,
         inspect.Parameter.POSITIONAL_ONLY,
     ):
+        # The names in **others are not known, so that a misspelt argument of
+        # a rule could not be found.
         raise exceptions.PluginError(
             _('parameter "%s" cannot be given by name') % parameter.name
         )
@@ -284,6 +300,7 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
     if value is None and not argument.required:
         return argument.default
     declared = TYPES.get(argument.type)
+    # Not isinstance(): true must not pass for the number 1.
     if declared is None or value.__class__ is argument.type:
         return value
     try:
@@ -322,9 +339,10 @@ _NUMBERS = {
 
 
 def read_number(value: typing.Any, kind: type) -> typing.Any:
-    """Read a finite number, also from text.
+    """Read a finite number, also from text: 8 from ``"8"``.
 
-    :param kind: int or float; for int, a float loses its fraction.
+    :param kind: int or float. For int, the float 8.5 becomes 8, but the text
+        ``8.5`` is no number.
     :raises: TypeError, ValueError or OverflowError if it is not a number.
     """
     if isinstance(value, bool):
@@ -378,9 +396,9 @@ def _read_replacement(value: typing.Any) -> pattern.Replacement:
 class Type(typing.NamedTuple):
     """A type that an argument declares.
 
-    ``read`` returns a value of it, or raises TypeError, ValueError or
-    OverflowError. ``schemas`` are the JSON Schemas of what it reads, of
-    which a value meets one.
+    ``name`` is what messages call it. ``read`` converts a value of a rule to
+    the type, or raises TypeError, ValueError or OverflowError. A value that
+    ``read`` takes meets one of the JSON Schemas in ``schemas``.
     """
 
     name: str

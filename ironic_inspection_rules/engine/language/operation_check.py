@@ -42,17 +42,20 @@ def check_all(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of a list of conditions or actions.
 
+    A problem at ``/op`` of the second action is yielded at ``/actions/1/op``.
+
     :param rule: a rule, or an operation with conditions.
     :param name: the key of the list, such as ``actions``.
-    :param check: yields the problems of an operation, with pointers relative
-        to it.
+    :param check: yields the problems of one operation, with pointers that
+        begin in the operation.
     """
     operations = rule.get(name)
-    # The schema yields the problems of other types, here and below.
     if not isinstance(operations, list | tuple):
+        # The schema of the rule has found this problem.
         return
     for index, operation in enumerate(operations):
         if not isinstance(operation, dict):
+            # The schema has found this one, too.
             continue
         for problem in check(operation):
             yield problem.below(f'/{name}/{index}')
@@ -126,6 +129,8 @@ def check_action(
         return
     if early and not op.plugin.SUPPORTS_EARLY:
         yield Problem('/op', _needs_node_message(name))
+    # Text that is no boolean, such as "maybe", reads as false. It has its own
+    # problem already.
     is_revert_wrong = any(
         problem.pointer == '/revert' for problem in problems_of_keys
     )
@@ -160,7 +165,8 @@ def _check_keys(
 ) -> typing.Iterator[Problem]:
     """Yield the problems that the schema of an operation finds in its keys.
 
-    For an argument beside ``args``, the message says where it belongs.
+    An argument beside ``args``, as in ``{'op': 'fail', 'msg': 'x'}``, is an
+    unknown key to the schema; its message says that it belongs in ``args``.
 
     :param op: None if the op is unknown.
     """
@@ -169,6 +175,8 @@ def _check_keys(
         names_of_arguments = op.signature.by_name
     for problem in shape.problems(operation):
         name = problem.pointer.removeprefix('/')
+        # An argument may have the name of a key, such as "loop": then the
+        # problem is that of the key.
         if name in names_of_arguments and name not in _KEYS:
             yield Problem(
                 problem.pointer,
@@ -179,14 +187,19 @@ def _check_keys(
 
 
 def _check_loop(operation: dict[str, typing.Any]) -> typing.Iterator[Problem]:
-    """Yield the problems of a loop: wrong fields, or text that is no list."""
+    """Yield the problems of a loop: wrong fields, or text that is no list.
+
+    ``{inventory.disks}`` may be a list on a machine; ``x{inventory.disks}``
+    and ``{inventory.disks!s}`` are always text.
+    """
     loop = operation.get('loop')
     try:
         template.compile_value(loop)
     except exceptions.OperationError as exc:
         yield Problem('/loop', str(exc))
     if not isinstance(loop, str) or not interpolation.fields(loop):
-        # The schema refuses other values and text without a field.
+        # A list or a mapping may be looped over. The schema refuses other
+        # values, and text without a field.
         return
     field = interpolation.sole_field(loop)
     if field is None or field.conversion or field.spec:
@@ -207,8 +220,12 @@ def _check_call(
 
     The op may be unknown. Arguments may be missing, unknown, of a wrong type,
     refused by the op, or need the node, which the early phase lacks.
+
+    :param name: the name of the op, without a ``!`` before it.
+    :param ops: all conditions, or all actions.
     """
     if not isinstance(operation.get('op'), str):
+        # The schema has found this problem.
         return
     op = ops.get(name)
     if op is None:
@@ -217,6 +234,8 @@ def _check_call(
     args = operation.get('args')
     bound = op.signature.bind(args)
     problems = bound.problems
+    # The arguments without fields: the op itself checks their values, which
+    # are the same on every machine.
     literals = {}
     for argument, value in bound.values.items():
         pointer = _point_to_argument(args, op.signature, argument)
@@ -256,10 +275,14 @@ def _convert_literal(
 ) -> dict[str, typing.Any]:
     """Convert an argument without fields, for the checks of its op.
 
-    :returns: the value by the name of the argument. Empty for an argument with
-        fields, which depends on the machine; but an argument of any number of
-        values has its values without fields.
-    :raises: :class:`.exceptions.OperationError` if it is not usable.
+    ``"yes"`` for the argument ``unique`` gives ``{'unique': True}``. An
+    argument with fields, such as ``{node.name}``, gives ``{}``, as its value
+    depends on the machine. Of an argument that takes any number of values,
+    those without fields are returned: ``['{inventory.cpu.count}', 8]`` gives
+    ``{'values': [8]}``.
+
+    :raises: :class:`.exceptions.OperationError` if the argument has a wrong
+        type, or its fields cannot be read.
     """
     argument = op.signature.by_name[name]
     compiled = engine_call.compile_argument(op, name, value, loop)
@@ -285,7 +308,10 @@ def _convert_literal(
 def _refuse_negative_index(path: str) -> None:
     """Check that a path has no token such as ``-1``.
 
-    In other languages, it counts from the end of a list.
+    In other languages, it counts from the end of a list. Here no list has
+    such an item.
+
+    :raises: :class:`.exceptions.OperationError` if it has one.
     """
     match = re.search(schema.NEGATIVE_INDEX, path)
     if match is not None:
@@ -306,11 +332,14 @@ def _point_to_argument(
 ) -> str:
     """Return the pointer to an argument in ``args``: ``/path`` or ``/0``.
 
-    :returns: empty, for all of ``args``, if the argument has no single place.
+    :param args: a mapping or a list of arguments, as the rule has it.
+    :returns: the empty pointer, which means all of ``args``, if the argument
+        is left out or takes several values of the list.
     """
     if isinstance(args, dict):
         if name in args:
             return data_path.pointer([name])
+        # The plugin names an argument that the rule leaves out.
         return ''
     first = signature.arguments[0]
     if first.variadic or signature.by_name[name].variadic:

@@ -66,12 +66,12 @@ def _match_in_any_case(word: str) -> str:
 
 
 def text_matching(pattern: str) -> Schema:
-    """Return the schema of a text that matches a pattern as a whole."""
+    """Return the schema of a text that matches a pattern from end to end."""
     return {'type': 'string', 'pattern': f'^{pattern}{END}'}
 
 
 def match_names(known: Iterable[str]) -> str:
-    """Return the pattern of any of some names."""
+    """Return the pattern of any of some names: ``(?:eq|version-eq)``."""
     return f'(?:{"|".join(map(re.escape, known))})'
 
 
@@ -198,6 +198,9 @@ def _filled_list(message: str) -> Schema:
 def rule(built_in: bool = False) -> Schema:
     """Return the schema of a rule, without the schemas of its operations.
 
+    An operation only has to be a mapping: which keys and arguments it may have
+    depends on its op.
+
     :param built_in: whether priorities outside 0 … 9999 are allowed.
     """
     properties: dict[str, Schema] = {}
@@ -246,11 +249,11 @@ _PARTS = _filled_list(_('at least one condition is required'))
 def _schema_of_operation(
     required: Iterable[str] = (), **properties: Schema
 ) -> Schema:
-    """Return the schema of an operation.
+    """Return the schema of an action, a condition or a group of conditions.
 
-    :param required: its required properties besides ``op``.
+    :param required: the properties that it must have besides ``op``.
     :param properties: the schemas of its properties besides ``op`` and
-        ``loop``.
+        ``loop``, by name. Any other property is refused.
     """
     return {
         'type': 'object',
@@ -273,11 +276,16 @@ def _check_required(
     instance: typing.Any,
     schema: Schema,
 ) -> Iterator[jsonschema.ValidationError]:
-    """Yield an error for every missing property, at its place.
+    """Yield an error for every missing property, at the place of the property.
 
     jsonschema calls this for the keyword "required".
+
+    :param names: the value of the keyword.
+    :param instance: the value that is checked.
+    :param schema: the schema that has the keyword.
     """
     if not isinstance(instance, dict):
+        # The keyword "type" yields this error.
         return
     for name in names:
         if name not in instance:
@@ -320,11 +328,14 @@ class Shape:
         self._elsewhere = elsewhere or {}
 
     def problems(self, value: typing.Any) -> Iterator[exceptions.Problem]:
-        """Yield the problems of a value."""
+        """Yield the problems of a value, in words for authors of rules."""
         for error in self._validator.iter_errors(value):
+            # To the wrong part of the value.
             pointer = data_path.pointer(error.absolute_path)
             properties = error.schema.get('properties', {})
+            # The keyword of the schema that the part does not meet.
             if error.validator == 'additionalProperties':
+                # One error of jsonschema stands for all unknown properties.
                 for name in error.instance:
                     if name not in properties:
                         yield self._problem_of_unknown(
@@ -351,7 +362,11 @@ class Shape:
 def _convert_error(
     pointer: str, error: jsonschema.ValidationError
 ) -> exceptions.Problem:
-    """Convert an error of jsonschema to a problem, in words for authors."""
+    """Convert an error of jsonschema to a problem, in words for authors.
+
+    ``'mian' is not one of ['early', 'preprocess', 'main', None]`` becomes
+    "must be one of early, preprocess, main, not "mian"; did you mean "main"?".
+    """
     if error.validator == 'enum':
         # Null and false are accepted, too, but not suggested.
         choices = [
@@ -372,14 +387,17 @@ def _convert_error(
 
 
 def _describe_error(error: jsonschema.ValidationError) -> str:
-    """Return the message for a value that does not fit.
+    """Return the message for a value that does not fit its schema.
 
-    It shows the value if that is short and says more than what is expected.
+    It ends with the value, as in ``must be true or false, not "maybe"``. Where
+    a list or an operation is expected, or a text is too long, it says only
+    what is expected.
     """
     schema = error.schema
     value = error.instance
     expected = schema.get('errorMessage', error.message)
     if 'propertyNames' in error.absolute_schema_path:
+        # Here, the value is the name of a property.
         return _('the name %(name)s %(expected)s') % {
             'name': suggestion.quoted(value),
             'expected': expected,

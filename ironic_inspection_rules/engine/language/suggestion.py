@@ -77,11 +77,15 @@ def find_nearest(
     """Find the nearest known name, for a message about an unknown name.
 
     Case and punctuation do not count: ``Is_None`` is near ``is-none``. So is
-    ``null``, the word of other languages.
+    ``null``, the word of other languages. Next comes the only name with one
+    typing error, and at last the most similar name.
 
-    :param cutoff: minimum similarity, 0 to 1.
+    :param cutoff: the least similarity, 0 to 1, of the most similar name; 0.6
+        is the default of difflib.
+    :returns: None if no name is near.
     """
-    # Of names with the same form, the first in the alphabet is left.
+    # The known names by their forms: {'is-none': 'is-none'}. Of names with
+    # the same form, the first in the alphabet is left.
     by_form = {
         _normalise(known_name): known_name
         for known_name in sorted(known, reverse=True)
@@ -90,11 +94,11 @@ def find_nearest(
     form = _normalise(name)
     if form in by_form:
         return by_form[form]
-    # Words such as "==" have no letter, and so no form.
+    # A word such as "==" has no letter: its form is empty.
     for word in (name.strip().lower(), form):
         if _NAMES_BY_WORD.get(word) in by_form.values():
             return _NAMES_BY_WORD[word]
-    # To difflib, which counts common letters, a swap is two errors.
+    # Before difflib, to which two letters in the wrong order are two errors.
     one_letter_off = [
         known_form
         for known_form in by_form
@@ -112,10 +116,11 @@ def find_intended(name: str, known: typing.Iterable[str]) -> str | None:
     """Find the only known name that differs by a typing error.
 
     A letter is omitted, inserted, replaced or swapped with the next, or case
-    or punctuation differ. ``lint --fix`` writes the name, unlike the result of
-    :func:`find_nearest`, which is not as sure.
+    or punctuation differ. ``lint --fix`` writes the name into files. The name
+    that :func:`find_nearest` returns is not sure enough for that.
 
-    :returns: None if no name or several names do, and for a known name.
+    :returns: None if no name or several names differ so, or if the name itself
+        is known.
     """
     name = name[:_LONGEST]
     known = list(known)
@@ -143,6 +148,7 @@ def _differs_by_typing_error(first: str, second: str) -> bool:
     """
     short, long = sorted((first, second), key=len)
     first_difference = len(os.path.commonprefix([short, long]))
+    # What follows the letters that both begin with: "ck" and "ack".
     short_rest = short[first_difference:]
     long_rest = long[first_difference:]
     if short_rest == long_rest[1:]:
@@ -151,7 +157,7 @@ def _differs_by_typing_error(first: str, second: str) -> bool:
     if short_rest[1:] == long_rest[1:]:
         # A letter is replaced.
         return True
-    # The first two letters of the rest in the other order.
+    # The first two letters of the rest in the other order: "cak" for "ack".
     swapped = long_rest[1::-1] + long_rest[2:]
     return short_rest == swapped
 
@@ -196,7 +202,11 @@ def unknown_at(
 def all_unknown(
     kind: str, names: typing.Iterable[str], known: typing.Collection[str]
 ) -> str:
-    """Return the messages for all unknown names; empty if all are known."""
+    """Return one message for all names that are unknown.
+
+    :param kind: the kind of the names, such as ``field`` or ``op``.
+    :returns: the empty text if all names are known.
+    """
     unknown_names = [name for name in names if name not in known]
     if not unknown_names:
         return ''
@@ -229,7 +239,7 @@ def not_one_of_at(
 
 
 def quoted(value: object) -> str:
-    """Return a value for a message: text in quotes, other values as JSON.
+    """Return a value for a message: ``"text"``, ``8``, ``true`` or ``null``.
 
     Lists and mappings, which may be long, become ``a list`` and ``a mapping``.
     """
@@ -260,7 +270,10 @@ def kind_of(value: object) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text for a message, cut if it is too long."""
+    """Return a text for a message, cut if it is too long.
+
+    A user chooses it, and it must not fill an answer or the log.
+    """
     if len(text) <= _LONGEST:
         return text
     return f'{text[:_LONGEST]}…'

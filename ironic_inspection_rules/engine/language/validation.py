@@ -52,7 +52,7 @@ def parse(
     rule: typing.Any,
     ops: registry.Registry,
     built_in: bool = False,
-    found: typing.Iterable[Problem] = (),
+    earlier_problems: typing.Iterable[Problem] = (),
 ) -> model.Rule:
     """Check a rule as its author wrote it, and return it as a frozen rule.
 
@@ -62,21 +62,26 @@ def parse(
         ``uuid``.
     :param built_in: whether it is a built-in rule, whose priority may be
         outside 0 … 9999.
-    :param found: problems that the caller has found, which come first.
+    :param earlier_problems: problems of the rule that the caller has found.
+        They come first in the error.
     :raises: :class:`.exceptions.InvalidRule` with the first problems.
     """
+    # A rule may have very many problems: it is checked only until there are
+    # as many as an error shows.
     problems = exceptions.first_of(
-        itertools.chain(found, _find_problems(rule, ops, built_in))
+        itertools.chain(earlier_problems, _find_problems(rule, ops, built_in))
     )
     if problems:
         raise exceptions.InvalidRule(problems)
     fields = {}
     for name, value in rule.items():
         if value is None:
+            # The rule gets the default of the field.
             continue
         if name in _READERS:
-            value = _READERS[name](value)
-        fields[name] = value
+            fields[name] = _READERS[name](value)
+        else:
+            fields[name] = value
     fields['built_in'] = built_in
     return model.Rule.from_mapping(fields)
 
@@ -84,7 +89,10 @@ def parse(
 def is_of_inspector(rule: typing.Any) -> bool:
     """Return whether a rule is in the language of ironic-inspector.
 
-    There, a condition has a ``field`` and an action an ``action``.
+    Its conditions have a ``field``, and its actions have the name of the op
+    in ``action``: ``{'action': 'fail', 'message': 'x'}``.
+
+    :param rule: any value, which is not checked yet.
     """
     if not isinstance(rule, dict):
         return False
@@ -142,6 +150,7 @@ def _find_problems(
     if not isinstance(rule, dict):
         yield Problem('', _('a rule must be a mapping'))
         return
+    # The size and depth of a rule have the limits of data that rules write.
     try:
         budget.Budget(_LIMITS).write(rule, ())
     except exceptions.BudgetExceeded as exc:
@@ -188,25 +197,27 @@ def _check_shape(
     shape = _SHAPE
     if built_in:
         shape = _SHAPE_OF_BUILT_IN
-    plain = {}
+    rule_with_lists = {}
     for name, value in rule.items():
         if isinstance(value, tuple):
             # To jsonschema, a tuple is not an array.
-            plain[name] = list(value)
+            rule_with_lists[name] = list(value)
         else:
-            plain[name] = value
-    for problem in shape.problems(plain):
+            rule_with_lists[name] = value
+    for problem in shape.problems(rule_with_lists):
         if problem.pointer.removeprefix('/') in model.SHOWN:
+            # The schema calls it an unknown field, but clients know it from
+            # the answers of the API.
             yield Problem(problem.pointer, READ_ONLY)
         else:
             yield problem
 
 
 def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
-    """Yield the problems of single fields that no JSON schema can express.
+    """Yield the problems of a rule's members that no JSON schema can express.
 
-    These are a scope in the early phase, characters that databases refuse in
-    texts, and fields in ``vars`` that are written wrongly.
+    These are a scope in the early phase, characters in texts that databases
+    refuse, and replacement fields in ``vars`` that cannot be read.
     """
     if rule.get('phase') == model.EARLY and rule.get('scope'):
         yield Problem('/scope', _('there is no node in the early phase'))
@@ -235,8 +246,8 @@ def check_fields_of_node(
     """
     content = {name: rule.get(name) for name in model.CONTENT}
     for path, value in data_path.walk(content):
-        # The walk comes to the items of lists and the values of mappings by
-        # itself. Keys of mappings may have fields, too.
+        # The walk yields the items of a list, and the values of a mapping,
+        # after the list or mapping itself. It yields no keys of mappings.
         if isinstance(value, list):
             continue
         text_or_keys = value
