@@ -74,9 +74,11 @@ class Effect(typing.NamedTuple):
     """What an action leaves at a place.
 
     :param kind: that of a :class:`.plugin.Write`.
-    :param place: the steps of the path, which has fields as one step; of a
-        port after its MAC address or UUID in lower case; else the name.
-    :param value: :data:`.path.ABSENT` if it is removed.
+    :param place: ``('extra', 'rack')`` for a path of the node or of plugin
+        data. For a port, its MAC address or UUID in lower case comes first.
+        For a capability or a trait, it is the name: ``('CUSTOM_GPU',)``. A
+        path with fields is one step: ``('/extra/{item.name}',)``.
+    :param value: the new value, :data:`.path.ABSENT` if it is removed.
     :param extends: whether the value is an item that is appended to a list.
     """
 
@@ -106,18 +108,21 @@ class Effect(typing.NamedTuple):
     def may_be_at(self, field: interpolation.Field) -> bool:
         """Return whether a field may read the place.
 
-        ``{node.extra}`` and ``{node.extra.disks[0]}`` both read the place
-        ``extra``, ``disks``.
+        The field ``{node.extra}`` reads the place ``('extra', 'disks')`` with
+        all that is in ``extra``, and ``{node.extra.disks[0]}`` reads an item
+        in it.
         """
         if field.root != self.root:
             return False
         if self.kind not in ('node', 'plugin_data'):
-            # The place of a port, a trait or a capability is not its path.
+            # The steps of the field cannot be compared with the place: it
+            # begins with a port's address, or is the name of a trait.
             return True
         place = self.place
         if place[-1].isdigit():
             # An item that is removed or inserted moves the items behind it.
             place = place[:-1]
+        # One of the two begins with the other.
         length = min(len(field.steps), len(place))
         return field.steps[:length] == place[:length]
 
@@ -125,7 +130,10 @@ class Effect(typing.NamedTuple):
 def fields(written: typing.Any) -> list[interpolation.Field]:
     """Return all fields in a value, with fields in arguments of filters.
 
-    The last field comes first.
+    ``{node.name | default(inventory.hostname)}`` has two. The last field of
+    the value comes first.
+
+    :param written: a value as the rule has it.
     """
     return _add_fields_in_filters(interpolation.fields(written))
 
@@ -159,30 +167,34 @@ def _add_fields_in_filters(
 ) -> list[interpolation.Field]:
     """Return fields, and the fields in the arguments of their filters.
 
-    They are found at any depth; the last field comes first.
+    An argument may be a list with fields in it, whose filters have arguments
+    of their own. The last field comes first.
     """
     all_fields = []
+    # Fields, filters and their arguments, in which there may be more fields.
     ahead: list[typing.Any] = [*outer_fields]
     while ahead:
-        item = ahead.pop()
-        if isinstance(item, interpolation.Field):
-            all_fields.append(item)
-            ahead += item.filters
-        elif isinstance(item, filter_syntax.FilterCall):
-            ahead += [value for _name, value in item.arguments]
-        elif isinstance(item, dict):
-            ahead += item.values()
-        elif isinstance(item, list):
-            ahead += item
+        part = ahead.pop()
+        if isinstance(part, interpolation.Field):
+            all_fields.append(part)
+            ahead += part.filters
+        elif isinstance(part, filter_syntax.FilterCall):
+            ahead += [value for _name, value in part.arguments]
+        elif isinstance(part, dict):
+            ahead += part.values()
+        elif isinstance(part, list):
+            ahead += part
     return all_fields
 
 
 def places(written: typing.Any) -> tuple[Place, ...]:
     """Return the places in the data that a value of a rule reads.
 
-    They are different places, in the order of :func:`fields`. A field such as
-    ``{ports[52:54:00:12:34:56].extra}`` reads all ports, as the number of
-    the port is not known here.
+    ``{node.extra.rack}`` reads ``('node', ('extra', 'rack'))``. A field such
+    as ``{ports[52:54:00:12:34:56].extra}`` reads all ports, ``('ports', ())``,
+    as the number of the port is not known here.
+
+    :returns: different places, in the order of :func:`fields`.
     """
     # The keys of a mapping: a set would lose their order.
     read_places: dict[Place, None] = {}
@@ -199,8 +211,8 @@ def places(written: typing.Any) -> tuple[Place, ...]:
 def mentions(root: str, value: typing.Any) -> bool:
     """Return whether a value may have a field over a root in it.
 
-    Nothing is parsed: other text may be taken for such a field, but for most
-    values the answer is a quick no.
+    Nothing is parsed, so most values are answered for quickly. Other text may
+    be taken for such a field: ``{vars.tables}`` for one over ``tables``.
     """
     ahead = [value]
     while ahead:
@@ -217,9 +229,10 @@ def mentions(root: str, value: typing.Any) -> bool:
 
 
 def facts(condition: OperationLike) -> list[plugin.Fact]:
-    """Return the facts that a condition states, or nothing if unknown.
+    """Return the facts that a condition states.
 
-    They are unknown if they depend on data of the machine.
+    :returns: empty if they depend on data of the machine, or if the code of
+        the condition's plugin fails.
     """
     try:
         return declared_facts(condition)
@@ -242,6 +255,7 @@ def writes(action: OperationLike) -> typing.Iterator[plugin.Write]:
     A loop whose items are written in the rule gives the writes for every item.
     """
     for arguments in _arguments_by_item(action):
+        # For this item the writes may depend on data of the machine.
         with contextlib.suppress(exceptions.OperationError):
             yield from action.op.writes(arguments)
 
@@ -313,9 +327,8 @@ def may_change(
 ) -> bool:
     """Return whether an action may change the values that fields read.
 
-    A write at a place that is known on a machine only may be anywhere under
-    its root. An action of another project that declares no writes may change
-    anything.
+    In doubt the answer is yes: a place that depends on data of the machine may
+    be anywhere under its root.
 
     :param read: the fields. A field whose filters read the data themselves,
         as ``row`` does, may read any place.
@@ -323,9 +336,11 @@ def may_change(
     try:
         declared = declared_writes(action)
     except exceptions.OperationError:
+        # Only on a machine it is known what the action writes.
         return True
     if not declared:
-        # Actions of other projects need not declare what they write.
+        # An action of this package without writes, such as "log", changes
+        # nothing. One of another project need not declare its writes.
         return not action.op.is_ours
     if any(map(_reads_anything, read)):
         return True
@@ -342,15 +357,16 @@ def may_change(
 
 
 def _reads_anything(field: interpolation.Field) -> bool:
-    """Return whether a filter of a field reads the data by itself."""
+    """Return whether a filter of a field reads the data by itself.
+
+    ``row`` does: it reads the machine's data that make up the key of a row.
+    """
     filters = registry.filters()
     return any(filters[call.name].plugin.NEEDS_VIEW for call in field.filters)
 
 
 def _make_effect(write: plugin.Write) -> Effect | None:
     """Make the effect of a write of an action.
-
-    A path with fields is a single step, as it is written.
 
     :returns: None if the name or the list of traits is computed on a machine,
         or if the path cannot be read.
@@ -373,9 +389,13 @@ def _make_effect_at_path(
 ) -> Effect | None:
     """Make the effect of a write at a path of the node, a port or plugin data.
 
+    ``/extra/rack`` gives the place ``('extra', 'rack')``.
+
     :param written_path: the path as the rule has it, perhaps with fields.
     :returns: None if the path cannot be read.
     """
+    # A path with fields is a single step, as it is written: what its fields
+    # become is not known here.
     path: data_path.Path = (written_path,)
     if not interpolation.fields(written_path):
         try:
@@ -405,9 +425,10 @@ def _arguments_by_item(
 ) -> list[dict[str, typing.Any]]:
     """Return the arguments of an operation for every item of its loop.
 
-    Items that are written in the rule are filled into the fields. Without a
-    loop, or with items that only the data have, the arguments are returned
-    once, as they are written.
+    With the loop ``['a', 'b']``, ``{'path': '/extra/{item}'}`` gives
+    ``[{'path': '/extra/a'}, {'path': '/extra/b'}]``. Without a loop, or with
+    items that only the data have, the arguments are returned once, as they
+    are written.
     """
     loop = operation.loop
     if isinstance(loop, list):
@@ -429,10 +450,13 @@ def _arguments_by_item(
 def _fill_item(item: typing.Any, text: str) -> typing.Any:
     """Return a text with an item of the loop filled into its fields.
 
+    With the item ``{'name': 'a', 'size': 480}``, ``{item.name}_x`` gives
+    ``a_x``. A text that is nothing but a field keeps the type of the value:
+    ``{item.size}`` gives the number 480. It stays as it is if the item has no
+    such value.
+
     :param item: an item of a loop that is written in the rule.
     :param text: text of an argument; fields over other roots stay.
-    :returns: text; for a text that is a single field over the item, the value
-        of any type. A text whose value the item lacks is unchanged.
     """
     field = interpolation.sole_field(text)
     if field and field.root == interpolation.ITEM and field.is_plain:

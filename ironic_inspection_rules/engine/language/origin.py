@@ -42,14 +42,18 @@ _SPLITS_TEXT = frozenset(
 class Origin(typing.NamedTuple):
     """A field of the data that a value of a rule is made of.
 
+    With the variable ``disk: '{inventory.disks | first}'``, the value of
+    ``{vars.disk.size}`` has the origin ``{inventory.disks | first}``, with the
+    steps ``('disks',)`` and the rest ``('size',)``.
+
     :param field: the field as it is written.
-    :param steps: the path to the value below the root of the field, as far
-        as the rule says it.
-    :param rest: the path from what a filter or a loop makes of that to the
-        value; empty if the value is all of it.
+    :param steps: the path below the root of the field, as far as it is known
+        without a machine.
+    :param rest: the path from there to the value, in the item that a filter
+        or a loop chooses on a machine; empty if the value is all of it.
     :param is_kept: whether the value is found in the data as it is, so that
-        a masked one still reads ``******``.
-    :param is_row: whether what the path begins in is a row of a table.
+        a masked one still reads ``******``. ``upper`` would make another one.
+    :param is_row: whether a row of a table has the value, or is the value.
     """
 
     field: interpolation.Field
@@ -72,14 +76,19 @@ class Origin(typing.NamedTuple):
 
 
 class _Value(typing.NamedTuple):
-    """A value of the rule that is followed to its origins.
+    """A variable or an item of a loop, which is followed to its origins.
+
+    To find out what ``{vars.disk.size}`` is made of, the variable ``disk`` is
+    followed, with the steps ``('size',)``.
 
     :param written: the value as the author of the rule wrote it.
-    :param steps: the path in it to the part that is followed.
-    :param is_kept: whether that part is what the rule reads, not something
-        that a filter has made of it.
-    :param usable: how many of the ``vars`` it may use: those before it.
-    :param is_item: whether it may be a list of items with the path in each.
+    :param steps: the path in the value to the part that is followed.
+    :param is_kept: whether the rule reads that part as it is. False if a
+        filter on the way has made something else of it.
+    :param usable: how many of the ``vars``, from the first on, the value may
+        use: only those before itself.
+    :param is_item: whether the text is a loop over a field, such as
+        ``{inventory.disks}``: the path is then that in any item of its list.
     """
 
     written: typing.Any
@@ -152,10 +161,14 @@ class Origins:
             for text, rest in _find_texts(value):
                 for origin in _origins_in_text(value, text, rest):
                     origins[origin.key] = origin
-                    use = (origin.key, value.usable)
-                    if origin.root != model.VARS or use in followed:
+                    if origin.root != model.VARS:
                         continue
-                    followed.add(use)
+                    # The same path in vars may be missing for one value, and
+                    # not for another that comes later and may use more vars.
+                    way = (origin.key, value.usable)
+                    if way in followed:
+                        continue
+                    followed.add(way)
                     values_to_follow += self._find_values_of_vars(
                         origin.steps, origin.is_kept, value.usable
                     )
@@ -164,12 +177,13 @@ class Origins:
     def _find_values(self, root: str, steps: data_path.Path) -> list[_Value]:
         """Return the values of the rule that a path may read.
 
-        The path begins with ``vars``, or with the ``item`` of a loop:
+        For ``vars`` these are the variables that the path names. For ``item``
+        it depends on the loop:
 
         * In a loop over a list, ``item`` may be any item in the rule.
         * In a loop over a mapping, ``item`` is the mapping.
-        * In a loop over a text, as ``{inventory.disks}``, ``item`` is an item
-          of a list in the data: the text is followed there.
+        * In a loop over a text, such as ``{inventory.disks}``, ``item`` is an
+          item of a list in the data: the text is followed there.
 
         :param root: ``vars`` or ``item``.
         :param steps: the path below it.
@@ -248,15 +262,19 @@ def _origins_in_text(
 
     The caller follows fields over ``vars`` further.
 
-    :param value: the value of the rule that has the text in it.
+    :param value: the variable or item that has the text in it.
     :param text: as the author of the rule wrote it.
-    :param rest: the path from what the text gives to the part.
+    :param rest: the path from the value of the text to the part that is
+        followed.
     """
-    # The field that is the whole text, if there is one: its value may be given
-    # as it is. So may that of a field in its filters, such as a default.
+    # Of a text with more than one field, only a new text remains. A field
+    # that is the whole text may keep its value, and so may a field in its
+    # filters: {node.name | default(inventory.hostname)}.
     sole = interpolation.sole_field(text)
     is_kept = value.is_kept and sole is not None and _keeps_values(sole)
     for field in effects.fields(text):
+        # Text that is no path reads nothing, and so does {item} here: there is
+        # no item in vars, nor in the loop itself.
         if not field.root or field.root == interpolation.ITEM:
             continue
         if field is sole:
@@ -275,9 +293,13 @@ def _origin_of_field(
 ) -> Origin:
     """Return the field that makes up a whole text as an origin.
 
-    :param value: the value of the rule that has the text in it.
-    :param rest: the path from the value of the field to the part.
-    :param is_kept: whether the part is given as it is in the data.
+    ``{inventory.system}`` with the rest ``('serial',)`` has the origin
+    ``inventory.system.serial``.
+
+    :param value: the variable or item that has the text in it.
+    :param rest: the path from the value of the field to the part that is
+        followed.
+    :param is_kept: whether filters leave the value as it is in the data.
     """
     if value.is_kept and gives_row(field):
         # The row is in the table. What the field reads of the machine is only
@@ -347,7 +369,10 @@ def _keeps_values(field: interpolation.Field) -> bool:
         if is_choosing_map or call.name in _GIVES_LISTS:
             may_be_text = False
         elif call.name in _GIVES_ITEMS:
+            # An item of a list may be a text.
             may_be_text = True
         else:
+            # Any other filter makes a new value.
             return False
+    # So do a conversion and a format.
     return field.conversion is None and field.spec is None
