@@ -38,7 +38,7 @@ _NO_MATCHING_ITEM = reasons.Idle(
 )
 
 _Step = typing.Callable[[Target, budget.View], reasons.Idle | None]
-"""Carries an action out, or undoes it, for the item that is in the data.
+"""Carries an action out, or undoes it, for the loop's item in the data.
 
 It returns why it did not, None if it did.
 """
@@ -89,19 +89,19 @@ class CompiledAction:
         # The fields that must not read a secret, by the call that has them.
         self._masked: dict[engine_call.Call, masked_field.MaskedFields] = {}
         op = ops.action(self.name.strip())
-        self.reverts = reverts(operation, op)
-        # The function that carries the action out, and below the function that
-        # undoes it; both with the calls that hold their arguments.
-        self._carry_out = op.for_machines(op.plugin)
         loop = engine_loop.Loop.of(operation.get('loop'))
+        # The function that carries the action out, and its arguments.
+        self._carry_out = op.for_machines(op.plugin)
         self._call = engine_call.Call(op, operation.get('args'), loop=loop)
+        # The function that undoes the action may take fewer arguments.
+        self.reverts = reverts(operation, op)
         self._revert_call = self._call
         if self.reverts:
+            self._undo = op.for_machines(op.plugin.revert, 'revert')
             self._revert_call = _build_revert_call(
                 op, operation.get('args'), loop
             )
-            self._undo = op.for_machines(op.plugin.revert, 'revert')
-        # Returns the items of the loop, if there is one.
+        # The function that returns the items of the loop; None without a loop.
         self._items: engine_loop.Items | None = None
         if loop is not None:
             self._items = engine_loop.compile_items(operation['loop'])
@@ -111,10 +111,13 @@ class CompiledAction:
     ) -> reasons.Idle | None:
         """Carry the action out; with a loop, for every item.
 
-        :param note: called for every condition that is checked.
+        :param target: what the action writes to.
+        :param roots: the data that the rule sees, by root name.
+        :param note: called for every condition of the action that is checked.
         :returns: None if the action was carried out, in a loop for one item at
             least; else why it was not.
-        :raises: :class:`.exceptions.OperationError` if it cannot be.
+        :raises: :class:`.exceptions.OperationError` if it cannot be carried
+            out, also because a field is missing.
         """
         step: _Step = self._apply_once
         if self.when:
@@ -123,6 +126,8 @@ class CompiledAction:
             return step(target, roots)
         items = self._items(roots)
         if isinstance(items, rendering.Missing):
+            # The loop is a field, such as {inventory.disks}, that the data of
+            # this machine do not have.
             raise exceptions.MissingField(items.field)
         return _take_step_for_items(items, step, target, roots)
 
@@ -131,12 +136,14 @@ class CompiledAction:
     ) -> reasons.Idle | None:
         """Undo the action on the target, unless a field is missing.
 
-        The conditions of the action are not checked: it is undone because its
-        rule does not match.
+        The conditions in ``when`` are not checked: the action is undone
+        because its rule does not match.
 
+        :param target: what the action writes to.
+        :param roots: the data that the rule sees, by root name.
         :returns: None if the action was undone, in a loop for one item at
             least; else why it was not.
-        :raises: :class:`.exceptions.OperationError` if it cannot be.
+        :raises: :class:`.exceptions.OperationError` if it cannot be undone.
         """
         if self._items is None:
             return self._revert_once(target, roots)
@@ -168,10 +175,15 @@ class CompiledAction:
         return None
 
     def _apply_once(self, target: Target, roots: budget.View) -> None:
-        """Carry the action out once; in a loop, for its present item."""
+        """Carry the action out once; in a loop, for its present item.
+
+        :raises: :class:`.exceptions.MissingField` if an argument has a field
+            that the data lack, :class:`.exceptions.MaskedField` if it would
+            write a masked secret, or the error of carrying it out.
+        """
         call = self._call
         values = call.literals
-        # Arguments that do not vary have no fields.
+        # The arguments with fields.
         if call.varying:
             # Before the fields are rendered: a filter or an argument may
             # refuse "******", and the error would not name the secret.
@@ -213,9 +225,10 @@ class CompiledAction:
         :raises: :class:`.exceptions.MaskedField` if there is one.
         """
         if roots is target.roots and not masked_field.hides_columns(roots):
-            # The view of the rule masks nothing: it sees all secrets.
+            # The rule sees all secrets: nothing is masked in its data.
             return
-        # Here, not when compiled: most rules of a set act on no machine.
+        # They are found here, and not when the rule is compiled: most rules of
+        # a set act on no machine.
         if call not in self._masked:
             self._masked[call] = self._find_masked_fields(call)
         self._masked[call].refuse(roots, target.roots)
@@ -225,15 +238,15 @@ class CompiledAction:
     ) -> masked_field.MaskedFields:
         """Find the fields of a call that must not read a masked secret.
 
-        In messages for people, a secret reads ``******``; a node must never
-        get these stars as a value.
+        A secret reads ``******`` to a rule that does not see it. That is fine
+        in a message for people, but no node may get it as a value.
         """
         op = call.op
         bound = op.signature.bind(self._operation.get('args'))
+        # The arguments of the call that have fields, without messages.
         written = {}
         for name, value in bound.values.items():
             is_message = name in op.plugin.TELLS
-            # Other arguments than the varying ones have no fields.
             if name in call.varying and not is_message:
                 written[name] = value
         return masked_field.MaskedFields(
@@ -247,8 +260,8 @@ def _take_step_for_items(
     """Carry an action out, or undo it, for every item of its loop.
 
     :param step: carries the action out, or undoes it, for the present item.
-    :returns: None if this was done for one item at least; else why it was not
-        done for the last one, or that there are no items.
+    :returns: None if this was done for one item at least. Else why it was not
+        done: the reason of the last item, or that there are no items.
     """
     if not items:
         return _NO_ITEMS
@@ -279,7 +292,8 @@ def _idle_by_missing_field(missing: rendering.Missing) -> reasons.Idle:
 def reverts(operation: Operation, op: registry.Op) -> bool:
     """Return whether an action is undone if its rule does not match.
 
-    ``revert`` says so; without it, an action with a cleanup value is undone.
+    Its key ``revert`` says so. Without this key, an action that has a cleanup
+    value is undone.
     """
     if operation.get('revert') is None:
         return has_cleanup(operation, op)
@@ -287,7 +301,7 @@ def reverts(operation: Operation, op: registry.Op) -> bool:
 
 
 def has_cleanup(operation: Operation, op: registry.Op) -> bool:
-    """Return whether an action has a cleanup value."""
+    """Return whether an action has a cleanup value, which undoing it sets."""
     bound = op.signature.bind(operation.get('args'))
     return bound.values.get(CLEANUP) is not None
 
@@ -298,17 +312,18 @@ def _build_revert_call(
     """Build the call that undoes an action.
 
     The method ``revert`` of a plugin may take fewer arguments than the action:
-    the call has only the arguments that it takes.
+    to undo ``set-attribute`` takes its ``path``, but not its ``value``. The
+    call has only those that the method takes.
     """
     call = engine_call.Call(op, args, loop=loop)
     # Parameters that are no arguments of a rule: the target, then the view
     # and the budget if the plugin asks for them.
-    first_argument = 1
+    engine_arguments = 1
     if op.plugin.NEEDS_VIEW:
-        first_argument += 1
+        engine_arguments += 1
     if op.plugin.PAYS:
-        first_argument += 1
-    signature = arguments.Signature(op.plugin.revert, first_argument)
+        engine_arguments += 1
+    signature = arguments.Signature(op.plugin.revert, engine_arguments)
     for values in (call.literals, call.varying):
         for name in values.keys() - signature.by_name.keys():
             del values[name]

@@ -111,7 +111,9 @@ def _compile_action(
     ops: registry.Registry,
     own_vars: typing.Mapping[str, typing.Any],
 ) -> engine_action.CompiledAction:
-    """Compile an action and its conditions, which are inside of its loop.
+    """Compile an action, with its conditions in ``when``.
+
+    These are checked for every item of the action's loop.
 
     :param own_vars: the ``vars`` of its rule as they are written.
     """

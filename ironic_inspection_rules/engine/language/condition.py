@@ -97,6 +97,11 @@ class CompoundCondition(CompiledCondition):
         self.decides_first = any(part.decides_first for part in parts)
 
     def check(self, roots: budget.View) -> bool:
+        """Return whether the group holds for the data of a machine.
+
+        A part is checked only when the group asks for its result: ``any-of``
+        asks for no more after the first part that holds.
+        """
         if self._decide(check_part(part, roots) for part in self.parts):
             return not self._inverted
         return self._inverted
@@ -106,10 +111,12 @@ class CompoundCondition(CompiledCondition):
 
         The reason of the group names only these parts. If ``any-of`` finds its
         second part true, it asks for no further results, and that part alone
-        decides: ``{1: True}``.
+        decides: ``{1: True}``. If all of its parts are false, all of them
+        decide: ``{0: False, 1: False}``.
 
         :raises: as :func:`check_part`.
         """
+        # The results that the group asks for, which may be fewer than all.
         results: list[bool] = []
 
         def results_in_turn() -> typing.Iterator[bool]:
@@ -123,9 +130,9 @@ class CompoundCondition(CompiledCondition):
         last_alone = {last_number: results[last_number]}
         if len(results) < len(self.parts):
             return last_alone
-        # All parts were checked. If the group leaves a further result, the
-        # last part has decided it. If it takes that too, it only ran out of
-        # parts, and all of them decide: as in all-of, where all are true.
+        # All parts were checked. Either the last one decided, or the group
+        # would have gone on, and only ran out of parts. To see which, it is
+        # asked again with the same results and one more: does it take that?
         further_result = False
         results_and_one_more = iter([*results, further_result])
         self._decide(results_and_one_more)
@@ -165,15 +172,18 @@ def _result_text(holds: bool) -> str:
 def check_part(part: CompiledCondition, roots: budget.View) -> bool:
     """Check a condition in a group or of an action.
 
+    An error names the op of the condition, such as ``contains: the item is
+    longer …``. The caller only adds the op of the group or action around it.
+
     :raises: :class:`.exceptions.BudgetExceeded`, or
-        :class:`.exceptions.OperationError` that names the op of the part.
+        :class:`.exceptions.OperationError` for any other error.
     """
     roots.budget.spend()
     try:
         return part.check(roots)
     except exceptions.BudgetExceeded:
+        # It ends the phase, whatever the condition.
         raise
-    # Without this, the error would name the op of the group or action only.
     except Exception as exc:
         raise exceptions.OperationError(
             _('%(op)s: %(error)s')
@@ -218,19 +228,21 @@ class Looped(CompiledCondition):
         items = self.items(roots)
         if isinstance(items, Missing) or not items:
             return LoopResult(result=False, items=items)
-        first_number = 0
+        # The items that are checked, and the number of the first of them.
         checked = items
+        first_number = 0
         if self._multiple == 'first':
             checked = items[:1]
         elif self._multiple == 'last':
-            first_number = len(items) - 1
             checked = items[-1:]
+            first_number = len(items) - 1
         # "all" is decided by the first item that does not hold, "any" and the
         # others by the first item that holds.
         deciding_result = self._multiple != 'all'
         with engine_loop.ItemsInTurn(
             checked, roots, first_number
         ) as items_in_turn:
+            # A step of the iterator puts the item into the data.
             for number, _item in enumerate(items_in_turn, first_number):
                 if self.condition.check(roots) is deciding_result:
                     return LoopResult(deciding_result, items, decisive=number)
@@ -238,12 +250,14 @@ class Looped(CompiledCondition):
         if len(checked) < len(items):
             # "first" or "last": the item decides with either result.
             return LoopResult(result, items, decisive=first_number)
+        # No item decided by itself.
         return LoopResult(result, items)
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
         """Return the reasons of the items that decide, with their numbers.
 
-        If all items decide, only the first few are explained.
+        ``item 2 of 3: values=[480, 480]``. If all items decide, only the first
+        few are explained.
         """
         loop = self.check_items(view)
         if isinstance(loop.items, Missing):
@@ -251,6 +265,7 @@ class Looped(CompiledCondition):
         if not loop.items:
             return engine_loop.NO_ITEMS
         count = len(loop.items)
+        # The items decide with their secrets, and are shown without.
         masked_items: list[typing.Any] | Missing = loop.items
         if masked_view is not view:
             masked_items = self.items(masked_view)
@@ -284,11 +299,11 @@ class Looped(CompiledCondition):
 
 
 class LoopResult(typing.NamedTuple):
-    """The result of a loop.
+    """The result of a condition for the items of a loop.
 
-    ``items`` are all items of the loop, or its missing field. ``decisive``
-    is the number of the item that decided it, from 0; None if all of them
-    did.
+    ``items`` are all items of the loop, or its missing field. ``decisive`` is
+    the number, from 0, of the item that decided alone. It is None if the
+    result is that of all items, as where ``any`` finds no item that holds.
     """
 
     result: bool

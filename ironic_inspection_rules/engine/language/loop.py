@@ -30,6 +30,9 @@ Items = typing.Callable[[budget.View], list[typing.Any] | rendering.Missing]
 def compile_items(loop: typing.Any) -> Items:
     """Build a function that returns the items of a loop.
 
+    The loop ``['a', 'b']`` has the same items on all machines. Those of
+    ``{inventory.disks}`` are read from the data of a machine.
+
     :param loop: a list; a mapping, which is one item; or a string whose
         field evaluates to one of the two (spec 003 "Consistent arguments
         for conditions and actions"). Null is a loop without items.
@@ -61,11 +64,12 @@ class Loop:
     def of(
         cls, loop: typing.Any, outer: 'Loop | None' = None
     ) -> 'Loop | None':
-        """Return the innermost loop of an operation, if any.
+        """Return the innermost loop of an operation, None without one.
 
-        A loop over fields has no items before a machine comes. A literal list
-        has items, even with fields in them. But inside another loop, such a
-        list counts as a loop over fields: they may belong to the outer item.
+        The items of a literal list are known now, even with fields in them.
+        Those of ``{inventory.disks}`` are not. Inside another loop, a list
+        with fields in it counts as not known either: ``['{item}_x']`` depends
+        on the item of the outer loop.
 
         :param loop: the ``loop`` of the operation itself.
         :param outer: the loop around the operation, such as the loop of its
@@ -84,14 +88,17 @@ class Loop:
     def build_for_each_item(
         self, arguments: typing.Iterable[typing.Any]
     ) -> rendering.Template:
-        """Build a template of an argument with a value for each item.
+        """Build a template of an argument that has a value for each item.
 
-        :param arguments: the values or templates, in the order of the items;
-            they may be compiled while they are read.
+        With the loop ``['a', 'b']``, the path ``/extra/{item}`` has the values
+        ``('extra', 'a')`` and ``('extra', 'b')``. When the template is
+        rendered, it returns that of the present item.
+
+        :param arguments: the values or templates, in the order of the items.
         :raises: :class:`.exceptions.OperationError` if there are too many.
         """
-        # One more than the limit shows that there are too many, without
-        # compiling them all.
+        # The arguments may be compiled while they are read. To see that they
+        # are too many, one more than the limit is enough.
         compiled = list(itertools.islice(arguments, _MOST_COMPILED + 1))
         if len(compiled) > _MOST_COMPILED:
             raise exceptions.OperationError(
@@ -127,9 +134,9 @@ class _ValueOfItem(rendering.Template):
 class ItemsInTurn:
     """Iterates over the items of a loop, and sets the root ``item`` to them.
 
-    A context manager: the ``item`` of an outer loop is restored when the
-    context ends, also by an error in it. It is no generator function, which
-    would take as long as the condition on an item.
+    A context manager: when the context ends, also by an error in it, the
+    ``item`` of an outer loop is restored. It is no generator function: that
+    would take as long as to check a condition for an item.
 
     :param first_number: the number of the first of these items in the loop:
         more than 0 where only the last ones of a loop are given.

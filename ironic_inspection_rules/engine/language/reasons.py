@@ -23,6 +23,9 @@ def nameless(_value: typing.Any) -> str | None:
 def show(value: typing.Any, name: Name = nameless) -> str:
     """Return a value as a reason shows it, cut to a readable length.
 
+    Values are written as Python writes them: ``'R640'``, ``[8, None]``. A row
+    of a table may be shown by a name: ``<row 'a1' of racks>``.
+
     :param name: returns the name that stands for a row of a table; None for
         any other mapping, which is written out.
     """
@@ -43,9 +46,11 @@ def show(value: typing.Any, name: Name = nameless) -> str:
 
 
 def _write_pieces(value: typing.Any, name: Name) -> typing.Iterator[str]:
-    """Yield the text of a value piece by piece.
+    """Yield the text of a value piece by piece: ``[``, ``8``, ``, ``, …
 
     The value may be large: the caller stops when the text is long enough.
+
+    :param name: see :func:`show`.
     """
     # Lists and mappings share a function, as every level of the data takes
     # room on the small stack of Ironic's threads.
@@ -99,7 +104,8 @@ none, or it ended in an error, for whatever item."""
 class Idle(typing.NamedTuple):
     """Why an action did not run.
 
-    ``cause`` is one of the above. ``reason`` is one phrase.
+    ``cause`` is ``empty_loop``, ``when`` or ``error``. ``reason`` is one
+    phrase for readers.
     """
 
     cause: str

@@ -70,8 +70,14 @@ class Single(condition.CompiledCondition):
     ) -> None:
         """Compile a condition, and choose the fastest way to check it.
 
-        Either only the first value has fields, or it is a field compared with
-        a literal, or the op is called with all of its arguments.
+        Nearly all conditions have a field in their first value only. They are
+        checked in one of two fast ways, and all others in the slow way:
+
+        * ``is-true`` of ``{node.maintenance}``: the op is called with the
+          value alone.
+        * ``eq`` of ``{inventory.cpu.count}`` and 8: the op is a relation,
+          which is called with a pair of values.
+        * Anything else: the op is called with all of its arguments.
 
         :param inverted: whether a ``!`` stands before the op.
         :param loop: the loop that the condition is in.
@@ -88,8 +94,7 @@ class Single(condition.CompiledCondition):
         self._values = literals.pop(_name_of_variadic(op), ())
         self._holds = op.bind(literals)
         self._pays = bool(op.plugin.PAYS)
-        # For the faster ways: the only value with fields, and the literal that
-        # it is compared with, if the op compares a pair.
+        # The first value for the two fast ways; None for the slow one.
         self._first_value = _find_only_value(call)
         self._second_value: typing.Any = None
         self._is_pair = False
@@ -99,8 +104,8 @@ class Single(condition.CompiledCondition):
             self._is_pair = True
             self._first_value, self._second_value = pair
             self._holds = relation
-        # The faster ways do not need it, and it is a third of the memory of a
-        # rule.
+        # The fast ways do not need the call, which is a third of the memory of
+        # a rule.
         self._call: engine_call.Call | None = None
         if self._first_value is None:
             self._call = call
@@ -137,8 +142,8 @@ class Single(condition.CompiledCondition):
         if self._first_value is None:
             return self._check_call(roots)
         value = self._first_value.render(roots)
+        # Most values are short texts, which cost nothing and are not missing.
         if value.__class__ is not str or len(value) > _FREE_LENGTH:
-            # An op that accepts a missing field gets another value for it.
             if value.__class__ is Missing:
                 return False
             roots.budget.pay_for_argument(value)
@@ -155,17 +160,18 @@ class Single(condition.CompiledCondition):
         return self._inverted
 
     def _check_call(self, roots: budget.View) -> bool:
-        """Check a condition by a full call of its op, the slow way.
+        """Check a condition by a call of its op with all arguments.
 
-        Several arguments of the condition have fields, or the op sees all
-        data.
+        This is the slow way, for a condition with fields in several arguments,
+        or whose op reads the data itself.
         """
         assert self._call is not None
         rendered = self._call.render(roots)
         if isinstance(rendered, Missing):
+            # A condition with a missing field does not hold, inverted or not.
             return False
-        # If any value has a field, all values are rendered; else all are
-        # literal.
+        # The values of an op such as "eq", which go to it by position. If none
+        # of them has a field, they are literal and not among the rendered.
         values = rendered.pop(_name_of_variadic(self.op), self._values)
         for value in values:
             roots.budget.pay_for_argument(value)
@@ -178,7 +184,10 @@ class Single(condition.CompiledCondition):
         """Check the condition and return the result with its reason.
 
         A machine with the same value as the last machine gets the reason that
-        was built for that one. Without a reason, :meth:`reason` finds it.
+        was built for that one.
+
+        :returns: the result without a reason, if :meth:`reason` has to look at
+            the data again to find it.
         """
         # Mostly built already: the attribute saves the call of the property.
         sentence = self._sentence or self.sentence
@@ -189,14 +198,14 @@ class Single(condition.CompiledCondition):
             or self._first_value is None
             or not self._describes_value
         ):
-            # The text is not made of the first value alone: without a reason
-            # here, reason() looks at the data again.
+            # The text is not made of the first value alone.
             return super().decide(roots)
         value = self._first_value.render(roots)
         # A condition with a missing field does not hold, inverted or not.
         holds = False
         if value.__class__ is not Missing:
             holds = self._holds_for(value, roots) is not self._inverted
+        # The value before filters, if the text shows that, too.
         unfiltered = value
         if source is not None:
             unfiltered = source.render(roots)
@@ -222,11 +231,10 @@ class Single(condition.CompiledCondition):
         return decision
 
     def _holds_for(self, value: typing.Any, roots: budget.View) -> bool:
-        """Return whether the op holds for a value, before any inversion.
-
-        The budget pays for the value.
+        """Return whether the op holds for a value, without regard to ``!``.
 
         :param value: the first value of the condition, which is not missing.
+            The budget pays for it.
         """
         if value.__class__ is not str or len(value) > _FREE_LENGTH:
             roots.budget.pay_for_argument(value)
@@ -243,7 +251,8 @@ class Single(condition.CompiledCondition):
 def _value_for_missing(op: registry.Op) -> typing.Any:
     """Return the value that an op gets for a missing field.
 
-    :returns: :data:`.call.NO_CALL` if the op is not called.
+    ``is-empty`` gets None. ``exists``, which tells a missing field from null,
+    gets ``ABSENT``. Other ops are not called: ``NO_CALL``.
     """
     if op.plugin.SEES_MISSING:
         return data_path.ABSENT
@@ -269,8 +278,11 @@ def _name_of_variadic(op: registry.Op) -> str:
 def _find_only_value(call: engine_call.Call) -> rendering.Template | None:
     """Return the template of the first argument if only it has fields.
 
-    :returns: None if another argument has fields, or the first takes any
-        number of values, and for an op that sees all data.
+    ``contains`` of ``{inventory.cpu.flags}`` and ``vmx`` has the template of
+    the first one.
+
+    :returns: None if another argument has fields, if the first argument takes
+        any number of values, or if the op reads the data itself.
     """
     first = _first_argument(call)
     if first is None or first.variadic or call.op.plugin.NEEDS_VIEW:
@@ -293,6 +305,8 @@ def _find_pair(
         with a field.
     """
     first = _first_argument(call)
+    # Any literal is another argument: of a list of values with a field in it,
+    # the literal ones are in its template, too.
     if first is None or not first.variadic or call.literals:
         return None
     if list(call.varying) != [first.name]:
@@ -312,14 +326,15 @@ def _first_argument(call: engine_call.Call) -> arguments.Argument | None:
 
 
 class Sentence:
-    """The text of a condition's reasons.
+    """The text of a condition's reasons, such as ``values=[4, 8]``.
 
     The literal parts are joined once; the values of a machine fill the gaps.
 
-    ``describe`` takes the data by root name. ``describe_value`` also takes
-    the value of the only gap, where there is one: it costs no budget and
-    cannot fail. Its text depends on that value only, and on the one of
-    ``source``, which is the value before filters, if the text shows that.
+    ``describe`` is a function of the data by root name, which returns the
+    text. ``describe_value`` is faster: it also takes the value for the gap,
+    costs no budget and cannot fail. It is None unless there is a single gap.
+    Its text depends on that value only, and on the value of ``source``, if
+    ``source`` is not None: that is the value before filters.
     """
 
     __slots__ = (
@@ -355,8 +370,8 @@ class Sentence:
         self._filtered: list[template.Filtered] = []
         for value in self._arguments.values():
             self._filtered += template.find_filtered(value)
-        # Templates with the literal text before them, and the text after the
-        # last template.
+        # The sentence "values=[GAP, 8]" has the gap ('values=[', TEMPLATE),
+        # and ', 8]' after its last gap.
         self._gaps: list[tuple[str, rendering.Template]] = []
         self._after = ''
         separator = ''
@@ -377,7 +392,10 @@ class Sentence:
     def _append_value(self, value: typing.Any) -> None:
         """Append a value to the sentence: its text, or a gap for its field.
 
-        ``_after`` collects the literal text since the last gap.
+        Literal text is appended to ``_after``. A new gap takes all text that
+        is in ``_after``, and it begins anew.
+
+        :param value: a literal, or a template.
         """
         if isinstance(value, rendering.List):
             self._after += '['
@@ -395,11 +413,12 @@ class Sentence:
     def _prepare_faster_texts(
         self, before: str, gap: rendering.Template
     ) -> None:
-        """Prepare faster texts for a sentence with a single gap.
+        """Set ``describe_value`` for a sentence with a single gap.
 
-        Most sentences are such: ``values=[`` and the value of a field and
-        ``, 8]``. A condition has computed this value to compare it. It passes
-        the value to ``describe_value``, which need not compute it again.
+        Most sentences have one, such as ``values=[4, 8]``, where 4 is the
+        value of a field. A condition has computed this value to compare it. It
+        passes the value to ``describe_value``, which need not compute it
+        again.
 
         :param before: the literal text before the gap.
         :param gap: the template whose value fills the gap.
@@ -410,10 +429,10 @@ class Sentence:
             self.describe_value = texts.describe_value
             return
         # The sentence also says what filters made the value of: it ends in
-        # "{inventory.cpu.count | int} makes 8 of '8'". So it depends on two
-        # values, and the faster text needs the second one: where the gap is
-        # nothing but the field with its filters, and the value before these is
-        # read by a plain path, which costs nothing and cannot fail.
+        # "{inventory.cpu.count | int} makes 8 of '8'". The faster text has to
+        # read that value before filters as well. It may do so only if this
+        # costs nothing and cannot fail: if the gap is nothing but the field
+        # with its filters, which read a plain path.
         field = self._filtered[0]
         is_field_whole_gap = self._filtered == [gap]
         if is_field_whole_gap and isinstance(field.source, rendering.Path):
@@ -466,9 +485,7 @@ class Sentence:
         """
         arguments = {}
         for name, compiled in self._arguments.items():
-            value = compiled
-            if isinstance(compiled, rendering.Template):
-                value = compiled.render(view)
+            value = rendering.render_value(compiled, view)
             if isinstance(value, Missing):
                 return _('field {%s} does not exist') % value.field
             arguments[name] = value
@@ -528,7 +545,12 @@ class _SingleGap:
 def _describe_filters(
     field: template.Filtered, view: budget.View, value: typing.Any
 ) -> str:
-    """Return the phrase that says what the filters of a field made."""
+    """Return the phrase that says what the filters of a field made.
+
+    It follows a sentence: ``; {inventory.cpu.count | int} makes 8 of '8'``.
+
+    :param value: the value after the filters.
+    """
     return _('; {%(field)s} makes %(after)s of %(before)s') % {
         'field': reasons.shorten(field.missing.field),
         'before': _text_or_nothing(view, field.source.render(view)),
