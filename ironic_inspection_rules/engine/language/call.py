@@ -42,11 +42,13 @@ _LONGEST_ITEM = 1024
 class Call:
     """An op, its literal arguments, and those that depend on data.
 
-    ``literals`` are values by name, converted; ``varying`` are templates by
-    name, which are rendered for every machine.
+    ``set-attribute`` of ``/name`` and ``{inventory.hostname}`` has the literal
+    ``path``, and the varying ``value``. ``literals`` are values by name,
+    converted to their types; ``varying`` are templates by name, which are
+    rendered for every machine.
 
-    :param missing: the value of an argument with a missing field, or
-        :data:`NO_CALL`.
+    :param missing: the value of an argument with a missing field;
+        :data:`NO_CALL` if the op is not called then.
     :param loop: the loop whose items the arguments may use.
     :raises: :class:`.exceptions.InvalidRule` if the arguments do not fit,
         :class:`.exceptions.OperationError` if one is not usable, such as a
@@ -85,11 +87,12 @@ class Call:
             self.varying[name] = compiled
 
     def render(self, roots: budget.View) -> dict[str, typing.Any] | Missing:
-        """Render the arguments that depend on the data, by name.
+        """Render the arguments that depend on the data.
 
         The budget of ``roots`` pays for their values; short text is free.
 
-        :returns: the arguments; if any is missing, the first missing field.
+        :returns: the values by name; if a field of any argument is missing,
+            that :class:`.rendering.Missing` alone.
         """
         rendered = {}
         for name, argument in self.varying.items():
@@ -109,10 +112,12 @@ def _needs_conversion(
 ) -> bool:
     """Return whether the rendered value of an argument needs a conversion.
 
+    ``"5"`` of a machine becomes 5, if the argument is an integer.
+
     :param written: the argument as the rule has it.
     """
     if argument.type in _READ_FIRST:
-        # The template makes a value of the type.
+        # The template of a path or a pattern already makes one.
         return False
     if argument.type is list and isinstance(written, list):
         # A list with fields stays a list.
@@ -132,7 +137,8 @@ class _Converted(rendering.Made):
 def is_as_written(value: rendering.Template) -> bool:
     """Return whether an argument always has the value of its field.
 
-    A conversion, or the default for a missing field, gives another value.
+    It may have another one by a conversion, as that of ``"5"`` to 5, or by the
+    default for a missing field.
     """
     return not isinstance(value, _Converted | rendering.OrElse)
 
@@ -147,9 +153,13 @@ def compile_argument(
 
     In a message, a missing field reads ``(missing)``.
 
+    :param name: the name of the argument.
+    :param value: the argument as the rule has it.
+    :param loop: the loop whose items the argument may use.
     :raises: :class:`.exceptions.OperationError` if it is not usable.
     """
     if name in op.plugin.LITERAL:
+        # It has no fields: braces in it are text.
         return value
     kind = op.signature.by_name[name].type
     if kind in _READ_FIRST and value is not None:
@@ -168,10 +178,12 @@ def compile_pattern(
 ) -> typing.Any:
     """Compile a regular expression.
 
-    Items of a loop in the rule become parts of the expression, and all are
+    It may have the items of a loop in it, as ``^{item.name}-[0-9]+$``. Items
+    that are written in the rule become parts of the expression, and all are
     checked here. An item of a machine is escaped, so that it matches as text.
-    Any other field counts as a part of the expression: :func:`find_problem`
-    finds it.
+
+    Any other field is taken for a part of the expression. Such a rule was
+    refused before, see :func:`find_problem`.
 
     :returns: a pattern, or the template of a pattern with ``{item…}``.
     :raises: :class:`.exceptions.OperationError` if it is invalid.
@@ -182,11 +194,11 @@ def compile_pattern(
         return pattern.Pattern(text)
     pieces = _split_pattern(text)
     if len(pieces) == 1:
-        # There is no field in it.
+        # There is no field in it, only text such as "\{item}".
         return pattern.Pattern(text)
     if loop.items is not None:
         return loop.build_for_each_item(_compile_for_items(pieces, loop.items))
-    # The items come from a machine.
+    # The items come from a machine: the expression is compiled there.
     escaped: list[typing.Any] = []
     for piece in pieces:
         if isinstance(piece, str):
@@ -201,6 +213,9 @@ def _compile_for_items(
     pieces: list[Piece], items: list[typing.Any]
 ) -> typing.Iterator[pattern.Pattern]:
     """Yield a pattern for every item of a literal loop.
+
+    ``^{item}-[0-9]+$`` and the items ``eth`` and ``ens?`` give the patterns
+    ``^eth-[0-9]+$`` and ``^ens?-[0-9]+$``.
 
     :param pieces: the pieces of the expression; an item fills its fields.
     :param items: the items that the rule has written out.
@@ -225,6 +240,8 @@ def _compile_for_items(
 
 def _escape_for_pattern(value: typing.Any) -> str:
     """Escape a machine's text, so that an expression matches it as text.
+
+    ``10.1`` becomes ``10\\.1``: its dot does not match any character.
 
     :raises: :class:`.exceptions.OperationError` if it is too long.
     """
@@ -262,12 +279,14 @@ def find_problem(
 ) -> str | None:
     """Return the message for the first wrong field of a regular expression.
 
-    :func:`compile_pattern` would take the field for a part of the expression.
+    Only ``{item…}`` may be a field of it, in a loop. :func:`compile_pattern`
+    would take any other field for a part of the expression.
 
     :param text: the argument as the rule has it.
     :returns: None if no field is wrong.
     """
     if not isinstance(text, str):
+        # compile_pattern() reports it.
         return None
     for piece in _split_pattern(
         text, (*interpolation.ROOTS, interpolation.ITEM)
@@ -322,7 +341,10 @@ def _split_pattern(
 def compile_path(
     text: typing.Any, loop: engine_loop.Loop | None = None
 ) -> typing.Any:
-    """Split a path, and compile its tokens.
+    """Split a path into tokens, and compile these.
+
+    ``/extra/{node.name}`` has two tokens, whatever the name of the node is: a
+    slash in it separates nothing.
 
     :returns: a path, or a template if it has fields; a value that is no text
         is returned as it is.
@@ -363,6 +385,7 @@ def split_path(pieces: list[Piece]) -> list[list[Piece]]:
     '_x']``. Only literal pieces have separators: a field never fills several
     tokens.
     """
+    # A path that begins with a slash has escapes, such as "~1".
     is_pointer = False
     if pieces and isinstance(pieces[0], str):
         is_pointer = pieces[0].startswith('/')
@@ -380,6 +403,7 @@ def split_path(pieces: list[Piece]) -> list[list[Piece]]:
         if is_pointer:
             # After the split: "~1" is a slash that separates nothing.
             texts = [data_path.unescape(text) for text in texts]
+        # Text before the first separator still belongs to the last token.
         end_of_token, *next_tokens = texts
         tokens[-1].append(end_of_token)
         for text in next_tokens:

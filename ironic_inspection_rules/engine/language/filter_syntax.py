@@ -82,8 +82,12 @@ class SyntaxProblem(Exception):
 class FilterCall(typing.NamedTuple):
     """One filter as it is written.
 
-    :param arguments: pairs of a name, None for a positional argument, and a
-        value. Paths in the value are what the :data:`Path` function returned.
+    ``replace('-', new=node.name)`` has the arguments ``(None, '-')`` and
+    ``('new', FIELD)``.
+
+    :param arguments: pairs of a name and a value. The name is None for a
+        positional argument. A path in the value is what the :data:`Path`
+        function returned for it, a field.
     """
 
     name: str
@@ -103,8 +107,11 @@ class Reader:
         self.position = 0
 
     def read(self, position: int) -> tuple[FilterCall, ...]:
-        """Read all filters from a position on, and move ``position``.
+        """Read all filters from a position on, such as ``| int | add(1)``.
 
+        ``position`` is behind the last one then.
+
+        :returns: empty if the text does not go on with a filter.
         :raises: :class:`SyntaxProblem` if they are invalid.
         """
         self.position = position
@@ -127,7 +134,10 @@ class Reader:
         return FilterCall(name[0], tuple(arguments))
 
     def _read_argument(self) -> tuple[str | None, typing.Any]:
-        """Read an argument: its name, None without a name, and its value."""
+        """Read an argument, such as ``new='_'``, as its name and its value.
+
+        The name of a positional argument is None.
+        """
         start = self.position
         name = self._match(_NAME)
         if name is not None and self._take('='):
@@ -179,18 +189,24 @@ class Reader:
         return mapping
 
     def _read_word_or_path(self) -> typing.Any:
-        """Read a path such as ``node.name``, or a word such as ``true``."""
-        path = self._read_path(self._text, self.position)
-        if path is not None:
-            value, self.position = path
-            return value
+        """Read a path such as ``node.name``, or a word such as ``true``.
+
+        :returns: the path as a field, or the value that the word stands for.
+        """
+        path_and_end = self._read_path(self._text, self.position)
+        if path_and_end is not None:
+            path, self.position = path_and_end
+            return path
         word = self._match(_NAME)
         if word is None or word[0] not in _WORDS:
             raise SyntaxProblem(_('a value is expected'))
         return _WORDS[word[0]]
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Read the text that a pattern matches, None if it does not match."""
+        """Read the text that a pattern matches, and move behind it.
+
+        :returns: the match; None if the text goes on otherwise.
+        """
         self._skip_blanks()
         match = pattern.match(self._text, self.position)
         if match is not None:
@@ -227,7 +243,12 @@ def _convert_number(text: str) -> int | float:
 
 
 def _unescape(string: re.Match[str]) -> str:
-    """Return the text of a string without its quotes and backslashes."""
+    """Return the text of a string without its quotes and backslashes.
+
+    ``'it\\'s'`` gives ``it's``.
+
+    :param string: a match of :data:`_STRING`.
+    """
     text = string[1]
     if text is None:
         # The string is in double quotes.

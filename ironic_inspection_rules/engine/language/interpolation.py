@@ -93,7 +93,8 @@ def parse(text: str) -> list[str | Field]:
     """Split text into literal pieces and fields; never raises.
 
     ``a{{b}}{node.name}`` gives ``a{b}`` and the field ``node.name``. Text
-    between braces that is no path gives a field without a root.
+    between braces that is no path, such as ``{a b}``, gives a field without a
+    root, which is missing on every machine.
     """
     return list(_parse_pieces(text))
 
@@ -106,11 +107,13 @@ def _parse_pieces(text: str) -> tuple[str | Field, ...]:
     :func:`parse` makes a list of the tuple, which its callers may change.
     """
     pieces: list[str | Field] = []
+    # The literal text since the last field.
     literal = ''
     position = 0
     last_closing = text.rfind('}')
     while position < len(text):
         if _ESCAPED_BRACE.match(text, position):
+            # Two braces stand for one.
             literal += text[position]
             position += 2
             continue
@@ -129,7 +132,7 @@ def _parse_pieces(text: str) -> tuple[str | Field, ...]:
             literal = ''
         field = field_at(text, position)
         if field is None:
-            # There is a closing brace: see opens_field.
+            # Text up to the next closing brace, which opens_field has seen.
             closing = text.index('}', position)
             field = Field(text[position + 1 : closing], root=None)
         pieces.append(field)
@@ -162,6 +165,9 @@ def escape(text: str) -> str:
 def field_at(text: str, position: int) -> Field | None:
     """Read the field at a position, or return None if there is none.
 
+    ``{node.name | upper!s:>8}`` has the path ``node.name``, the filter
+    ``upper``, and the end ``!s:>8}``.
+
     :param position: the position of the opening brace.
     :returns: the field, with a ``problem`` if the syntax of its filters is
         wrong. Its root may be an unknown name.
@@ -174,11 +180,11 @@ def field_at(text: str, position: int) -> Field | None:
         filters = reader.read(path.end())
     except filter_syntax.SyntaxProblem as exc:
         return _make_wrong_field(text, position, path, str(exc))
-    behind = path.end()
+    # Blanks may follow a filter, but not a path alone: {node.name } is none.
+    start_of_end = path.end()
     if filters:
-        # Blanks may follow a filter, but not a path alone.
-        behind = reader.position
-    end = _END.match(text, behind)
+        start_of_end = reader.position
+    end = _END.match(text, start_of_end)
     if end is None or _WIDE_FORMAT.search(end['spec'] or ''):
         if filters:
             return _make_wrong_field(
@@ -222,8 +228,8 @@ def _make_wrong_field(
 
     :param position: the position of the opening brace.
     :param beginning: the match of ``node.name`` in ``{node.name | }``.
-    :returns: None if there is no closing brace, or if rules cannot read such a
-        name at all: ``{a | b}`` is then taken for literal text.
+    :returns: None if there is no closing brace, or if the name is no root of
+        the data: ``{a | }`` is like any other text in braces that is no path.
     """
     inside, closing_brace, _rest = text[position + 1 :].partition('}')
     root = beginning['root']
@@ -238,8 +244,11 @@ def _read_path_in_argument(
 ) -> tuple[Field, int] | None:
     """Read a path among the arguments of a filter.
 
-    :returns: the path as a field, and the position behind it. None without a
-        known root: the text may be the name of a filter, or a mistake.
+    In ``{inventory.a | default(node.name)}`` it is ``node.name``.
+
+    :returns: the path as a field, and the position behind it. None if the text
+        does not begin with the name of a root, but with a word such as
+        ``true``, or with a mistake.
     """
     path = _PATH_IN_ARGUMENT.match(text, position)
     if path is None or path['root'] not in (*ROOTS, ITEM):
@@ -251,9 +260,10 @@ def _read_path_in_argument(
 def fill_item(text: str, item: typing.Any) -> str:
     """Replace ``{item…}`` in a text of a rule by an item of a literal loop.
 
-    Other fields stay as they are. So does ``{item…}`` with a filter or format,
-    or with a missing value, a list or a mapping. Braces in the item are not
-    escaped: they become fields of the text.
+    With the item ``{'name': 'a'}``, ``{item.name}_{node.name}`` becomes
+    ``a_{node.name}``. Other fields stay as they are. So does ``{item…}`` with
+    a filter or a format, or if its value is missing, a list or a mapping.
+    Braces in the item are not escaped: they become fields of the text.
     """
     filled = ''
     for piece in parse(text):
@@ -274,9 +284,10 @@ def fill_item(text: str, item: typing.Any) -> str:
 def fields(value: typing.Any) -> list[Field]:
     """Return all fields in a value, with fields in keys of mappings.
 
-    Fields in arguments of filters are left out, see :func:`.effects.fields`.
+    Fields in arguments of filters are left out; :func:`.effects.fields` has
+    them.
 
-    :param value: a value of a rule.
+    :param value: any value of a rule.
     """
     if isinstance(value, str):
         return [piece for piece in parse(value) if isinstance(piece, Field)]

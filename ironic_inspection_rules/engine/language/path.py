@@ -65,8 +65,8 @@ def parse(text: str) -> Path:
 def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
     """Check that a path begins with a name, and is not too long.
 
-    :param tokens: strings or templates of strings. A template counts as a
-        name, as its value is not known yet.
+    :param tokens: the parts of the path: strings, or templates of strings. A
+        template counts as a name, as its value is not known yet.
     :param text: the path as it is written, for the message.
     :raises: :class:`.exceptions.OperationError` as :func:`parse`.
     """
@@ -118,11 +118,13 @@ def pointer(tokens: typing.Iterable[typing.Any]) -> str:
 def get(data: typing.Any, path: Path) -> typing.Any:
     """Return the value at a path in plain data, or :data:`ABSENT`.
 
-    A token is a key of a mapping or an index of a list. In a list ``-`` and
-    numbers below zero are absent.
+    A token is a key of a mapping or an index of a list: ``('disks', '0')`` in
+    ``{'disks': [{'size': 480}]}`` has the first disk. No list has an item
+    ``-`` or ``-1``.
     """
     for token in path:
         if isinstance(data, dict):
+            # If the key is absent, no token that follows leads anywhere.
             data = data.get(token, ABSENT)
         elif isinstance(data, list):
             position = index(token)
@@ -168,6 +170,8 @@ def replace_texts(
 ) -> typing.Any:
     """Return a copy of a value in which a function has replaced all texts.
 
+    Texts are replaced in lists and mappings as well, at any depth.
+
     :param make: returns the replacement of a text, of any type.
     :param keys: whether to replace keys of mappings, too.
     """
@@ -191,7 +195,8 @@ def same(first: typing.Any, second: typing.Any) -> bool:
 
     ``[1]`` differs from ``[1.0]`` and ``[true]``, unlike in Python.
     """
-    # No recursion, as Ironic's threads have little stack.
+    # The pairs that are still to be compared. No recursion, as Ironic's
+    # threads have little stack.
     pairs = [(first, second)]
     while pairs:
         left, right = pairs.pop()
@@ -260,17 +265,23 @@ def resolve_append(data: typing.Any, path: Path) -> Path:
     if APPEND not in path:
         return path
     tokens = []
+    # The value that the next token leads into.
+    container = data
     for token in path:
         resolved = token
-        if token == APPEND and isinstance(data, list):
-            resolved = str(len(data) - 1)
+        # In a mapping, "-" is a name.
+        if token == APPEND and isinstance(container, list):
+            resolved = str(len(container) - 1)
         tokens.append(resolved)
-        data = get(data, (resolved,))
+        container = get(container, (resolved,))
     return tuple(tokens)
 
 
 def index(token: str) -> int | None:
-    """Read a token as the index of a list item, or return None."""
+    """Read a token as the index of a list item: 3 for ``3``.
+
+    :returns: None for any other token, such as ``03`` or ``-``.
+    """
     if _INDEX.fullmatch(token) is None:
         return None
     return int(token)

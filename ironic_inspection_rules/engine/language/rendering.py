@@ -16,13 +16,16 @@ from ironic_inspection_rules.i18n import _
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Missing:
-    """A field that does not exist; ``field`` is its text without braces."""
+    """Stands for the value of a field that does not exist.
+
+    ``field`` is the text of the field without braces: ``node.extra.rack``.
+    """
 
     field: str
 
 
 class Template(abc.ABC):
-    """A value with replacement fields somewhere in it."""
+    """A value of a rule with replacement fields somewhere in it."""
 
     __slots__ = ()
 
@@ -46,7 +49,7 @@ class Template(abc.ABC):
 
 @dataclasses.dataclass(slots=True, eq=False)
 class OrElse(Template):
-    """A value with a default for a missing field."""
+    """A template with a default, which it gives for a missing field."""
 
     source: Template
     default: typing.Any
@@ -74,7 +77,9 @@ _FREE_LENGTH = 255
 class Made(Template):
     """A value that a function makes of another, unless a field is missing.
 
-    Long text counts against the budget of the phase.
+    ``{inventory.cpu.count:>4}`` is made of the value of
+    ``{inventory.cpu.count}`` by a function that formats it. Long text counts
+    against the budget of the phase.
     """
 
     source: Template
@@ -122,6 +127,8 @@ class List(Template):
 
     def __init__(self, items: list[typing.Any], lenient: bool = False) -> None:
         self.items = items
+        # Pairs of an index and the template there. All other items are the
+        # same on every machine.
         self._templates = tuple(
             (index, item)
             for index, item in enumerate(items)
@@ -165,10 +172,13 @@ def build_mapping(
 ) -> typing.Any:
     """Build a mapping, or the template of a mapping if keys or items vary.
 
+    :param keys: keys and templates of keys.
+    :param items: the values of these keys, and templates of values.
     :param lenient: keep missing items in the mapping; by default, they make
         the whole mapping missing, as a missing key always does.
     """
     if any_varies(keys + items):
+        # It is rendered as a list of two lists, of which a mapping is made.
         # Keys are never lenient: without a key there is no mapping.
         keys_and_items = List([List(keys), List(items, lenient)])
         return Composed(keys_and_items, _zip_mapping)
@@ -211,8 +221,8 @@ class Path(Template):
     """The value at a path in plain data, without steps into lists.
 
     Rendering it costs no budget and cannot fail. Rules spend most time here,
-    so the path is followed without a call or a question; a step that leads
-    nowhere raises an error.
+    so no type is asked for on the way: a step that leads nowhere raises an
+    error, and only then the value is looked at.
     """
 
     root: str
@@ -272,9 +282,9 @@ def build_path(root: str, steps: data_path.Path, missing: Missing) -> Path:
 
 
 class SecondName(Template):
-    """The value at a path in plugin data, or at a second name of it.
+    """The value at a path in plugin data, or at another place that has it.
 
-    ``{plugin_data.bmc_address}``, for example, is also looked for at
+    ``{plugin_data.bmc_address}`` is also looked for at
     ``inventory.bmc_address``. An empty value there counts as missing.
     """
 
@@ -303,9 +313,9 @@ class SecondName(Template):
             self._alternatives.append(alternative)
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value at the path, else at the first other name.
+        """Return the value at the path, else at the first second name.
 
-        :returns: the :class:`Missing` of the path where no name has a value.
+        :returns: the :class:`Missing` of the path if no name has a value.
         """
         value = self._path.render(roots)
         if not isinstance(value, Missing):
@@ -350,6 +360,7 @@ class PortPath(Template):
         try:
             ports = roots[self._root]
         except LookupError:
+            # The early phase has no ports.
             return self._missing
         index = find_port(ports, self._name, roots.budget)
         if index is None:
@@ -362,7 +373,8 @@ class PortPath(Template):
 class LoopItem(Template):
     """The value at a path in the item of a loop.
 
-    Loops are lenient lists, so their items may have missing fields in them.
+    An item such as ``{'name': '{node.name}'}`` may have missing fields in it:
+    a loop keeps them, so that other values of the item can be used.
     """
 
     source: Template
@@ -376,16 +388,16 @@ class LoopItem(Template):
         value = self.source.render(roots)
         if value.__class__ is not dict and value.__class__ is not list:
             return value
-        # The search takes time: a short list may hold all that the machine
-        # sent.
+        # The search takes time: an item of a short list may hold all that the
+        # machine sent.
         roots.budget.pay_for_argument(value)
         return find_missing(value)
 
 
 def find_missing(value: typing.Any) -> typing.Any:
-    """Return a missing field inside of a value, else the value.
+    """Return the :class:`Missing` inside of a value, else the value itself.
 
-    A value made of a missing field is missing as a whole.
+    A list or mapping with a missing field in it is missing as a whole.
     """
     parts = [value]
     while parts:
@@ -402,8 +414,9 @@ def find_missing(value: typing.Any) -> typing.Any:
 def build_formatter(field: interpolation.Field) -> Make:
     """Build the function that applies ``!s``, ``!r`` or a format to a value.
 
-    For ``{node.name!r:>10}``, it is ``format(repr(value), '>10')``. It raises
-    :class:`.exceptions.OperationError` for a value that it cannot format.
+    For ``{node.name!r:>10}``, it returns ``format(repr(value), '>10')``. It
+    raises :class:`.exceptions.OperationError` for a value that it cannot
+    format.
     """
     return functools.partial(_format_value, field)
 

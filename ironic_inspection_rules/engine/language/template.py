@@ -48,7 +48,8 @@ def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
 
     ``{'a': '{node.name}'}`` gives a template, ``{'a': 'b'}`` is returned.
 
-    :param value: a string, or lists and mappings with strings anywhere.
+    :param value: any value of a rule; strings in lists and mappings may have
+        fields, too.
     :param lenient: keep a missing field inside a list or mapping; by default
         it makes the whole value missing.
     :returns: a :class:`.rendering.Template`, or the value with its braces
@@ -87,9 +88,12 @@ def _compile_text(text: str) -> typing.Any:
 
 
 def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
-    """Join pieces to a template, or to a text if no piece is a field.
+    """Join the pieces of a text to a template.
 
-    A single field keeps the type of its value.
+    A field alone keeps the type of its value: ``{inventory.cpu.count}`` gives
+    the number 8, and ``{inventory.cpu.count}x`` the text ``8x``.
+
+    :returns: the text itself if no piece is a field.
     """
     compiled: list[typing.Any] = []
     for piece in pieces:
@@ -179,10 +183,11 @@ def _compile_path(field: interpolation.Field) -> rendering.Template:
 def _compile_filters(
     field: interpolation.Field,
 ) -> tuple['_CompiledFilter', ...]:
-    """Compile the filters of a field; only the first one may read a table."""
+    """Compile the filters of a field."""
+    # Only the first one gets a table: ``row`` of {tables.racks | row | keys}.
     first, *others = field.filters
-    reads_table = field.root == interpolation.TABLES
-    compiled = [_compile_filter(first, is_applied_to_table=reads_table)]
+    is_over_table = field.root == interpolation.TABLES
+    compiled = [_compile_filter(first, is_applied_to_table=is_over_table)]
     for call in others:
         compiled.append(_compile_filter(call))
     return tuple(compiled)
@@ -192,9 +197,10 @@ class _CompiledFilter(typing.NamedTuple):
     """A filter, prepared to be applied to the values of a field.
 
     ``accepts_missing``, ``takes_items``, ``rearranges``, ``pays`` and
-    ``needs_view`` are those of the filter: see :class:`.plugin.Filter`.
-    ``apply`` takes the value, and by name the arguments of which ``varying``
-    has the templates.
+    ``needs_view`` are what its plugin declares: see :class:`.plugin.Filter`.
+    ``apply`` is the function of the filter, with its literal arguments bound.
+    It takes the value, and by name the other arguments, whose templates are in
+    ``varying``.
     """
 
     op: registry.Op
@@ -265,8 +271,8 @@ def _compile_arguments(
 ) -> tuple[dict[str, typing.Any], dict[str, rendering.Template]]:
     """Compile the arguments of a filter.
 
-    In ``{inventory.a | replace('-', node.name)}`` the ``old`` text is literal,
-    the ``new`` one varies.
+    In ``{inventory.a | replace('-', node.name)}`` the argument ``old`` is
+    literal, and ``new`` varies: ``{'old': '-'}``, ``{'new': TEMPLATE}``.
 
     :returns: the values of literal arguments, and the templates of the
         arguments that depend on the machine, both by name.
@@ -275,6 +281,7 @@ def _compile_arguments(
     literals: dict[str, typing.Any] = {}
     varying: dict[str, rendering.Template] = {}
     arguments_to_bind = call.arguments
+    # The filter is a positional argument: in map(attribute='size') is none.
     names = [name for name, _value in call.arguments]
     first_is_unnamed = names[:1] == [None]
     if op.plugin.TAKES_FILTER and first_is_unnamed:
@@ -315,7 +322,7 @@ def _compile_inner_filter(
     """
     (_no_name, inner), *arguments_of_inner = call.arguments
     if not isinstance(inner, str):
-        # A number, or a field without quotes.
+        # Such as a number, or a path, which has no quotes.
         raise _filter_error(
             op,
             _(
@@ -343,8 +350,8 @@ def _bind_literals(
 ) -> registry.Function:
     """Return the function of a filter with its literal arguments bound.
 
-    The function is called with the value to filter, and by name with the
-    arguments that depend on the machine.
+    The function of ``round(2)`` takes only the value, and that of
+    ``replace('-', node.name)`` also ``new``, the argument that varies.
 
     :param literals: the values of literal arguments by name.
     :param varying: the templates of the arguments that depend on the machine.
@@ -352,7 +359,7 @@ def _bind_literals(
         literal arguments.
     """
     if varying:
-        # Only where it has all arguments may a filter prepare its calls.
+        # The plugin prepares its calls in bind(), which wants all arguments.
         return functools.partial(op.for_machines(op.plugin), **literals)
     try:
         return op.bind(literals)
@@ -365,7 +372,7 @@ def find_filtered(value: typing.Any) -> list['Filtered']:
 
     The reason of a condition says what their filters made of the data.
 
-    :param value: a template, or any value of a rule, which has none.
+    :param value: a template, or a value without fields.
     """
     if isinstance(value, Filtered):
         return [value]
@@ -381,8 +388,8 @@ def _convert_argument(
 ) -> typing.Any:
     """Convert an argument of a filter to its type.
 
-    Null stands for the default. For an argument of any type it is a value, as
-    in ``default(null)``.
+    Null stands for the default of the argument. But if the argument takes a
+    value of any type, null is a value as well: ``default(null)`` gives null.
     """
     argument = op.signature.by_name[name]
     if argument.type is typing.Any:
@@ -403,10 +410,12 @@ def _compile_argument(
     """Build a template of a filter's argument, or return a literal.
 
     :param written: a literal, a field, or a list or mapping of both.
-    :param may_be_table: whether a field may be a whole table.
+    :param may_be_table: whether the argument may be a table, as the one of
+        ``lookup(tables.racks)``.
     """
     if isinstance(written, interpolation.Field):
         if may_be_table and written.is_table:
+            # Other fields over tables are refused by compile_field().
             return rendering.build_path(
                 interpolation.TABLES,
                 written.steps,
@@ -430,8 +439,8 @@ def _compile_argument(
 class Filtered(rendering.Template):
     """A field with filters.
 
-    ``source`` is the value before them, ``missing`` has the text of the whole
-    field.
+    ``source`` is the template of the value before the filters, ``missing``
+    has the text of the whole field.
     """
 
     source: rendering.Template
@@ -448,9 +457,9 @@ class Filtered(rendering.Template):
 
 @dataclasses.dataclass(slots=True, eq=False)
 class FilterAsArgument(rendering.Template):
-    """A filter that is an argument of another.
+    """A filter that is an argument of another: ``round(2)`` of ``map``.
 
-    What is rendered is a function of a value: ``map`` calls it for each item.
+    It is rendered to a function of a value, which ``map`` calls for each item.
     """
 
     inner: _CompiledFilter
@@ -465,16 +474,17 @@ def _apply_filters(
 ) -> typing.Any:
     """Apply the filters of a field to its value, in their order.
 
-    Filters that do not accept a missing value leave it as it is. The budget
-    pays for the value and the result of every filter, unless they are text of
-    at most ``budget.SHORT`` characters.
+    A missing value stays missing through all filters that do not accept it.
+    The budget pays for the value and the result of every filter, unless they
+    are text of at most ``budget.SHORT`` characters.
 
-    :returns: the value after the last filter, which may be Missing or ABSENT.
+    :returns: the value after the last filter. A missing value is Missing, or
+        ABSENT if a filter has returned it.
     :raises: OperationError if a filter cannot take its value.
     """
     allowance = roots.budget
     allowance.spend(len(filters))
-    # Unpacked, as reading eight attributes takes as long as some filters.
+    # Unpacked: to read eight attributes takes as long as some filters.
     for (
         op,
         accepts_missing,
@@ -532,8 +542,8 @@ def _require_items(
     if isinstance(value, list):
         return value
     if isinstance(value, dict | str):
-        # A character of a list takes eight times the memory that it takes in
-        # text, and a call.
+        # It is paid for, as a character takes eight times the memory in a list
+        # that it takes in a text.
         allowance.spend(len(value) // 4)
         return list(value)
     raise exceptions.OperationError(
@@ -568,6 +578,7 @@ def _render_arguments(
         if isinstance(argument, rendering.Missing):
             return argument
         if op.signature.by_name[name].type is data_path.Path:
+            # The path "a.b" of a machine is a single name with a dot in it.
             token = str(argument)
             roots.budget.pay_for_result(token)
             rendered[name] = (token,)
@@ -575,7 +586,7 @@ def _render_arguments(
         roots.budget.pay_for_argument(argument)
         converted = _convert_argument(op, name, argument)
         if isinstance(converted, pattern.Replacement):
-            # A backslash of a machine names no group.
+            # A machine's "\1" is text, and no group of the expression.
             converted = converted._replace(expands=False)
         rendered[name] = converted
     return rendered
