@@ -29,11 +29,13 @@ _LIMITS_OF_KEY = budget.Limits(time=1.0, operations=10_000)
 class TableDefinition:
     """What a table is, without its rows.
 
-    ``key`` is a template over the columns of a row, or the name of a column.
-    ``of`` is the same of a machine: a template over its data, None for a
-    table that is only looked up by keys that rules have. ``types`` are the
-    types of columns, ``secret`` the columns that only sensitive rules read,
-    ``expect`` templates over the data of a machine, by column.
+    ``key`` makes the key of a row. It is the name of a column, or a text with
+    columns: ``{rack}-{unit}``. ``of`` makes the key of a machine of its data:
+    ``{inventory.system_vendor.serial_number}``. It is None for a table in
+    which only keys that rules have are looked up. ``types`` are the types of
+    columns, such as ``{'cpus': 'integer'}``, ``secret`` the columns that only
+    sensitive rules read. ``expect`` has, by column, what a machine should have
+    the value of the column in: ``{'cpus': '{inventory.cpu.count}'}``.
     """
 
     name: str
@@ -186,7 +188,8 @@ class Table:
 
         :param value: any mapping, also from the data of a machine.
         """
-        # A machine may send a mapping whose key takes long to compute.
+        # The key that the mapping would have as a row. A machine may send a
+        # mapping whose key takes long to compute.
         allowance = budget.Budget(_LIMITS_OF_KEY)
         view = budget.View({interpolation.ITEM: value}, allowance)
         try:
@@ -204,8 +207,8 @@ class Table:
         the machine.
 
         :param roots: the data of the machine by root name.
-        :returns: None where the table has no ``of``, or the key is missing,
-            null or empty, or cannot be computed.
+        :returns: None if the table has no ``of``, if a field of it is missing
+            or null, if the key is empty, or if it cannot be computed.
         :raises: :class:`.exceptions.BudgetExceeded`
         """
         if self._machine_key is None:
@@ -216,6 +219,7 @@ class Table:
             # The phase must end, and not go on as if the machine had no row.
             raise
         except exceptions.OperationError:
+            # The machine has a list, for example, in place of a serial number.
             return None
 
 
@@ -236,8 +240,9 @@ def find_row_by_key(
 ) -> typing.Any:
     """Return the row of a table for a key, or a default.
 
-    :param key: any value of a rule; a missing or null value has no row.
-    :raises: :class:`.exceptions.OperationError` if the value is no key.
+    :param key: any value of a rule. The number 7 is the key ``7``; a missing,
+        null or empty value has no row.
+    :raises: :class:`.exceptions.OperationError` for a list or a mapping.
     """
     text = table_key.as_key_text(key)
     if text is None:

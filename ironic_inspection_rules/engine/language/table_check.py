@@ -41,9 +41,9 @@ def find_problems(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of the tables and columns that a rule reads.
 
-    The rule set does not have the table, the table does not have the column,
-    or the rule reads a row without a key, and the table cannot find the row
-    of a machine.
+    The rule set does not have the table, or the table does not have the
+    column. Or the rule reads the row of the machine, but the table has no
+    ``of``, which would make the key of that row.
 
     :param rule: a rule that passed validation.
     :param tables: all tables of the rule set.
@@ -64,8 +64,11 @@ def find_problems(
 
 
 def _check_column(column: Column, read_table: table.Table) -> Problem | None:
-    """Return the problem of a column that a table does not have."""
-    # A table without rows may not know its columns.
+    """Return the problem of a column that a table does not have.
+
+    :returns: None if the table has it, or if nobody knows the columns of the
+        table, as it has no rows.
+    """
     if not read_table.columns or column.name in read_table.known_columns:
         return None
     detail = _('table "%(table)s" has no column "%(column)s"') % {
@@ -87,11 +90,13 @@ def find_table_names(rule: model.Rule) -> set[str]:
 def find_columns(rule: model.Rule) -> typing.Iterator[Column]:
     """Yield the columns of tables that a rule reads by name.
 
-    A name that comes from the data of a machine is not known here.
+    ``{tables.racks | row | get('room')}`` reads the column ``room`` by name. A
+    name that comes from the data of a machine is not known here.
     """
     for member in model.CONTENT:
         written = getattr(rule, member)
         if member == model.VARS:
+            # There is no loop around variables.
             yield from _find_columns_in(f'/{member}', written, rule.vars, None)
             continue
         for number, operation in enumerate(written):
@@ -147,12 +152,14 @@ def _find_columns_of_field(
     for source in origins.of_tables(field.root, field.steps):
         if not source.is_row:
             continue
+        # The filter that took the row: ``row`` of {tables.t | row}.
         last_filter = source.field.filters[-1]
         table_name = origin.table_name(source.field, last_filter)
         if source.rest:
+            # {vars.row.cpus} has a path in the row.
             column = source.rest[0]
         else:
-            # The field has the whole row, and may step into it by a filter.
+            # {vars.row | get('cpus')} may step into it by a filter.
             column = _find_column_of_get(field.filters)
         if table_name is not None and column is not None:
             yield table_name, column
@@ -173,6 +180,7 @@ def _find_column_of_get(
         return None
     _name, path = calls[0].arguments[0]
     if not isinstance(path, str) or not path.strip('./'):
+        # A field, or a path without a name in it.
         return None
     try:
         return data_path.parse(path)[0]
@@ -203,7 +211,8 @@ def _find_texts(
 ) -> typing.Iterator[tuple[data_path.Path, str]]:
     """Yield the texts that may have fields, with their paths.
 
-    Keys of mappings are among the texts, at the path of their mapping.
+    ``{'args': ['{node.name}']}`` has ``('args', '0')`` with ``{node.name}``.
+    A key of a mapping has the path of the mapping.
     """
     # The walk yields a mapping and then all values in it, but not its keys.
     for path, value in data_path.walk(written):
@@ -223,8 +232,9 @@ def _check_tables(
 ) -> typing.Iterator[tuple[str, Problem]]:
     """Yield the problems of tables that a field reads.
 
-    There is no such table, or the field reads a row without a key, and the
-    table has no ``of`` to compute the key of a machine.
+    There is no such table. Or the field reads the row of the machine, as in
+    ``{tables.racks | row}``, but the table has no ``of``, which would make the
+    key of that row.
 
     :returns: pairs of the name of the table and its problem.
     """

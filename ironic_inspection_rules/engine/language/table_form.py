@@ -79,7 +79,7 @@ def read(
 
 
 class _Reader:
-    """Reads one table; ``build`` returns it if there were no problems."""
+    """Reads one table by ``read``, and then makes it by ``build``."""
 
     def __init__(self, name: str, header: typing.Sequence[str]) -> None:
         self._name = name
@@ -91,14 +91,14 @@ class _Reader:
         self._definition: table.TableDefinition
 
     def build(self) -> table.Table:
-        """Return the table that was read."""
+        """Return the table that was read, if it had no problems."""
         return table.Table(self._definition, self._index, tuple(self._columns))
 
     def read(self, entry: typing.Any) -> typing.Iterator[Problem]:
         """Read a table from its JSON form, and yield its problems.
 
-        Without problems, ``build`` returns the table. After a step with
-        problems, steps that rely on it are left out.
+        If the members or the columns have problems, the rest is not checked:
+        it would only have more problems because of these.
         """
         problems = list(table_members.find_problems(self._name, entry))
         yield from problems
@@ -135,11 +135,12 @@ class _Reader:
         These are rows that are no mapping, names that no column can have, and
         too many columns or bytes.
         """
+        # So far, these are the columns of the header.
         for column in self._columns:
             yield from _check_column_name('/rows', column)
         size = 0
-        # The size of the names of a row, by these names: most rows have the
-        # same names.
+        # How many bytes the names of a row have as JSON. Most rows have the
+        # same names, which are counted and checked once.
         sizes: dict[tuple[typing.Any, ...], int] = {}
         for number, row in enumerate(rows):
             place = f'/rows/{number}'
@@ -190,10 +191,10 @@ class _Reader:
     ) -> typing.Iterator[Problem]:
         """Yield the problems of columns that the table names, and no row has.
 
-        Types and expectations must be for columns that exist. A secret column
-        may be absent, unless its name looks like a typing error.
+        ``types`` and ``expect`` may name only known columns. ``secret`` may
+        name others, unless these look like a typing error.
 
-        :param known: the names of the columns that may have a type.
+        :param known: the columns of the rows, and the secret columns.
         """
         for member in ('types', 'expect'):
             for column in getattr(self._definition, member):
@@ -225,7 +226,7 @@ class _Reader:
         """Put the rows into the index by their keys, and yield problems.
 
         A problem is a value that a cell cannot have, or a key that is missing,
-        a boolean, too long or taken.
+        a boolean, too long, or that of an earlier row.
 
         :param key: the template of the key; None leaves the index empty.
         """
@@ -279,8 +280,9 @@ class _Reader:
                 detail = _('two rows have the key "%s"') % (
                     suggestion.shown(text)
                 )
-                first = numbers[id(self._index[text])]
-                yield Problem(f'/rows/{first}', detail)
+                earlier_row = self._index[text]
+                earlier_number = numbers[id(earlier_row)]
+                yield Problem(f'/rows/{earlier_number}', detail)
                 yield Problem(place, detail)
             else:
                 self._index[text] = row
@@ -304,7 +306,11 @@ def _describe_boolean_key(place: str, column: str, value: bool) -> Problem:
 def _check_column_name(
     place: str, column: typing.Any
 ) -> typing.Iterator[Problem]:
-    """Yield the problem of a name that no column can have."""
+    """Yield the problem of a name that no column can have.
+
+    :param place: JSON pointer to the row, or to the rows for a name in the
+        header.
+    """
     if not isinstance(column, str):
         yield Problem(
             place,
@@ -324,7 +330,10 @@ def _check_column_name(
 
 
 def _numbers_by_id(rows: list[dict[str, typing.Any]]) -> dict[int, int]:
-    """Return the numbers of rows by their ``id()``."""
+    """Return the numbers of rows by their ``id()``.
+
+    Rows are mappings, which cannot be keys themselves.
+    """
     numbers: dict[int, int] = {}
     for number, row in enumerate(rows):
         # The same row may be there twice, by an alias.
@@ -341,6 +350,8 @@ def _count_bytes(value: typing.Any) -> int:
     if value.__class__ is str:
         if value.isascii():
             return len(value)
+        # Halves of a character, which no database takes, are counted as well:
+        # they are reported elsewhere.
         return len(value.encode(errors='surrogatepass'))
     if value.__class__ not in (dict, list):
         return 0
@@ -364,7 +375,8 @@ def _check_cells(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of values that a table cannot have.
 
-    A value is not of the type of its column, or no database can store it.
+    A value is not of the type of its column, or no database can store it. Most
+    values are text in ASCII or numbers, and pass after a few comparisons.
 
     :param place: JSON pointer to the row, for the problems.
     :param types: the types of columns, by name.

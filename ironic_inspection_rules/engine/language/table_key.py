@@ -18,7 +18,7 @@ Problem = exceptions.Problem
 class KeyTemplate:
     """The template of a key, of a row or of a machine.
 
-    :param pieces: literal text and fields.
+    :param pieces: literal text and fields, in their order.
     :raises: :class:`.exceptions.OperationError` if a field cannot be read.
     """
 
@@ -37,12 +37,15 @@ class KeyTemplate:
     def compute(self, roots: budget.View) -> str | None:
         """Compute the key of a row, or of a machine that looks for its row.
 
+        ``{rack}-{unit}`` and the row ``{'rack': 'r1', 'unit': 7}`` give
+        ``r1-7``.
+
         :param roots: the row as the root ``item``, or the data of the machine
             by root name.
-        :returns: the key; None if a field is missing or null, or the key would
-            be empty.
-        :raises: :class:`.exceptions.OperationError` if it cannot be computed,
-            or a field is a list or a mapping.
+        :returns: the key; None if a field is missing or null, or if the key
+            would be empty.
+        :raises: :class:`.exceptions.OperationError` if a filter fails, or if
+            a field is a list or a mapping.
         """
         texts = []
         for part in self._parts:
@@ -69,9 +72,11 @@ def _check_column(
     secret: typing.Collection[str],
     known: typing.Collection[str] | None,
 ) -> typing.Iterator[Problem]:
-    """Yield the problem of a column that a key must not read.
+    """Yield the problem of a column that a key reads, if it has one.
 
-    :param secret: the columns that the key must not read.
+    The column is secret, or no row has it.
+
+    :param secret: the secret columns, which no key may read.
     :param known: all columns; None if nobody knows them.
     """
     if column in secret:
@@ -91,13 +96,15 @@ def compile_row_key(
 ) -> KeyTemplate:
     """Compile the ``key`` of a table to a template that reads a row.
 
-    ``{rack}-{unit}`` reads ``{item.rack}`` and ``{item.unit}``.
+    The row is the root ``item`` of the template: ``{rack}-{unit}`` reads
+    ``{item.rack}`` and ``{item.unit}``.
 
     :param key: such as ``serial`` or ``{rack}-{unit}``: a column, or a text
         with columns.
-    :param secret: the columns that the key must not read.
+    :param secret: the secret columns, which the key must not read.
     :param known: all columns; None if nobody knows them.
-    :raises: :class:`.exceptions.InvalidTables`
+    :raises: :class:`.exceptions.InvalidTables` if the key reads no column, a
+        secret or unknown one, or cannot be read itself.
     """
     problems: list[Problem] = []
     fields: list[interpolation.Field] = []
@@ -105,6 +112,7 @@ def compile_row_key(
     for piece in _parse_key(key):
         if isinstance(piece, interpolation.Field):
             if piece.root is None:
+                # Such as {rack unit}, with a blank in it.
                 problems.append(
                     Problem(
                         '/key',
@@ -143,7 +151,8 @@ def find_columns(key: str) -> set[str]:
 def _parse_key(key: str) -> typing.Iterator[str | interpolation.Field]:
     """Yield the pieces of a row's key: literals, and fields over ``item``.
 
-    A column is the first step of its field.
+    ``r-{rack}`` gives ``r-`` and the field ``{item.rack}``, and ``rack`` alone
+    the field. So a column is always the first step of its field.
     """
     if '{' not in key and '}' not in key:
         # A single column, whose name may have any other character.

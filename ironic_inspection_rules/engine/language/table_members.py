@@ -44,7 +44,7 @@ def find_problems(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of the name and the members of a table.
 
-    The content of the rows is checked later.
+    Of the rows, only the number is checked here.
 
     :param entry: a value that should be the JSON form of the table.
     """
@@ -77,17 +77,17 @@ def find_problems(
 
 
 def make_definition(name: str, entry: Entry) -> table.TableDefinition:
-    """Make the definition of a table whose members have no problems."""
-    secret = entry.get('secret')
-    if secret is None:
-        secret = ()
+    """Make the definition of a table whose members have no problems.
+
+    All members but the key may be left out or null.
+    """
     return table.TableDefinition(
-        name,
-        entry['key'],
-        entry.get('of'),
-        dict(entry.get('types') or {}),
-        tuple(secret),
-        dict(entry.get('expect') or {}),
+        name=name,
+        key=entry['key'],
+        of=entry.get('of'),
+        types=dict(entry.get('types') or {}),
+        secret=tuple(entry.get('secret') or ()),
+        expect=dict(entry.get('expect') or {}),
     )
 
 
@@ -111,7 +111,11 @@ def _check_keys(entry: Entry) -> typing.Iterator[Problem]:
 
 
 def _check_mappings(entry: Entry) -> typing.Iterator[Problem]:
-    """Yield the problems of ``types`` and ``expect``, mappings by column."""
+    """Yield the problems of ``types`` and ``expect``.
+
+    Both are mappings by column: ``{'cpus': 'integer'}`` and
+    ``{'cpus': '{inventory.cpu.count}'}``.
+    """
     for member in ('types', 'expect'):
         value = entry.get(member)
         if value is not None and not isinstance(value, dict):
@@ -134,7 +138,10 @@ def _check_mappings(entry: Entry) -> typing.Iterator[Problem]:
 
 
 def _items(value: typing.Any) -> list[tuple[typing.Any, typing.Any]]:
-    """Return the items of a mapping; any other value has no items."""
+    """Return the items of a mapping; none of any other value.
+
+    That it is no mapping was reported before.
+    """
     if not isinstance(value, dict):
         return []
     return list(value.items())
@@ -178,7 +185,7 @@ def _check_rows(rows: typing.Any) -> typing.Iterator[Problem]:
 
 
 def _check_texts(entry: Entry) -> typing.Iterator[Problem]:
-    """Yield the places of texts that a database cannot store.
+    """Yield a problem for every text that a database cannot store.
 
     Rows are left out: they are checked when they are read.
     """
@@ -200,10 +207,11 @@ def check_templates(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of the templates in ``expect`` and ``of``.
 
-    They need a field of the machine, such as ``{inventory.cpu.count}``: no
-    field of a rule, and in ``expect`` no secret.
+    They must read the data of a machine, such as ``{inventory.cpu.count}``.
+    They must not read what only a rule has, such as ``{vars.a}``, and
+    ``expect`` must not read a secret, which cannot be compared.
     """
-    # By their JSON pointers in the table.
+    # By their JSON pointers in the table: {'/of': '{inventory.serial}'}.
     texts = {}
     for column, text in table_definition.expect.items():
         texts['/expect' + data_path.pointer([column])] = text
@@ -230,7 +238,10 @@ def check_templates(
 def _check_field(
     place: str, field: interpolation.Field
 ) -> typing.Iterator[Problem]:
-    """Yield why a template of a table must not have a field."""
+    """Yield the problem of a field in a template of a table, if it has one.
+
+    :param place: JSON pointer to the template, ``/of`` or ``/expect/COLUMN``.
+    """
     if field.root is None:
         yield Problem(
             place, _('{%s} is no path') % suggestion.shown(field.text)
