@@ -43,7 +43,9 @@ def row(
 ) -> dict[str, typing.Any]:
     """Return a row of a table as anybody may see it.
 
-    :param secret: the names of secret columns; null and empty values stay.
+    A cell of a secret column reads ``******``, unless it is null or empty.
+
+    :param secret: the names of secret columns.
     """
     masked = dict(cells)
     for column, value in cells.items():
@@ -71,7 +73,10 @@ def free_text(text: str) -> str:
 
 
 def is_masked(value: typing.Any) -> bool:
-    """Return whether a value that was kept is masked, or any part of it."""
+    """Return whether a value that was kept is masked, or any part of it.
+
+    The value with its secrets is not kept, so that it cannot be compared.
+    """
     if isinstance(value, str):
         return value == masking.MASK
     return masking.MASK in str(value)
@@ -104,8 +109,9 @@ def has_secrets(written: Operation) -> bool:
 def _arguments_of(written: Operation) -> typing.Mapping[str, typing.Any]:
     """Return the arguments of a condition or an action, by name.
 
-    Of a list, for a condition or an op that is not installed, at most the last
-    two are returned, as ``path`` and ``value``.
+    A list of arguments gets the names that the action declares. Of a
+    condition, and of an op that is not installed, the last two arguments are
+    returned as ``path`` and ``value``.
     """
     arguments = written.get('args')
     if isinstance(arguments, dict):
@@ -116,8 +122,8 @@ def _arguments_of(written: Operation) -> typing.Mapping[str, typing.Any]:
     action = registry.installed().actions.get(name)
     if action is not None:
         return action.signature.bind(arguments).values
-    # A condition, or an op of an older rule that is not installed any more.
-    # Mostly, the last argument is a value, and its path comes before.
+    # An older rule may have an op that is not installed any more. Mostly, the
+    # last argument is a value, and its path comes before.
     names = ('value', 'path')
     return dict(zip(names, reversed(arguments), strict=False))
 
@@ -182,8 +188,10 @@ def disclose_entry(
 ) -> Entry:
     """Return the entry of a rule as anybody may see it.
 
+    A sensitive rule has ``{'uuid': UUID, 'withheld': True}``.
+
     :param describe: makes the entry of a rule that is not sensitive.
-    :param members: members of a sensitive rule's entry besides the UUID.
+    :param members: members of a sensitive rule's entry besides these.
     """
     if rule.sensitive:
         return {'uuid': rule.uuid, WITHHELD: True, **members}
@@ -193,7 +201,10 @@ def disclose_entry(
 def disclose_answer(rule: model.Rule | None, entry: Entry) -> Entry:
     """Return an answer about what a rule did as anybody may see it.
 
-    :param rule: None if the rule is not known any more.
+    Of a sensitive rule, only the UUID is left, and whether it matched.
+
+    :param rule: None if the rule is not known any more. The entry then says
+        itself whether it is withheld.
     :param entry: the answer, with ``rule`` and ``matched``.
     """
     is_sensitive = rule is not None and rule.sensitive
@@ -227,9 +238,9 @@ def read(
 
 
 def mark(rule: model.Rule) -> dict[str, bool]:
-    """Return the mark of a rule whose content is not shown.
+    """Return the member ``withheld`` for the entry of a sensitive rule.
 
-    :returns: empty for a rule that is not sensitive.
+    :returns: ``{'withheld': True}``; empty for a rule that is not sensitive.
     """
     if rule.sensitive:
         return {WITHHELD: True}
@@ -248,7 +259,10 @@ def as_not_sensitive(rule: model.Rule) -> model.Rule:
 def make_error(
     rule: model.Rule, op: str, exc: Exception
 ) -> exceptions.RuleError:
-    """Make the error of a rule, without the cause if it is sensitive.
+    """Make the error of a rule, which names the rule and its failing op.
+
+    The error of a sensitive rule has no reason and no cause: both may have
+    parts of the rule or a secret in their text.
 
     :param op: the condition or action that failed.
     :param exc: the exception that it raised.
@@ -256,11 +270,11 @@ def make_error(
     reason: str | None = exceptions.reason_of(exc)
     cause: Exception | None = exc
     if rule.sensitive:
-        # Both may have parts of the rule or a secret in their text.
         reason = None
         cause = None
     error: exceptions.RuleError
     if isinstance(exc, exceptions.FailRequested):
+        # The action "fail" ran: the rule itself ends the inspection.
         error = exceptions.RuleFailed(
             rule.uuid, label(rule), op, reason, exc.maintenance
         )

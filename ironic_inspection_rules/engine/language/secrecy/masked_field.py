@@ -27,7 +27,7 @@ from ironic_inspection_rules.engine.language.secrecy import masking
 
 _TABLES = interpolation.TABLES
 _FAILED = object()
-"""Stands for a value that cannot be computed."""
+"""Stands for a value whose filter fails. It differs from any other value."""
 
 OF_RULE = (model.VARS, interpolation.ITEM)
 """The roots of values that a rule computes: its vars, and the loop's item."""
@@ -36,8 +36,8 @@ OF_RULE = (model.VARS, interpolation.ITEM)
 class MaskedFields:
     """Refuses an action that would write a masked value.
 
-    It is built before the first run in which the rule does not see all
-    secrets, and asked before every such run.
+    An action of a rule that does not see all secrets calls ``refuse`` before
+    it writes.
 
     :param written: the arguments as the rule has them, without messages.
     :param own_vars: the ``vars`` of the rule as they are written.
@@ -53,15 +53,17 @@ class MaskedFields:
         loop: typing.Any,
     ) -> None:
         origins = origin.Origins(own_vars, loop)
-        # Every field with its root and the places of the data that its value
-        # is made of. Only vars and the item of a loop, which the rule
-        # computes, have such places. Fields over tables are not here.
+        # The fields that read the machine: each with its root, and the places
+        # of the data that its value is made of. Only vars and the item of a
+        # loop, which the rule computes, have such places.
         self._fields = []
         for field in effects.fields(written):
             if field.root and field.root != _TABLES:
                 self._fields.append(
                     (field, field.root, _find_places(field, origins))
                 )
+        # The fields that read tables. They are computed with their filters, so
+        # that fields in arguments of filters need not be looked at alone.
         fields_with_root = [
             field for field in interpolation.fields(written) if field.root
         ]
@@ -87,6 +89,8 @@ class MaskedFields:
             return
         for field, root, made_of in self._fields:
             if root in OF_RULE:
+                # The rule has computed the value of masked data. There is no
+                # unmasked value to compare it with.
                 value = data_path.get(_get_root(view, root), field.steps)
                 is_masked = _is_made_of_masked(value, made_of, view, unmasked)
             else:
@@ -127,6 +131,7 @@ class _FieldsOfTables:
     ) -> None:
         # Every field that reads a table: its text, and its template.
         self._fields: list[tuple[str, rendering.Template]] = []
+        # The roots by which they do: "tables", "vars" and "item".
         roots: set[str] = set()
         for field in fields:
             roots_of_field = set(_find_roots_with_tables(field, origins))
@@ -138,7 +143,7 @@ class _FieldsOfTables:
         self._reads_item = interpolation.ITEM in roots
         # The loop may read the vars.
         self._reads_vars = model.VARS in roots or self._reads_item
-        # Templates of what the rule computes, where a field needs them.
+        # Templates of the vars and of the loop, if a field needs them.
         self._own_vars: dict[str, typing.Any] = {}
         if self._reads_vars:
             for name, value in own_vars.items():
@@ -170,21 +175,23 @@ class _FieldsOfTables:
             masked_values = self._compute_values(view, item)
             self._replace_tables(view, open_tables)
             open_items = self._compute_items(view)
-            # Several open items may look like the present one when masked:
-            # the values of all fields, for each of these.
-            open_values = []
+            # Several items may look like the present one when they are masked.
+            # For each of them, this has a list of the values of all fields.
+            open_values_by_item = []
             for open_item in _find_open_counterparts(
                 item, masked_items, open_items
             ):
-                open_values.append(self._compute_values(view, open_item))
+                open_values_by_item.append(
+                    self._compute_values(view, open_item)
+                )
         finally:
             for name in roots:
                 view.pop(name, None)
             view.update(before)
         for number, (text, _field) in enumerate(self._fields):
             masked_value = masked_values[number]
-            for values in open_values:
-                if _differ(masked_value, values[number], view.budget):
+            for open_values in open_values_by_item:
+                if _differ(masked_value, open_values[number], view.budget):
                     raise exceptions.MaskedField(text)
 
     def _replace_tables(self, view: budget.View, tables: typing.Any) -> None:
@@ -206,9 +213,10 @@ class _FieldsOfTables:
                 values[name] = value
 
     def _compute_items(self, view: budget.View) -> typing.Any:
-        """Compute the loop, as :func:`_render` returns it.
+        """Compute the items of the loop with the tables in the data.
 
-        :returns: None if no field reads the item.
+        :returns: a list, or a mapping as the only item; ``_FAILED`` if a
+            filter fails. None if no field reads the item.
         """
         if not self._reads_item:
             return None
@@ -231,8 +239,9 @@ def _find_roots_with_tables(
 ) -> typing.Iterator[str]:
     """Yield the roots by which a field or its filters read tables.
 
-    A root is ``tables`` itself, or ``vars`` or ``item`` if the variable or the
-    loop is made of tables.
+    ``{tables.racks | row}`` does by ``tables``. ``{vars.row.room}`` does by
+    ``vars``, if the variable ``row`` is made of a table, and a field over
+    ``item`` likewise if the loop is.
     """
     for read in effects.fields_of_field(field):
         if read.root == _TABLES:
@@ -263,15 +272,16 @@ def _find_open_counterparts(
 ) -> list[typing.Any]:
     """Return the open items that a masked item of a loop may stand for.
 
-    Items that differ only in a secret are equal when masked: the item may be
-    any of these.
+    Items that differ only in a secret are equal when they are masked. So the
+    masked item ``{'password': '******'}`` may be any of the open items with a
+    password.
 
     :param item: the present item of the loop, with masked tables.
     :param masked_items: all items with masked tables; None if no field reads
         the item.
     :param open_items: the same items with open tables.
-    :returns: without such an item, a list with :data:`_FAILED`, which differs
-        from any value.
+    :returns: at least one item; :data:`_FAILED`, which differs from any value,
+        if the masked item is not among the items.
     """
     if masked_items is None:
         return [item]
@@ -296,8 +306,8 @@ def _differ(
 ) -> bool:
     """Return whether masked secrets in tables change the value of a field.
 
-    :param masked: the value of the field while tables mask their secrets.
-    :param unmasked: the value if they do not.
+    :param masked: the value of the field with masked tables.
+    :param unmasked: its value with open tables.
     :param allowance: pays for the comparison.
     """
     # Two missing values do not differ, whatever fields they name.
@@ -360,6 +370,8 @@ def _is_made_of_masked(
 ) -> bool:
     """Return whether a value is made of a secret.
 
+    It need not show that: the first letter of ``******`` is ``*``.
+
     :param value: a variable or the item, as the rule sees it.
     :param made_of: the places of the machine's data of which it is made.
     """
@@ -368,16 +380,15 @@ def _is_made_of_masked(
         return False
     if masking.has_mask(value, view.budget):
         return True
-    # The value may be made of a masked value without showing it.
     for source in made_of:
         if source.is_kept:
             origin_value = data_path.get(
                 _get_root(view, source.root), source.steps
             )
             if isinstance(origin_value, dict | list):
-                # Its parts are unchanged: a masked part would still read
-                # "******", see above. From a text, a filter may have taken
-                # some characters.
+                # The value is a part of this one as it is: a masked part would
+                # still read "******", see above. Of a text, a filter may have
+                # taken some characters.
                 continue
         if _is_masked(source.root, source.steps, view, unmasked):
             return True
@@ -407,6 +418,8 @@ def _is_masked(
         ports = _get_root(view, root)
         if ports is data_path.ABSENT:
             return False
+        # The path of the data has the number of the port in place of its
+        # address.
         name, *below = steps
         number = rendering.find_port(ports, name, view.budget)
         if number is None:

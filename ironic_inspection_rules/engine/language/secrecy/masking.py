@@ -126,8 +126,8 @@ def is_secret(key: str) -> bool:
 
     ``ipmi_password`` names a secret, ``ipmi_address`` does not. The names are
     those that Ironic hides in its own API (``oslo_utils.strutils``), and the
-    credentials of its drivers. Unreasonably long names count as secret, too.
-    Harmless names are remembered, as many machines have the same names.
+    credentials of its drivers. A very long name counts as one of a secret,
+    too. Harmless names are remembered, as many machines have the same names.
     """
     if key in _HARMLESS_NAMES:
         return False
@@ -146,10 +146,13 @@ def is_secret(key: str) -> bool:
 def mask(value: typing.Any) -> typing.Any:
     """Return a value with every secret in it replaced by ``******``.
 
-    None and empty values stay, so that a rule can check whether a password is
-    set. A value without secrets is not copied, nor is a part without secrets.
-    Only names tell secrets; for secrets inside of a text, see
-    :func:`mask_text`.
+    ``{'password': 'x', 'user': 'y'}`` becomes ``{'password': '******',
+    'user': 'y'}``. A secret is known by its name; for secrets inside of a
+    text, see :func:`mask_text`. None and empty values stay, so that a rule
+    can check whether a password is set.
+
+    :returns: the value itself if it has no secrets. A part without secrets is
+        not copied either.
     """
     if isinstance(value, dict):
         return _mask_mapping(value)
@@ -169,7 +172,8 @@ def _mask_mapping(
         return mapping
     changed: dict[typing.Any, typing.Any] = {}
     for key, item in mapping.items():
-        # Most values cost no call.
+        # Most names are harmless, and most values are plain: they cost no
+        # call.
         if (
             key not in _HARMLESS_NAMES
             and isinstance(key, str)
@@ -209,11 +213,13 @@ def _mask_list(items: list[typing.Any]) -> list[typing.Any]:
 def _are_plain_mappings(items: list[typing.Any]) -> bool:
     """Return whether items are mappings without secrets or anything nested.
 
-    The answer may be no for names that are not remembered yet.
+    It is a quick test before the search: the answer is also no if a name has
+    not been looked at before.
     """
     for item in items:
         if item.__class__ is not dict:
             return False
+    # The keys of all mappings.
     names: set[typing.Any] = set()
     names.update(*items)
     if not _HARMLESS_NAMES.issuperset(names):
@@ -239,25 +245,32 @@ def mask_along(
 ) -> tuple[tuple[str, ...], typing.Any]:
     """Return the path and value to write to masked data.
 
+    ``('driver_info', 'ipmi_password')`` and ``x`` become the same path and
+    ``******``.
+
     :param path: where the value is written in unmasked data.
     :returns: the path, which ends at its first secret name, and the masked
         value.
     """
-    # Most writes: they cost no further call.
+    # Most writes are of plain values under harmless names.
     if value.__class__ in _PLAIN_TYPES and _HARMLESS_NAMES.issuperset(path):
         return path, value
     secret = find_secret_along(path)
     if secret is None:
         return path, mask(value)
     if secret == path:
+        # The value itself is the secret. An empty one stays.
         return path, mask_at(path[-1], value)
-    # Nobody learns the names below a secret.
+    # The value is below a secret, where nobody learns any name.
     return secret, MASK
 
 
 def find_secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the path up to its first secret name, None if it has none."""
-    # Most paths have only remembered names, and need no search.
+    """Return the path up to its first secret name, None if it has none.
+
+    ``('driver_info', 'token', 'id')`` has ``('driver_info', 'token')``.
+    """
+    # Most paths have only names that were found harmless before.
     if _HARMLESS_NAMES.issuperset(path):
         return None
     for depth, token in enumerate(path, 1):
@@ -280,8 +293,8 @@ def is_masked_in_api(path: data_path.Path) -> bool:
     pattern = MASKED_IN_API.get(path[0])
     if pattern is None:
         return False
-    # From the end of the path to its last name: the token of an item of a list
-    # is an index or, for an item to append, a dash, and no name.
+    # The last token that is a name decides. A token such as "0" or "-" is a
+    # place in a list.
     for token in reversed(path[1:]):
         is_index = data_path.index(token) is not None
         is_place_in_list = is_index or data_path.is_append(token)
@@ -298,9 +311,12 @@ def is_masked(
 ) -> bool:
     """Return whether a value of the data is masked, or any part of it.
 
+    :param root: the name of the root, such as ``node``.
+    :param path: the path from the root to the value.
     :param masked: the data by root name as a rule sees them, with the budget.
     :param unmasked: the data with all secrets.
     """
+    # What the rule sees, and what is there.
     try:
         seen = masked[root]
     except KeyError:
@@ -309,16 +325,16 @@ def is_masked(
     if seen is real:
         # Nothing in the root is masked.
         return False
-    key = None
+    last_name = None
     for token in path:
         if not isinstance(seen, dict | list):
             # Everything below a secret is secret, whether it is there or not:
             # nobody learns the names in it.
             break
-        key = token
+        last_name = token
         seen = data_path.get(seen, (token,))
         real = data_path.get(real, (token,))
-    return is_masked_value(key, seen, real, masked.budget)
+    return is_masked_value(last_name, seen, real, masked.budget)
 
 
 def has_mask(value: typing.Any, allowance: budget.Budget) -> bool:
@@ -349,7 +365,8 @@ def is_masked_value(
 ) -> bool:
     """Return whether a value is masked, or any part of it.
 
-    A part is masked if the rule sees another value than the real one.
+    A part is masked if the rule sees another value than the real one:
+    ``{'a': 1, 'token': '******'}`` for ``{'a': 1, 'token': 'x'}``.
 
     :param key: the name of the value; None without a name.
     :param value: the value as a rule sees it.
@@ -360,6 +377,7 @@ def is_masked_value(
     while ahead:
         key, seen, real = ahead.pop()
         if seen is real:
+            # Masked data share their unmasked parts with the real data.
             continue
         if seen.__class__ is not real.__class__:
             return True
@@ -406,7 +424,10 @@ def mask_url(url: str) -> str:
 
 
 def mask_text(text: str) -> str:
-    """Return free text with ``******`` for credentials, secrets and keys."""
+    """Return free text with ``******`` for credentials, secrets and keys.
+
+    ``root:x@host, password=abc`` becomes ``root:x@host, password=******``.
+    """
     if len(text) < _SHORTEST_TEXT:
         return text
     return _SECRETS_IN_TEXT.sub(_mask_match, text)
@@ -423,8 +444,10 @@ def find_secret_arguments(
 ) -> typing.Iterator[str]:
     """Yield the names of arguments in which a rule itself has a secret.
 
-    A secret is a value written out at a place with a secret name, credentials
-    in a URL, or a secret header. A field is no secret: it is read later.
+    These are ``value`` and ``cleanup``, if a value is written out that
+    belongs at a place with a secret name, ``url`` with credentials, and
+    ``headers`` with a header such as ``Authorization``. A field is no secret:
+    the rule does not have its value.
 
     :param arguments: values by name, as the rule has them.
     """
@@ -436,6 +459,7 @@ def find_secret_arguments(
             tokens = data_path.parse(path)
     for name in ('value', 'cleanup'):
         value = arguments.get(name)
+        # Masking shows which parts of it are secret.
         _path, masked = mask_along(tokens, value)
         if _has_secret_written_out(value, masked):
             yield name
@@ -455,46 +479,54 @@ def find_secret_arguments(
 def _has_credentials(url: str) -> bool:
     """Return whether a URL of a rule has credentials before its host.
 
-    ``urlsplit`` is of no use: it refuses a field in place of an IPv6 address.
+    ``https://user:password@host/x`` has. ``urlsplit`` cannot be used: it
+    refuses ``https://[{node.address}]/x``, a field in place of an address.
     """
-    # The check of the rule uses urlsplit, which ignores these characters.
+    # urlsplit, by which the rule is checked, ignores these characters.
     url = re.sub('[\\t\\r\\n]', '', url)
-    beginning = _SCHEME.match(url)
-    if beginning is None:
+    scheme = _SCHEME.match(url)
+    if scheme is None:
         return False
-    # It ends before the path, the query or the fragment.
-    authority = re.split('[/?#]', url[beginning.end() :], maxsplit=1)[0]
+    # Credentials and host end before the path, the query or the fragment.
+    authority = re.split('[/?#]', url[scheme.end() :], maxsplit=1)[0]
     return '@' in authority
 
 
 def _has_secret_written_out(value: typing.Any, masked: typing.Any) -> bool:
     """Return whether a rule writes out a part of a value that is masked.
 
-    :param masked: the same value, with masks.
+    It does in ``{'token': 'abc'}``, but not in ``{'token': '{vars.a}'}``: this
+    only has a field.
+
+    :param value: the value as the rule has it.
+    :param masked: the same value, with masks: ``{'token': '******'}``.
     """
     ahead = [(value, masked)]
     while ahead:
         part, masked_part = ahead.pop()
         if isinstance(part, dict):
-            # Everything in a masked mapping is masked.
-            inside = dict.fromkeys(part, MASK)
+            # A mapping that is masked as a whole is no mapping any more. Then
+            # every value in it is masked.
+            masked_values = dict.fromkeys(part, MASK)
             if isinstance(masked_part, dict):
-                inside = {**inside, **masked_part}
-            ahead += [(part[name], inside[name]) for name in part]
+                masked_values = masked_part
+            ahead += [(part[name], masked_values[name]) for name in part]
         elif isinstance(part, list):
-            items: list[typing.Any] = [MASK] * len(part)
+            # Likewise.
+            masked_items: list[typing.Any] = [MASK] * len(part)
             if isinstance(masked_part, list):
-                items = masked_part
-            ahead += zip(part, items, strict=True)
+                masked_items = masked_part
+            ahead += zip(part, masked_items, strict=True)
         elif part != masked_part and _is_written_out(part):
             return True
     return False
 
 
 def _is_written_out(value: typing.Any) -> bool:
-    """Return whether a value is more than replacement fields.
+    """Return whether a value has a part that is written in the rule itself.
 
-    ``x{vars.a}`` is, ``{vars.a}{vars.b}`` and null are not.
+    ``x{vars.a}`` and 5 have. ``{vars.a}{vars.b}``, which are only fields, and
+    null have none.
     """
     if isinstance(value, str):
         return any(

@@ -30,8 +30,10 @@ def content(
 ) -> dict[str, typing.Any]:
     """Return some content of a rule as anybody may see it.
 
-    :param fields: conditions, actions or vars by name, and no other fields. A
-        sensitive rule hides all of them.
+    Of a sensitive rule, ``{'conditions': […]}`` becomes ``{'conditions':
+    None}``.
+
+    :param fields: conditions, actions or vars by name, and no other fields.
     :param instead: the value of a hidden field.
     """
     if rule.sensitive:
@@ -42,8 +44,11 @@ def content(
 def of_revision(rule: Fields) -> Fields:
     """Return a rule of a revision as anybody may see it.
 
-    :param rule: the fields, and ``secret``: whether the rule is sensitive in
-        any revision. Then its content is null in all revisions.
+    If the rule is sensitive in any revision, its content is null in all of
+    them: an older revision must not show what is hidden since.
+
+    :param rule: the fields of the rule in this revision, and ``secret``:
+        whether it is sensitive in any revision.
     """
     if rule['secret']:
         return {**rule, **dict.fromkeys(model.CONTENT)}
@@ -51,7 +56,10 @@ def of_revision(rule: Fields) -> Fields:
 
 
 def mark_if_ever_sensitive(rule: Fields) -> Fields:
-    """Return a rule of a revision, marked if any revision has it sensitive."""
+    """Return a rule of a revision, made sensitive if it is so in any revision.
+
+    :param rule: as for :func:`of_revision`.
+    """
     return {**rule, 'sensitive': rule['sensitive'] or rule['secret']}
 
 
@@ -66,7 +74,7 @@ def close_restored(
     :param rules: the rules of the revision, with content and ``secret``:
         whether the rule is sensitive in any revision.
     :param present: the rules that are stored today.
-    :returns: the fields that a client may write.
+    :returns: the rules, each with the fields that a client may write.
     """
     sensitive_uuids = {rule['uuid'] for rule in present if rule['sensitive']}
     restored_rules: list[Fields] = []
@@ -93,7 +101,9 @@ def is_posted_sensitive(rule: typing.Any) -> bool:
 def lacks_content(rule: typing.Any) -> bool:
     """Return whether a posted rule has no conditions, actions and vars.
 
-    GET shows a sensitive rule like this.
+    GET shows a sensitive rule so, with null for all three.
+
+    :param rule: any value, as its author wrote it; not checked yet.
     """
     if not isinstance(rule, dict):
         return False
@@ -109,19 +119,20 @@ def complete(
     conditions, actions and vars: the stored ones stay.
 
     :param before: the stored rule that it replaces, None for a new rule.
-    :param restored: whether the rule was read from a revision, and so has its
-        content, instead of posted.
+    :param restored: whether the rule was not posted, but read from a revision.
+        Then it has its content.
     :returns: the rule, and whether it has sensitive content of the database,
         which no error may show to the client.
     :raises: InvalidRule for a sensitive rule without content that replaces
         no sensitive rule.
     """
     if not lacks_content(rule):
+        # A client knows what it has posted, but not what a revision has.
         has_stored_secret = restored and bool(rule['sensitive'])
         return rule, has_stored_secret
     if before and before['sensitive']:
-        stored = {name: before[name] for name in model.CONTENT}
-        return {**rule, **stored}, True
+        stored_content = {name: before[name] for name in model.CONTENT}
+        return {**rule, **stored_content}, True
     if is_posted_sensitive(rule):
         raise exceptions.InvalidRule.of(
             _(
@@ -136,7 +147,8 @@ def complete(
 def with_defaults(rule: Fields) -> dict[str, typing.Any]:
     """Return all fields that an author may set, with defaults for null.
 
-    In a sensitive rule, null content is hidden content: it stays null.
+    In a sensitive rule, conditions, actions and vars that are null are hidden:
+    they stay null.
     """
     fields = {}
     for name in model.WRITABLE:
@@ -151,9 +163,10 @@ def with_defaults(rule: Fields) -> dict[str, typing.Any]:
 def would_open(before: typing.Any, after: Fields) -> bool:
     """Return whether a change would make a sensitive rule readable.
 
-    Nobody may do that.
+    A rule that is sensitive once stays so.
 
     :param before: the stored rule, or its fields; None if there is none.
+    :param after: the fields of the rule as it would be.
     """
     if before is None:
         return False
@@ -183,8 +196,9 @@ def disclose_differing(
 ) -> set[str]:
     """Return which fields of a rule differ, as a plan may show it.
 
-    For a sensitive rule, all of the content differs or nothing: to know which
-    part differs would help to guess the content.
+    If ``actions`` of a sensitive rule differ, ``conditions`` and ``vars`` are
+    said to differ as well: to know which of them differ would help to guess
+    the content.
 
     :param before: the stored rule, None for a new rule.
     :param names: the fields that really differ.
@@ -201,14 +215,15 @@ def disclose_side(
     before_and_after: Iterable[Fields],
     differing_names: Iterable[str] = (),
 ) -> dict[str, typing.Any]:
-    """Return one side of a changed rule, before or after, as a plan shows it.
+    """Return a changed rule as a plan shows it, as it was or as it will be.
 
-    The content is withheld if the rule is sensitive before or after.
+    If it was or will be sensitive, its conditions, actions and vars read
+    ``(withheld)``.
 
-    :param fields: the rule on the side that is shown.
-    :param before_and_after: the rule on both sides, or on its only side.
-    :param differing_names: the fields that differ; a withheld field among them
-        reads ``(withheld, new)``.
+    :param fields: the rule as it was, or as it will be.
+    :param before_and_after: both; only one if the rule is new or goes.
+    :param differing_names: fields that read ``(withheld, new)`` instead, as
+        they differ.
     """
     side = dict(fields)
     if any(rule.get('sensitive') for rule in before_and_after):
@@ -244,7 +259,8 @@ def without_content(
         if not is_in_content:
             redacted.append(problem)
             continue
-        # Operations have numbers, but vars have names, which are secret.
+        # The number of an operation may be seen: "/conditions/0". But
+        # variables have names, which are secret: of them, "/vars" is left.
         visible_parts = parts[:3]
         if parts[1] == model.VARS:
             visible_parts = parts[:2]
@@ -267,7 +283,8 @@ def check_patch(
     a place where everybody reads it. To replace the whole content is fine.
 
     :param op: the name of the operation.
-    :param pointers: its ``path`` and ``from``, as tokens.
+    :param pointers: its ``path`` and ``from``, as tokens: ``/actions/0`` is
+        ``('actions', '0')``, and empty is the whole rule.
     :raises: Invalid if the rule is sensitive, and the operation reads content
         or writes a part of it.
     """
@@ -277,8 +294,10 @@ def check_patch(
     for tokens in pointers:
         is_whole_rule = not tokens
         if is_whole_rule and writes:
+            # The content is replaced as a whole.
             continue
         if not is_whole_rule and tokens[0] not in model.CONTENT:
+            # Everybody may read this field.
             continue
         is_part_of_field = len(tokens) > 1
         if not writes or is_part_of_field:
