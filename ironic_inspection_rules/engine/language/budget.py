@@ -107,7 +107,8 @@ class Budget:
         :raises: :class:`.exceptions.BudgetExceeded` if too few are left, or
             time is up.
         """
-        # Most calls end after one comparison: this is called for everything.
+        # This is called for everything that a phase does, so most calls end
+        # after one comparison.
         self._operations_left -= operations
         if self._operations_left < self._check_below:
             self._check_limits()
@@ -137,13 +138,13 @@ class Budget:
             )
 
     def remaining(self) -> float:
-        """Return how many seconds the phase may still run.
+        """Return how many seconds the phase may still run, more than zero.
 
         :raises: :class:`.exceptions.BudgetExceeded` if time is up.
         """
         self.check_time()
-        # The deadline may have come since. To "regex" a limit below zero is
-        # none, and "requests" refuses zero.
+        # The deadline may come between the two looks at the clock. To "regex"
+        # a limit below zero is no limit, and "requests" refuses zero.
         return max(self._deadline - time.monotonic(), 0.001)
 
     def check_loop(self, items: int) -> None:
@@ -160,8 +161,9 @@ class Budget:
     def pay_for_argument(self, value: typing.Any) -> None:
         """Pay for a value that an op or a filter is called with.
 
-        It costs an operation for every 64 characters or items; a number, and
-        a value of no more than :data:`SHORT`, is free.
+        It costs an operation for every 64 characters or items. A number is
+        free, and so is a text, list or mapping of at most :data:`SHORT`
+        characters or items.
 
         :raises: :class:`.exceptions.BudgetExceeded` if too few are left, or
             time is up.
@@ -171,8 +173,8 @@ class Budget:
             if len(value) > SHORT:
                 self.spend(len(value) // 64)
             if kind is not str:
-                # What the items hold is not charged, so it may take long to
-                # work on a short list.
+                # What is in the items is not charged. So it may take long to
+                # work on a list of a few items.
                 self.check_time()
 
     def pay_for_result(
@@ -180,8 +182,9 @@ class Budget:
     ) -> None:
         """Pay for a value that a filter returns, or that is made of fields.
 
-        :param of_parts: whether a container is only made of parts that were
-            charged before; then its items are charged, and nothing in them.
+        :param of_parts: whether a list or mapping is only made of parts that
+            were charged before, as by ``sort``. Then the number of its items
+            is charged, and nothing that is in them.
         :raises: :class:`.exceptions.BudgetExceeded` if it is too large or
             nested too deeply, too few operations are left, or time is up.
         """
@@ -208,7 +211,9 @@ class Budget:
         self.spend(length // 256)
 
     def make_value(self, value: typing.Any) -> None:
-        """Pay for a value that is made of other values, perhaps repeatedly.
+        """Pay for a list or a mapping that is made of other values.
+
+        The same value may be in it many times, and counts as often.
 
         :raises: :class:`.exceptions.BudgetExceeded` as :meth:`measure`, or
             if it is too large.
@@ -233,7 +238,7 @@ class Budget:
         # The path counts, too, as it is recorded with the value.
         size = self.measure(value, len(path)) + sum(map(len, path))
         if before.__class__ in _SIZED:
-            # The value that is replaced gives its room back.
+            # The room of the value that it replaces is free again.
             size -= self.measure(before)
         self._characters_left -= size
         if self._characters_left < 0:
@@ -247,7 +252,7 @@ class Budget:
 
         ``{'a': [1]}`` has 13. Every list and mapping in it costs operations.
 
-        :param depth: how many levels the value is nested in.
+        :param depth: how many lists and mappings the value itself is in.
         :raises: :class:`.exceptions.BudgetExceeded` if it is nested too
             deeply, if there are too few operations left to look at it, or
             if time is up.
@@ -318,8 +323,8 @@ class View(dict[str, typing.Any]):
 class PaidBy:
     """A context in which views have another budget.
 
-    Not a generator function: that takes longer than a condition, and each
-    rule that does not match is explained in such a context.
+    It is a class and no generator function, which takes longer than a
+    condition: every rule that does not match is explained in such a context.
     """
 
     __slots__ = ('_before', '_budget', '_views')
@@ -350,7 +355,7 @@ _OPENING = b'[{'
 
 
 def is_deeper(text: bytes, limit: int) -> bool:
-    """Check whether lists and objects are nested deeper than a limit.
+    """Return whether lists and objects are nested deeper than a limit.
 
     Nothing is parsed: parsers recurse, and Ironic's threads have so little
     stack that a deep document ends the process instead of raising an error.
@@ -358,7 +363,8 @@ def is_deeper(text: bytes, limit: int) -> bool:
     :param text: JSON in UTF-8.
     """
     depth = 0
-    # Texts go too, as brackets in them open nothing.
+    # Of {"a": ["[", 1]} the brackets {[]} are left: one in a string opens
+    # nothing.
     for bracket in _NO_BRACKETS.sub(b'', text):
         if bracket in _OPENING:
             depth += 1

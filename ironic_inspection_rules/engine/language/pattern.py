@@ -69,18 +69,26 @@ class Replacement(typing.NamedTuple):
 
 
 class _Expansion:
-    """Builds the replacements of all matches, up to a common length."""
+    """Builds the replacements of all matches, up to a common length.
+
+    A pattern calls it for every match. ``\\1`` in a replacement stands for the
+    first group of the match.
+    """
 
     def __init__(
         self, replacement: Replacement, allowance: budget.Budget
     ) -> None:
         self._replacement = replacement
         self._allowance = allowance
-        # At most so many characters are in all replacements so far.
+        # The characters of all replacements so far, or somewhat more.
         self._longest_result = 0
 
     def __call__(self, match: typing.Any) -> str:
-        """Return the text that replaces a match."""
+        """Return the text that replaces a match.
+
+        :raises: :class:`.exceptions.BudgetExceeded` if all replacements
+            together may be too long.
+        """
         text = self._replacement.text
         self._longest_result += len(text)
         if self._replacement.expands:
@@ -108,13 +116,17 @@ class Pattern:
     __slots__ = ('_compiled', '_limited', '_longest_quick', 'text')
 
     def __init__(self, text: str, from_data: bool = False) -> None:
+        """Compile the expression, unless a part of it comes from a machine.
+
+        Two libraries match it. ``re``, the faster one, matches texts of up to
+        ``_longest_quick`` characters by ``_compiled``. All others are matched
+        with a time limit by ``regex``: ``_limited()`` returns its pattern,
+        which is compiled when it is first needed.
+        """
         self.text = text
-        # ``_limited()`` returns the pattern of the slower library, compiled
-        # when it is first needed. Texts up to ``_longest_quick`` characters
-        # are matched by ``_compiled``, without a limit.
         if from_data:
-            # Whether it is valid shows when it is matched: such an expression
-            # is that of a rule with escaped texts of the machine in it.
+            # Such an expression is that of a rule with escaped texts of the
+            # machine in it. It is not checked here, but when it is matched.
             self._limited = functools.partial(_compile_with_limit, text)
             self._longest_quick = -1
             return
@@ -137,6 +149,7 @@ class Pattern:
 
         :param method: a method of compiled patterns: ``search``, ``match`` or
             ``fullmatch``.
+        :param allowance: has the time that is left of the phase.
         :returns: a match of ``re`` or ``regex``, or None.
         :raises: :class:`.exceptions.OperationError` if it takes too long, or
             :class:`.exceptions.BudgetExceeded` if the time of the phase is
@@ -176,6 +189,8 @@ class Pattern:
     def check_replacement(self, replacement: Replacement) -> None:
         """Check that a replacement fits the expression.
 
+        ``\\2`` does not fit an expression with a single group.
+
         :raises: :class:`.exceptions.OperationError` if it does not.
         """
         try:
@@ -205,7 +220,8 @@ class Pattern:
         :param method: a method of compiled patterns: ``search``, ``match`` or
             ``fullmatch``.
         """
-        # A short text needs no call of find().
+        # Most texts are short: they are matched here, without a call of
+        # find(). An expression from data has no method for that.
         longest_quick = min(self._longest_quick, _SHORT_LENGTH)
         match: typing.Any = None
         if longest_quick >= 0:
@@ -251,9 +267,12 @@ class Pattern:
 
 
 def _find_longest_quick(compiled: re.Pattern[str]) -> int:
-    """Return the longest text that a pattern matches without a time limit.
+    """Return how long a text may be to be matched without a time limit.
 
-    :returns: characters; -1 if every text needs a time limit.
+    The longer the text, the more ways there are to match. ``^a.*b|c$`` has
+    one repetition and one branch: (length + 1) ** 2 * 2 ways.
+
+    :returns: the number of characters; -1 if every text needs a time limit.
     """
     if compiled.flags & re.VERBOSE or _VERBOSE.search(compiled.pattern):
         # What is counted below may stand in a comment, and mean nothing.
@@ -266,12 +285,13 @@ def _find_longest_quick(compiled: re.Pattern[str]) -> int:
         return -1
     # A text has length + 1 places, at any of which the match and every
     # repetition may end, and a branch doubles the ways to match. So n
-    # repetitions have (length + 1) ** (n + 1) * 2 ** branches ways.
+    # repetitions have (length + 1) ** (n + 1) * 2 ** branches ways. This is
+    # solved for the length, with the most ways that are allowed.
     branches = choices.count('branch')
-    ways_of_places = _MOST_WAYS // 2**branches
-    exponent = 1 + choices.count('repeat')
-    places = int(ways_of_places ** (1 / exponent))
-    return places - 1
+    repetitions = choices.count('repeat')
+    most_ways_by_places = _MOST_WAYS // 2**branches
+    most_places = int(most_ways_by_places ** (1 / (repetitions + 1)))
+    return most_places - 1
 
 
 def _compile_with_limit(pattern: str) -> typing.Any:
@@ -282,7 +302,8 @@ def _compile_with_limit(pattern: str) -> typing.Any:
     """
     escaped = _BRACES.sub(_escape_lone_brace, pattern)
     escaped = escaped.replace('[:', r'[\:')
-    # The library would keep it whatever its length; see _compile_known.
+    # The cache of the library would keep a pattern of any length. That of
+    # _compile_known keeps only short ones.
     return regex_library.compile(escaped, cache_pattern=False)
 
 

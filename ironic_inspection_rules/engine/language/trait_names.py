@@ -41,7 +41,10 @@ def find_problem(name: object) -> str | None:
 
 
 def _describe_problem(name: object) -> str:
-    """Return what is wrong with a bad name, with the name likely meant."""
+    """Return what is wrong with a bad name, with the name likely meant.
+
+    The sentence for ``gpu`` ends in ``did you mean "CUSTOM_GPU"?``.
+    """
     if not isinstance(name, str):
         return _(
             'The name of a trait must be a string, not %s'
@@ -69,16 +72,18 @@ def _suggest_name(name: str) -> str | None:
     """Return the good name that a bad name was likely meant to be, or None.
 
     ``custom-foo`` becomes ``CUSTOM_FOO``. Any other name becomes a standard
-    name that is near, or gets the prefix ``CUSTOM_``.
+    name that is near, or gets the prefix ``CUSTOM_``: ``gpu`` becomes
+    ``CUSTOM_GPU``.
     """
+    # With the characters that a name may have.
     form = re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_')
     if is_good(form):
         return form
     standard = suggestion.find_nearest(name, STANDARD, _SIMILAR)
     if standard is not None:
         return standard
-    # Neither letters nor digits, or nothing after the prefix.
     if form in ('', 'CUSTOM'):
+        # The name has neither letters nor digits, or nothing after the prefix.
         return None
     custom = f'{os_traits.CUSTOM_NAMESPACE}{form}'
     if is_good(custom):
