@@ -157,20 +157,21 @@ class CompiledAction:
     ) -> reasons.Idle | None:
         """Carry the action out once, if all its conditions hold.
 
+        :param roots: the data of the machine by root name, with the present
+            item of the loop.
         :param note: called for every condition that is checked, with its
             number, its result and the data.
         :returns: the reason if it was not carried out, else None.
         """
-        is_loop = self._items is not None
+        # In a loop, the reason is only shown if no other item matches, either.
+        reason = _NO_MATCH
+        if self._items is not None:
+            reason = _NO_MATCHING_ITEM
         for number, condition in enumerate(self.when):
             holds = engine_condition.check_part(condition, roots)
             note(number, holds, roots)
-            if holds:
-                continue
-            if is_loop:
-                # The loop reports it if no other item matches, either.
-                return _NO_MATCHING_ITEM
-            return _NO_MATCH
+            if not holds:
+                return reason
         self._apply_once(target, roots)
         return None
 

@@ -89,8 +89,8 @@ class Call:
     def render(self, roots: budget.View) -> dict[str, typing.Any] | Missing:
         """Render the arguments that depend on the data.
 
-        The budget of ``roots`` pays for their values; short text is free.
-
+        :param roots: the data of the machine by root name. Their budget pays
+            for the values; short text is free.
         :returns: the values by name; if a field of any argument is missing,
             that :class:`.rendering.Missing` alone.
         """

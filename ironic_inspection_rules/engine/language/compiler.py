@@ -63,6 +63,7 @@ def compile_rule(
 ) -> CompiledRule:
     """Compile a rule that passed validation, to apply it to any machines.
 
+    :param ops: the conditions and actions that are installed.
     :param mask_secrets: when the secrets of a machine are masked: ``always``,
         ``sensitive`` (unless the rule is sensitive) or ``never``.
     :param explained: whether traces may give the reasons of its conditions.

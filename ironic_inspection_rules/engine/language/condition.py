@@ -175,6 +175,7 @@ def check_part(part: CompiledCondition, roots: budget.View) -> bool:
     An error names the op of the condition, such as ``contains: the item is
     longer …``. The caller only adds the op of the group or action around it.
 
+    :param roots: the data of the machine by root name, with the budget.
     :raises: :class:`.exceptions.BudgetExceeded`, or
         :class:`.exceptions.OperationError` for any other error.
     """
@@ -222,7 +223,8 @@ class Looped(CompiledCondition):
         any must hold. A loop without items, or over a missing field, does not
         hold.
 
-        :returns: whether the condition holds, the items, and the index of
+        :param roots: the data of the machine by root name.
+        :returns: whether the condition holds, the items, and the number of
             the item that decided, if one did.
         """
         items = self.items(roots)

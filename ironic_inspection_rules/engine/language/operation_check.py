@@ -72,6 +72,7 @@ def check_condition(
 
     The problems are in its keys, its loop, its op and its arguments.
 
+    :param ops: the conditions and actions that are installed.
     :param early: whether the rule is of the early phase.
     :param outer: the loop of the group or action around the condition.
     :param depth: the number of groups around the condition.
@@ -112,6 +113,7 @@ def check_action(
     The problems are in its keys, its loop, its op, its arguments, and in how
     it is undone.
 
+    :param ops: the conditions and actions that are installed.
     :param early: whether the rule is of the early phase.
     """
     name = _read_op(action).strip()

@@ -158,20 +158,19 @@ class Origins:
         followed: set[typing.Hashable] = set()
         while values_to_follow:
             value = values_to_follow.pop()
-            for text, rest in _find_texts(value):
-                for origin in _origins_in_text(value, text, rest):
-                    origins[origin.key] = origin
-                    if origin.root != model.VARS:
-                        continue
-                    # The same path in vars may be missing for one value, and
-                    # not for another that comes later and may use more vars.
-                    way = (origin.key, value.usable)
-                    if way in followed:
-                        continue
-                    followed.add(way)
-                    values_to_follow += self._find_values_of_vars(
-                        origin.steps, origin.is_kept, value.usable
-                    )
+            for origin in _find_fields_as_origins(value):
+                origins[origin.key] = origin
+                if origin.root != model.VARS:
+                    continue
+                # The same path in vars may be missing for one value, and not
+                # for another that comes later and may use more vars.
+                way = (origin.key, value.usable)
+                if way in followed:
+                    continue
+                followed.add(way)
+                values_to_follow += self._find_values_of_vars(
+                    origin.steps, origin.is_kept, value.usable
+                )
         return origins.values()
 
     def _find_values(self, root: str, steps: data_path.Path) -> list[_Value]:
@@ -229,8 +228,9 @@ class Origins:
 def _find_texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
     """Yield the texts at the path in a value, and the rest of the path.
 
-    In ``{'disk': '{inventory.disks | first}'}``, the path ``disk``, ``size``
-    ends at the text. The rest, ``size``, leads on into what the text gives.
+    In ``{'disk': '{inventory.disks | first}'}``, the path ``('disk', 'size')``
+    ends at the text. The rest, ``('size',)``, leads on into what the text
+    gives on a machine.
     """
     # Follow the path as far as the rule writes it out.
     at_path = value.written
@@ -255,34 +255,29 @@ def _find_texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
             ahead += part
 
 
-def _origins_in_text(
-    value: _Value, text: str, rest: data_path.Path
-) -> typing.Iterator[Origin]:
-    """Yield the fields of a text as origins.
+def _find_fields_as_origins(value: _Value) -> typing.Iterator[Origin]:
+    """Yield the fields in a variable or an item as origins.
 
-    The caller follows fields over ``vars`` further.
-
-    :param value: the variable or item that has the text in it.
-    :param text: as the author of the rule wrote it.
-    :param rest: the path from the value of the text to the part that is
-        followed.
+    They are those of all texts at the path in the value. The caller follows
+    fields over ``vars`` further.
     """
-    # Of a text with more than one field, only a new text remains. A field
-    # that is the whole text may keep its value, and so may a field in its
-    # filters: {node.name | default(inventory.hostname)}.
-    sole = interpolation.sole_field(text)
-    is_kept = value.is_kept and sole is not None and _keeps_values(sole)
-    for field in effects.fields(text):
-        # Text that is no path reads nothing, and so does {item} here: there is
-        # no item in vars, nor in the loop itself.
-        if not field.root or field.root == interpolation.ITEM:
-            continue
-        if field is sole:
-            yield _origin_of_field(value, field, rest, is_kept)
-        else:
-            # It is part of a text, or an argument of a filter: the path does
-            # not lead on into its own value.
-            yield Origin(field, field.steps, is_kept=is_kept)
+    for text, rest in _find_texts(value):
+        # Of a text with more than a field, only a new text remains. A field
+        # that is the whole text may keep its value, and so may a field in its
+        # filters: {node.name | default(inventory.hostname)}.
+        sole = interpolation.sole_field(text)
+        is_kept = value.is_kept and sole is not None and _keeps_values(sole)
+        for field in effects.fields(text):
+            if not field.root or field.root == interpolation.ITEM:
+                # Text that is no path reads nothing, nor does {item} here:
+                # there is no item in vars, nor in the loop itself.
+                continue
+            if field is sole:
+                yield _origin_of_field(value, field, rest, is_kept)
+            else:
+                # It is part of a text, or an argument of a filter: the path
+                # does not lead on into its own value.
+                yield Origin(field, field.steps, is_kept=is_kept)
 
 
 def _origin_of_field(

@@ -85,6 +85,9 @@ class _Reader:
         self._name = name
         # Rows by their keys.
         self._index: dict[str, table.Row] = {}
+        # Numbers of the rows by id(row). It is filled when two rows have one
+        # key: most tables never need it.
+        self._numbers: dict[int, int] = {}
         # Names of columns; a dict, which keeps their order.
         self._columns: dict[str, None] = dict.fromkeys(header)
         # Set by read(), where the members of the table have no problem.
@@ -239,9 +242,6 @@ class _Reader:
             for column in table_key.find_columns(self._definition.key)
             if types.get(column) != 'boolean'
         ]
-        # Numbers of the rows by id(row). It is filled when two rows have one
-        # key: most tables never need it.
-        numbers: dict[int, int] = {}
         for number, row in enumerate(rows):
             place = f'/rows/{number}'
             yield from _check_cells(place, row, types, secret)
@@ -254,38 +254,49 @@ class _Reader:
             ]
             for column in boolean_columns:
                 yield _describe_boolean_key(place, column, row[column])
-            if boolean_columns:
-                continue
-            try:
-                text = key.compute(budget.View({interpolation.ITEM: row}))
-            except exceptions.OperationError as exc:
-                yield Problem(place, _('the key cannot be read: %s') % exc)
-                continue
-            if text is None:
-                yield Problem(
-                    place,
-                    _('the row has no key: %s is missing, null or empty')
-                    % self._definition.key,
-                )
-            elif len(text) > table_members.LONGEST_KEY:
-                yield Problem(
-                    place,
-                    _('the key is longer than %d characters')
-                    % table_members.LONGEST_KEY,
-                )
-            elif text in self._index:
-                if not numbers:
-                    numbers = _numbers_by_id(rows)
-                # A problem at both rows, so that a file shows both lines.
-                detail = _('two rows have the key "%s"') % (
-                    suggestion.shown(text)
-                )
-                earlier_row = self._index[text]
-                earlier_number = numbers[id(earlier_row)]
-                yield Problem(f'/rows/{earlier_number}', detail)
-                yield Problem(place, detail)
-            else:
-                self._index[text] = row
+            if not boolean_columns:
+                yield from self._index_row(place, row, key, rows)
+
+    def _index_row(
+        self,
+        place: str,
+        row: table.Row,
+        key: table_key.KeyTemplate,
+        rows: list[dict[str, typing.Any]],
+    ) -> typing.Iterator[Problem]:
+        """Put a row into the index by its key, or yield why it cannot be.
+
+        :param place: JSON pointer to the row.
+        :param rows: all rows, to find an earlier row that has the same key.
+        """
+        try:
+            text = key.compute(budget.View({interpolation.ITEM: row}))
+        except exceptions.OperationError as exc:
+            yield Problem(place, _('the key cannot be read: %s') % exc)
+            return
+        if text is None:
+            yield Problem(
+                place,
+                _('the row has no key: %s is missing, null or empty')
+                % self._definition.key,
+            )
+        elif len(text) > table_members.LONGEST_KEY:
+            yield Problem(
+                place,
+                _('the key is longer than %d characters')
+                % table_members.LONGEST_KEY,
+            )
+        elif text in self._index:
+            if not self._numbers:
+                self._numbers = _numbers_by_id(rows)
+            # A problem at both rows, so that a file shows both lines.
+            detail = _('two rows have the key "%s"') % suggestion.shown(text)
+            earlier_row = self._index[text]
+            earlier_number = self._numbers[id(earlier_row)]
+            yield Problem(f'/rows/{earlier_number}', detail)
+            yield Problem(place, detail)
+        else:
+            self._index[text] = row
 
 
 def _describe_boolean_key(place: str, column: str, value: bool) -> Problem:

@@ -60,6 +60,7 @@ def parse(
 
     :param rule: a mapping as posted to the API or read from a file, with a
         ``uuid``.
+    :param ops: the conditions and actions that are installed.
     :param built_in: whether it is a built-in rule, whose priority may be
         outside 0 … 9999.
     :param earlier_problems: problems of the rule that the caller has found.

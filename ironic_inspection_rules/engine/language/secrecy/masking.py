@@ -172,16 +172,13 @@ def _mask_mapping(
         return mapping
     changed: dict[typing.Any, typing.Any] = {}
     for key, item in mapping.items():
-        # Most names are harmless, and most values are plain: they cost no
-        # call.
-        if (
-            key not in _HARMLESS_NAMES
-            and isinstance(key, str)
-            and is_secret(key)
-        ):
+        # Most names are harmless, and most values plain: they cost no call.
+        may_be_secret = key not in _HARMLESS_NAMES and isinstance(key, str)
+        if may_be_secret and is_secret(key):
             masked = mask_at(key, item)
-        elif item.__class__ in _PLAIN_TYPES or not item:
-            continue
+        elif item.__class__ in _PLAIN_TYPES:
+            # There are no names in it.
+            masked = item
         else:
             masked = mask(item)
         if masked is not item:
@@ -205,6 +202,7 @@ def _mask_list(items: list[typing.Any]) -> list[typing.Any]:
         if item.__class__ not in _PLAIN_TYPES:
             masked = mask(item)
         masked_items.append(masked)
+    # mask() returns an item without secrets itself, not a copy.
     if any(map(operator.is_not, masked_items, items)):
         return masked_items
     return items
@@ -233,6 +231,7 @@ def mask_at(key: typing.Any, value: typing.Any) -> typing.Any:
 
     :param key: a key of any type; in a file, keys may be numbers.
     """
+    # A rule may check whether a password is set.
     if value in (None, '', [], {}):
         return value
     if isinstance(key, str) and is_secret(key):
@@ -338,7 +337,9 @@ def is_masked(
 
 
 def has_mask(value: typing.Any, allowance: budget.Budget) -> bool:
-    """Return whether any text in a value has ``******``.
+    """Return whether any text in a value has ``******`` in it.
+
+    Keys of mappings are texts, too.
 
     :param allowance: pays for the search.
     """
