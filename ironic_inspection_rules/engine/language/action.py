@@ -49,7 +49,7 @@ def _note_nothing(_number: int, _holds: bool, _roots: budget.View) -> None:
 
 
 class CompiledAction:
-    """An action of a rule.
+    """An action of a rule, ready to be carried out or undone on machines.
 
     ``name`` is its op. ``reverts``: it is undone if its rule does not match
     (blueprint 000 "Plugins"). ``when`` are its own conditions.

@@ -39,7 +39,7 @@ class Bound(typing.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Argument:
-    """One declared argument.
+    """An argument that an op declares: its name, type and default.
 
     ``type`` is its annotation, Any without one. ``variadic``: it takes any
     number of positional values, as one list; it is required as well, as
@@ -84,7 +84,7 @@ class Argument:
 
 
 class Signature:
-    """All arguments of an op, in order.
+    """The arguments that an op declares, in their order.
 
     :param function: a plugin, or its method ``revert``.
     :param skip: how many parameters come before the arguments of a rule. The
@@ -96,6 +96,8 @@ class Signature:
     def __init__(
         self, function: typing.Callable[..., typing.Any], skip: int = 0
     ) -> None:
+        """Read the parameters of the function as arguments of a rule."""
+        # With eval_str, an annotation that is written as text is evaluated.
         parameters = list(
             inspect.signature(function, eval_str=True).parameters.values()
         )
@@ -154,7 +156,11 @@ class Signature:
         return _('expected: %s') % self
 
     def _bind_mapping(self, args: dict[typing.Any, typing.Any]) -> Bound:
-        """Bind values by their names, and report unknown names."""
+        """Bind values by their names, and report unknown names.
+
+        ``{'msg': 'x', 'levle': 'info'}`` of ``log`` binds ``msg``, and
+        has the problem of ``levle``.
+        """
         values = {}
         problems = []
         for name, value in args.items():
@@ -165,7 +171,12 @@ class Signature:
         return Bound(values, problems)
 
     def _problem_of_unknown(self, name: typing.Any) -> exceptions.Problem:
-        """Return the problem of an argument that is not declared."""
+        """Return the problem of an argument that is not declared.
+
+        Its hint names the nearest argument, and all that are expected.
+
+        :param name: of any type, as keys of a file may be numbers.
+        """
         hint = self._expected_hint
         near = suggestion.find_nearest(str(name), self.by_name)
         if near is not None:
@@ -180,7 +191,10 @@ class Signature:
         )
 
     def _bind_list(self, args: list[typing.Any]) -> Bound:
-        """Bind values by their positions, and report values too many."""
+        """Bind values by their positions, and report values too many.
+
+        A list has no place for keyword-only arguments.
+        """
         positional = [
             argument
             for argument in self.arguments
@@ -324,7 +338,10 @@ def _require_type(types: typing.Any, value: typing.Any) -> typing.Any:
 
 
 def _read_bool(value: typing.Any) -> bool:
-    """Read a boolean, also from text such as ``yes`` and from 0 and 1."""
+    """Read a boolean, also from text such as ``yes`` and from 0 and 1.
+
+    :raises: TypeError or ValueError for any other value.
+    """
     value = _require_type(str | int | float, value)
     if isinstance(value, float) and value.is_integer():
         # To JSON, 1.0 is the same number as 1.

@@ -92,6 +92,7 @@ class Budget:
     )
 
     def __init__(self, limits: Limits) -> None:
+        """Start the time of the phase."""
         self.limits = limits
         self._operations_left = limits.operations
         # The clock is read again when fewer operations are left. At least
@@ -303,7 +304,10 @@ UNLIMITED = Budget(Limits(math.inf, math.inf, math.inf, math.inf, math.inf))
 
 
 class View(dict[str, typing.Any]):
-    """The data of a machine by root name, and the budget of their reader."""
+    """The data of a machine by root name, such as ``node``, with a budget.
+
+    The budget pays for what their reader does.
+    """
 
     __slots__ = ('budget',)
 

@@ -40,7 +40,7 @@ _LONGEST_ITEM = 1024
 
 
 class Call:
-    """An op, its literal arguments, and those that depend on data.
+    """A call of an op: literal arguments, and templates of all others.
 
     ``set-attribute`` of ``/name`` and ``{inventory.hostname}`` has the literal
     ``path``, and the varying ``value``. ``literals`` are values by name,
@@ -64,6 +64,11 @@ class Call:
         missing: typing.Any = NO_CALL,
         loop: engine_loop.Loop | None = None,
     ) -> None:
+        """Bind the arguments, and compile each to a literal or a template.
+
+        :param op: the op that is called.
+        :param args: the arguments as the rule has them.
+        """
         self.op = op
         self.literals: dict[str, typing.Any] = {}
         self.varying: dict[str, rendering.Template] = {}

@@ -30,7 +30,7 @@ Operation = engine_condition.Operation
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class CompiledRule:
-    """A compiled rule, compared by identity.
+    """A rule that is ready to be applied to machines, compared by identity.
 
     ``masked``: secrets are hidden from it. ``unexplained``: traces give no
     reasons for its conditions. ``audited``: what it would do is recorded, not

@@ -26,7 +26,7 @@ _MOST_ITEMS = 3
 
 
 class CompiledCondition(abc.ABC):
-    """A condition of a rule.
+    """A condition of a rule, ready to be checked on machines.
 
     ``op`` is the plugin. ``operation`` is what the author of the rule wrote,
     ``written_op`` the op in it. ``needs_view``: it may read any of the data.
@@ -74,7 +74,7 @@ class CompiledCondition(abc.ABC):
 
 
 class CompoundCondition(CompiledCondition):
-    """A condition made of conditions, its parts."""
+    """A group of conditions, its parts, such as ``any-of``."""
 
     __slots__ = ('_decide', '_inverted', 'parts')
 
@@ -142,7 +142,10 @@ class CompoundCondition(CompiledCondition):
         return dict(enumerate(results))
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
-        """Return the reasons of the parts that decide, with their numbers."""
+        """Return the reasons of the parts that decide, with their numbers.
+
+        ``condition 2 of 3: eq holds (values=[8, 8])``
+        """
         reasons_of_parts = []
         for number, result in self.find_deciding_parts(view).items():
             part = self.parts[number]

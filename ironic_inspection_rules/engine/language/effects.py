@@ -88,6 +88,7 @@ class Effect(typing.NamedTuple):
     extends: bool = False
 
     def __str__(self) -> str:
+        """Return the place for messages: ``node attribute /extra/rack``."""
         if self.kind in _WITH_PATHS:
             name = data_path.pointer(self.place)
         else:
@@ -243,8 +244,8 @@ def facts(condition: OperationLike) -> list[plugin.Fact]:
 def declared_facts(condition: OperationLike) -> list[plugin.Fact]:
     """Return the facts that a condition states.
 
-    :raises: :class:`.exceptions.OperationError` if that is known on a machine
-        only; :class:`.exceptions.PluginFailed` for an error in its code.
+    :raises: :class:`.exceptions.OperationError` if only a machine can tell;
+        :class:`.exceptions.PluginFailed` if the code of the plugin fails.
     """
     return condition.op.facts(condition.arguments, condition.inverted)
 
@@ -261,10 +262,13 @@ def writes(action: OperationLike) -> typing.Iterator[plugin.Write]:
 
 
 def declared_writes(action: OperationLike) -> list[plugin.Write]:
-    """Return the writes of an action.
+    """Return the writes of an action, of all items of its loop.
 
-    :raises: :class:`.exceptions.OperationError` if that is known on a machine
-        only; :class:`.exceptions.PluginFailed` for an error in its code.
+    Unlike :func:`writes`, it leaves none out in silence.
+
+    :raises: :class:`.exceptions.OperationError` if only a machine can tell
+        what is written; :class:`.exceptions.PluginFailed` if the code of the
+        plugin fails.
     """
     declared = []
     for arguments in _arguments_by_item(action):
@@ -278,7 +282,7 @@ def declared_by(
     """Return the writes of an action op that is called with some arguments.
 
     :param arguments: values by name; other arguments have their defaults.
-    :raises: :class:`.exceptions.PluginFailed` for an error in its code.
+    :raises: :class:`.exceptions.PluginFailed` if the code of the plugin fails.
     """
     defaults = {
         argument.name: argument.default for argument in op.signature.arguments
@@ -291,7 +295,8 @@ def writes_at_paths(
 ) -> typing.Iterator[tuple[plugin.Write, data_path.Path]]:
     """Yield the writes of an action at paths, with the steps of the paths.
 
-    Capabilities and traits have no paths. A path with fields may be left out.
+    A write at ``/extra/rack`` comes with ``('extra', 'rack')``. Capabilities
+    and traits have no paths. A path with fields may be left out.
     """
     for write in writes(action):
         if write.kind in _WITH_PATHS and isinstance(write.name, str):
@@ -306,7 +311,10 @@ def writes_at_paths(
 def names_of_plugin_data(
     actions: typing.Iterable[OperationLike],
 ) -> typing.Iterator[str]:
-    """Yield the top names in plugin data under which actions write values."""
+    """Yield the top names in plugin data under which actions write values.
+
+    ``set-plugin-data`` at ``/rack/row`` has ``rack``.
+    """
     for action in actions:
         for write, steps in writes_at_paths(action):
             is_removed = write.value is data_path.ABSENT
@@ -315,7 +323,10 @@ def names_of_plugin_data(
 
 
 def effects(action: OperationLike) -> typing.Iterator[Effect]:
-    """Yield the effects of an action at places that are known."""
+    """Yield the effects of an action, without those at unknown places.
+
+    The name of a trait may be computed on a machine, for example.
+    """
     for write in writes(action):
         effect = _make_effect(write)
         if effect is not None:

@@ -121,11 +121,15 @@ class Reader:
         return tuple(calls)
 
     def _read_filter(self) -> FilterCall:
-        """Read a filter after its bar, such as ``replace('-', '_')``."""
+        """Read a filter after its bar, such as ``replace('-', '_')``.
+
+        :raises: :class:`SyntaxProblem` that says what is expected.
+        """
         name = self._match(_NAME)
         if name is None:
             raise SyntaxProblem(_('the name of a filter is expected'))
         arguments: list[tuple[str | None, typing.Any]] = []
+        # A filter without arguments may be written without parentheses.
         if self._take('('):
             while not self._take(')'):
                 if arguments:
@@ -167,7 +171,10 @@ class Reader:
         return self._read_word_or_path()
 
     def _read_list(self, depth: int) -> list[typing.Any]:
-        """Read the rest of a list, after its opening bracket."""
+        """Read the rest of a list such as ``[1, 'a']``, after its bracket.
+
+        :param depth: the number of lists and mappings around the list.
+        """
         items: list[typing.Any] = []
         while not self._take(']'):
             if items:
@@ -176,7 +183,10 @@ class Reader:
         return items
 
     def _read_mapping(self, depth: int) -> dict[str, typing.Any]:
-        """Read a mapping such as ``{'a': 1}``, after its opening brace."""
+        """Read the rest of a mapping such as ``{'a': 1}``, after its brace.
+
+        :param depth: the number of lists and mappings around the mapping.
+        """
         mapping: dict[str, typing.Any] = {}
         while not self._take('}'):
             if mapping:
@@ -232,7 +242,11 @@ class Reader:
 
 
 def _convert_number(text: str) -> int | float:
-    """Convert a text that :data:`_NUMBER` matches to a number."""
+    """Convert the text of a number, ``8`` or ``1.5e3``, to the number.
+
+    :param text: a text that :data:`_NUMBER` matches.
+    :raises: :class:`SyntaxProblem` if it is too large, such as ``1e999``.
+    """
     if _INTEGER.fullmatch(text):
         return int(text)
     number = float(text)

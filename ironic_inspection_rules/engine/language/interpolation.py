@@ -60,7 +60,7 @@ _WIDE_FORMAT = re.compile(r'\d{5}')
 
 
 class Field(typing.NamedTuple):
-    """One replacement field.
+    """One replacement field, such as ``{node.name | upper}``.
 
     ``text`` is what stands between the braces. ``root`` is None if that is
     not a path, and may be a name that is none of :data:`ROOTS`.

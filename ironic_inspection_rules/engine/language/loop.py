@@ -52,10 +52,10 @@ def compile_items(loop: typing.Any) -> Items:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of a rule.
+    """A loop of a rule, with its items if the rule has them.
 
-    ``items`` are those of a literal loop, which are part of the rule; None if
-    they come from the data of a machine.
+    ``items`` are those of a literal loop, such as ``['a', 'b']``; None if they
+    come from the data of a machine, as those of ``{inventory.disks}``.
     """
 
     items: list[typing.Any] | None
@@ -124,7 +124,10 @@ class _ValueOfItem(rendering.Template):
     arguments: list[typing.Any]
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value for the present item of the loop."""
+        """Return the value for the present item of the loop.
+
+        :param roots: the data by root name, with the number of the item.
+        """
         argument = self.arguments[roots[INDEX]]
         if isinstance(argument, rendering.Template):
             return argument.render(roots)
@@ -170,7 +173,10 @@ class ItemsInTurn:
         return self._iterate()
 
     def _iterate(self) -> typing.Iterator[typing.Any]:
-        """Yield the items; every step sets ``item`` and its number first."""
+        """Yield the items, each after it was put into the data as ``item``.
+
+        Its number is put there as well, for :class:`_ValueOfItem`.
+        """
         roots = self._roots
         allowance = roots.budget
         for number, item in enumerate(self._items, self._first_number):

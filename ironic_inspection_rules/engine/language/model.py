@@ -134,7 +134,10 @@ class Rule:
         return cls(**values)
 
     def to_mapping(self) -> dict[str, typing.Any]:
-        """Return the fields that an author sets as plain JSON data."""
+        """Return the fields that an author sets as plain JSON data.
+
+        Fields that only the API sets, such as ``revision``, are left out.
+        """
         fields = {name: getattr(self, name) for name in WRITABLE}
         for name in OPERATIONS:
             fields[name] = list(fields[name])

@@ -32,7 +32,7 @@ ABSENT = Absent()
 
 
 class Key(str):
-    """A token from a machine's data: always a key.
+    """A token from a machine's data: always the key of a mapping.
 
     A machine's ``-`` is the name of an attribute; only that of a rule means
     the end of a list (see :func:`is_append`).

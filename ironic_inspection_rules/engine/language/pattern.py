@@ -58,10 +58,10 @@ Matcher = typing.Callable[[budget.Budget, typing.Any], bool]
 
 
 class Replacement(typing.NamedTuple):
-    """A replacement for a match.
+    """A text that replaces what a regular expression matches.
 
-    ``expands``: backslashes have a meaning. They have in a rule, but not in
-    a machine's data.
+    ``expands``: ``\\1`` in it stands for the first group of the match. It does
+    in a rule, but not in the data of a machine.
     """
 
     text: str
@@ -228,6 +228,7 @@ class Pattern:
             match = getattr(self._compiled, method)
 
         def holds(allowance: budget.Budget, value: typing.Any) -> bool:
+            # Null has no text to match.
             if value is None:
                 return False
             text = value

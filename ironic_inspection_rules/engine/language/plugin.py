@@ -362,7 +362,7 @@ class ConditionGroup(Condition):
 
 
 class Filter(Plugin):
-    """A filter.
+    """A filter, which makes a new value of a value: ``upper``.
 
     Its arguments are the parameters of ``__call__`` after the value.
     """
@@ -404,7 +404,7 @@ class Filter(Plugin):
 
 
 class Action(Plugin):
-    """An action op.
+    """An action op, which changes the data of a machine.
 
     Its arguments are the parameters of ``__call__`` after the target. An
     action that can be undone also has a method ``revert``, which takes the

@@ -59,7 +59,7 @@ class OrElse(Template):
         return (self.source,)
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value, or the default where its field is missing."""
+        """Return the value, or the default if a field in it is missing."""
         value = self.source.render(roots)
         if isinstance(value, Missing):
             return self.default
@@ -117,7 +117,7 @@ class Composed(Made):
 
 
 class List(Template):
-    """A list, some of whose items are templates.
+    """A list of a rule, some of whose items are templates.
 
     :param lenient: keep missing items in the list; by default they make the
         whole list missing.
@@ -141,7 +141,10 @@ class List(Template):
         return self.items
 
     def with_default(self, default: typing.Any) -> Template:
-        """Build the list with a default for every item that has fields."""
+        """Build the list with a default for every item that has fields.
+
+        So one missing field does not replace the whole list.
+        """
         items = self.items.copy()
         for index, item in self._templates:
             items[index] = item.with_default(default)
@@ -422,6 +425,11 @@ def build_formatter(field: interpolation.Field) -> Make:
 
 
 def _format_value(field: interpolation.Field, value: typing.Any) -> str:
+    """Return the value of a field as text, as its conversion and format say.
+
+    :raises: :class:`.exceptions.OperationError` for a value that cannot be
+        formatted so.
+    """
     if field.conversion == 'r':
         value = repr(value)
     elif field.conversion == 's':

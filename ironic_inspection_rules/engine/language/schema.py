@@ -54,7 +54,7 @@ def match_words(known: Iterable[str]) -> str:
 
 
 def _match_in_any_case(word: str) -> str:
-    """Return the pattern of a word in upper or lower case."""
+    """Return the pattern of a word in upper or lower case: ``[Oo][Nn]``."""
     # ECMAScript knows no "(?i)" inside of a pattern.
     pattern = ''
     for character in word:
@@ -310,9 +310,9 @@ def check(schema: Schema) -> None:
 
 
 class Shape:
-    """A schema to check values with.
+    """A JSON Schema whose problems are messages for authors of rules.
 
-    :param kind: what messages call a property.
+    :param kind: what messages call a property, such as "field".
     :param elsewhere: messages by the names of properties that belong in
         another mapping.
     """
@@ -351,7 +351,13 @@ class Shape:
     def _problem_of_unknown(
         self, pointer: str, name: typing.Any, known: typing.Iterable[str]
     ) -> exceptions.Problem:
-        """Return the problem of a property that is not in the schema."""
+        """Return the problem of a property that is not in the schema.
+
+        It names a near property, or the mapping in which this one belongs.
+
+        :param pointer: to the mapping with the property.
+        :param known: the properties of the schema.
+        """
         place = pointer + data_path.pointer([name])
         if name in self._elsewhere:
             # The message says in which mapping it belongs.

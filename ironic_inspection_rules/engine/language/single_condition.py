@@ -204,12 +204,13 @@ class Single(condition.CompiledCondition):
         # A condition with a missing field does not hold, inverted or not.
         holds = False
         if value.__class__ is not Missing:
+            # Inverted, it holds where the op does not.
             holds = self._holds_for(value, roots) is not self._inverted
         # The value before filters, if the text shows that, too.
         unfiltered = value
         if source is not None:
             unfiltered = source.render(roots)
-        is_text = value.__class__ is unfiltered.__class__ is str
+        is_text = value.__class__ is str and unfiltered.__class__ is str
         if is_text:
             # Machines of one kind have the same values.
             last_value, last_unfiltered, last_decision = self._last
@@ -501,7 +502,7 @@ def _short_text(view: budget.View, value: typing.Any) -> str:
 
 
 class _SingleGap:
-    """The texts of a sentence with one gap.
+    """A sentence of a reason with one gap, for the value of a machine.
 
     :param before: the literal text before the gap.
     :param gap: the template whose value fills the gap.

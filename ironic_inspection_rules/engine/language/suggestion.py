@@ -262,7 +262,10 @@ _KINDS: tuple[tuple[type | types.UnionType, str], ...] = (
 
 
 def kind_of(value: object) -> str:
-    """Return the type of a value for a message: ``a number``, ``text``."""
+    """Return what a value is, for a message: ``a number``, ``text``.
+
+    ``must be a list, not a mapping`` ends in it.
+    """
     for python_type, kind in _KINDS:
         if isinstance(value, python_type):
             return kind

@@ -175,7 +175,10 @@ class Table:
         )
 
     def row(self, key: str) -> typing.Any:
-        """Return the row of a key, or :data:`.path.ABSENT`."""
+        """Return the row of a key, or :data:`.path.ABSENT`.
+
+        In a masked table, secret columns of the row read ``******``.
+        """
         row = self._rows_by_key.get(key)
         if row is None:
             return data_path.ABSENT

@@ -80,7 +80,11 @@ def _check_column(column: Column, read_table: table.Table) -> Problem | None:
 
 
 def find_table_names(rule: model.Rule) -> set[str]:
-    """Return the names of the tables that a rule reads."""
+    """Return the names of the tables that a rule reads.
+
+    ``{tables.racks | row}`` and ``{node.name | lookup(tables.racks)}`` both
+    read ``racks``.
+    """
     names: set[str] = set()
     for _pointer, field in _find_fields(rule):
         names.update(effects.tables_of(field))

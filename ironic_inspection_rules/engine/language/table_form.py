@@ -82,6 +82,7 @@ class _Reader:
     """Reads one table by ``read``, and then makes it by ``build``."""
 
     def __init__(self, name: str, header: typing.Sequence[str]) -> None:
+        """Begin with the columns of the header, and without rows."""
         self._name = name
         # Rows by their keys.
         self._index: dict[str, table.Row] = {}

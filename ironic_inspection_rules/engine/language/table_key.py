@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The keys of rows in tables."""
+"""The keys of rows in tables, and of machines that look for their rows."""
 
 import typing
 
@@ -27,6 +27,7 @@ class KeyTemplate:
     def __init__(
         self, pieces: typing.Iterable[str | interpolation.Field]
     ) -> None:
+        """Compile the fields; ``_parts`` has templates and literal text."""
         self._parts: list[typing.Any] = []
         for piece in pieces:
             if isinstance(piece, interpolation.Field):

@@ -148,7 +148,10 @@ def _items(value: typing.Any) -> list[tuple[typing.Any, typing.Any]]:
 
 
 def _check_secret(secret: typing.Any) -> typing.Iterator[Problem]:
-    """Yield the problems of ``secret``, a list of different columns."""
+    """Yield the problems of ``secret``, a list of different columns.
+
+    Whether rows have the columns is checked later.
+    """
     if secret is None:
         return
     if not isinstance(secret, list):
@@ -169,7 +172,10 @@ def _check_secret(secret: typing.Any) -> typing.Iterator[Problem]:
 
 
 def _check_rows(rows: typing.Any) -> typing.Iterator[Problem]:
-    """Yield the problems of the list of rows, but not of single rows."""
+    """Yield the problems of the list of rows, but not of single rows.
+
+    :param rows: any value, None if the table has no such member.
+    """
     if rows is None:
         yield Problem('/rows', _('is required: a list of mappings'))
     elif not isinstance(rows, list):

@@ -552,7 +552,11 @@ def _require_items(
 
 
 def _check_number(op: registry.Op, value: typing.Any) -> None:
-    """Check that a number that a filter returns can be written as JSON."""
+    """Check that a number that a filter returns can be written as JSON.
+
+    :param value: what the filter returns, of any type.
+    :raises: OperationError if it is too large, infinite or NaN.
+    """
     if value.__class__ is int:
         if not -TOO_LARGE < value < TOO_LARGE:
             raise _filter_error(op, _('the number has too many digits'))

@@ -26,6 +26,7 @@ def cache_short_texts(
     """
 
     def decorate(function: _Function[_Result]) -> _Function[_Result]:
+        # For long texts, the function itself is called.
         cached = functools.lru_cache(maxsize=maxsize)(function)
 
         @functools.wraps(function)

@@ -93,7 +93,11 @@ def _suggest_name(name: str) -> str | None:
 
 
 def is_good(name: object) -> bool:
-    """Return whether a name is that of a trait."""
+    """Return whether a name is that of a trait.
+
+    It is a name of os-traits, such as ``HW_CPU_X86_VMX``, or ``CUSTOM_`` with
+    upper-case letters, digits and underscores after it.
+    """
     if not isinstance(name, str) or len(name) > MAX_LENGTH:
         return False
     if name in STANDARD:

@@ -52,6 +52,7 @@ class MaskedFields:
         own_vars: typing.Mapping[str, typing.Any],
         loop: typing.Any,
     ) -> None:
+        """Find the fields that may read a secret, of machines or of tables."""
         origins = origin.Origins(own_vars, loop)
         # The fields that read the machine: each with its root, and the places
         # of the data that its value is made of. Only vars and the item of a
@@ -129,6 +130,11 @@ class _FieldsOfTables:
         own_vars: typing.Mapping[str, typing.Any],
         loop: typing.Any,
     ) -> None:
+        """Compile the fields that read tables, and what else they depend on.
+
+        A field over ``vars`` or ``item`` needs the variables or the loop, which
+        are computed with masked and with open tables as well.
+        """
         # Every field that reads a table: its text, and its template.
         self._fields: list[tuple[str, rendering.Template]] = []
         # The roots by which they do: "tables", "vars" and "item".

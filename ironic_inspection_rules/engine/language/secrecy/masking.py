@@ -164,7 +164,10 @@ def mask(value: typing.Any) -> typing.Any:
 def _mask_mapping(
     mapping: dict[typing.Any, typing.Any],
 ) -> dict[typing.Any, typing.Any]:
-    """Return a mapping without secrets: itself if it has none."""
+    """Return a mapping with its secrets masked, at any depth.
+
+    :returns: the mapping itself if it has no secrets.
+    """
     # Most mappings have no secrets, and nothing nested.
     if _HARMLESS_NAMES.issuperset(mapping) and _PLAIN_TYPES.issuperset(
         map(type, mapping.values())
@@ -189,7 +192,10 @@ def _mask_mapping(
 
 
 def _mask_list(items: list[typing.Any]) -> list[typing.Any]:
-    """Return a list without secrets in its items: itself if it has none."""
+    """Return a list with the secrets in its items masked, at any depth.
+
+    :returns: the list itself if it has no secrets.
+    """
     # Neither a list of texts, such as the flags of a processor, nor a list of
     # plain mappings, such as disks or ports, is searched item by item.
     if _PLAIN_TYPES.issuperset(map(type, items)):
