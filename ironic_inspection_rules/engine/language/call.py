@@ -130,8 +130,8 @@ def _needs_conversion(
     return argument.converts
 
 
-class _Converted(rendering.Made):
-    """A value read as the type its argument declares.
+class _Converted(rendering.Computed):
+    """A value that is converted to the type that its argument declares.
 
     A class of its own, so that :func:`is_as_written` knows it.
     """
@@ -210,7 +210,7 @@ def compile_pattern(
             escaped.append(piece)
         else:
             item = template.compile_field(piece)
-            escaped.append(rendering.Made(item, _escape_for_pattern))
+            escaped.append(rendering.Computed(item, _escape_for_pattern))
     return _PatternWithData(rendering.List(escaped), _compile_with_data)
 
 
@@ -267,7 +267,7 @@ def _compile_with_data(texts: list[str]) -> pattern.Pattern:
     return pattern.Pattern(''.join(texts), from_data=True)
 
 
-class _PatternWithData(rendering.Made):
+class _PatternWithData(rendering.Computed):
     """An expression with a machine's text in it.
 
     Reasons show it as a single value: as it has no parts, they do not show
@@ -377,10 +377,10 @@ def compile_path(
     checked: list[typing.Any] = []
     for token in tokens:
         if isinstance(token, rendering.Template):
-            checked.append(rendering.Made(token, _make_token))
+            checked.append(rendering.Computed(token, _make_token))
         else:
             checked.append(token)
-    return rendering.Made(rendering.List(checked), _read_path)
+    return rendering.Computed(rendering.List(checked), _read_path)
 
 
 def split_path(pieces: list[Piece]) -> list[list[Piece]]:

@@ -41,7 +41,7 @@ def compile_items(loop: typing.Any) -> Items:
     """
     compiled = template.compile_value(loop, lenient=True)
     if isinstance(compiled, rendering.Template):
-        return rendering.Made(compiled, _require_items).render
+        return rendering.Computed(compiled, _require_items).render
     items = _require_items(compiled)
 
     def literal_items(_roots: budget.View) -> list[typing.Any]:

@@ -66,31 +66,31 @@ class OrElse(Template):
         return value
 
 
-Make = typing.Callable[[typing.Any], typing.Any]
-"""Makes a value of another."""
+Function = typing.Callable[[typing.Any], typing.Any]
+"""Computes a value of the value of a field."""
 
 _FREE_LENGTH = 255
 """Characters up to which text costs no operation."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Made(Template):
-    """A value that a function makes of another, unless a field is missing.
+class Computed(Template):
+    """What a function computes of a value, unless a field in it is missing.
 
-    ``{inventory.cpu.count:>4}`` is made of the value of
+    ``{inventory.cpu.count:>4}`` is computed of the value of
     ``{inventory.cpu.count}`` by a function that formats it. Long text counts
     against the budget of the phase.
     """
 
     source: Template
-    make: Make
+    function: Function
 
     @property
     def parts(self) -> typing.Iterable[typing.Any]:
         return (self.source,)
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return what the function makes of the value.
+        """Return what the function computes of the value of ``source``.
 
         A missing field is returned as it is.
 
@@ -100,20 +100,23 @@ class Made(Template):
         value = self.source.render(roots)
         if value.__class__ is Missing:
             return value
-        new_value = self.make(value)
+        new_value = self.function(value)
         if new_value.__class__ is str and len(new_value) > _FREE_LENGTH:
             roots.budget.pay_for_result(new_value)
         return new_value
 
 
-class Composed(Made):
-    """A text or a mapping that is made of a list of its pieces."""
+class Composed(Computed):
+    """A text or a mapping that is computed of the list of its pieces.
+
+    The pieces of ``a{node.name}`` are ``a`` and the value of the field.
+    """
 
     __slots__ = ()
 
     def with_default(self, default: typing.Any) -> Template:
         # The pieces get the default: the rest of a text stays as it is.
-        return Composed(self.source.with_default(default), self.make)
+        return Composed(self.source.with_default(default), self.function)
 
 
 class List(Template):
@@ -414,7 +417,7 @@ def find_missing(value: typing.Any) -> typing.Any:
     return value
 
 
-def build_formatter(field: interpolation.Field) -> Make:
+def build_formatter(field: interpolation.Field) -> Function:
     """Build the function that applies ``!s``, ``!r`` or a format to a value.
 
     For ``{node.name!r:>10}``, it returns ``format(repr(value), '>10')``. It

@@ -137,7 +137,9 @@ def compile_field(field: interpolation.Field) -> rendering.Template:
     if not has_format:
         # The value keeps its type: a number stays a number.
         return value
-    return rendering.Made(source=value, make=rendering.build_formatter(field))
+    return rendering.Computed(
+        source=value, function=rendering.build_formatter(field)
+    )
 
 
 def _check_reads_row(field: interpolation.Field) -> None:
@@ -513,8 +515,10 @@ def _apply_filters(
                 value = _require_items(value, allowance)
             if needs_view:
                 value = apply(roots, value)
+            elif pays:
+                value = apply(allowance, value)
             else:
-                value = apply(allowance, value) if pays else apply(value)
+                value = apply(value)
         except exceptions.BudgetExceeded:
             raise
         # What a filter may raise for a value that it cannot take.

@@ -132,8 +132,8 @@ class _FieldsOfTables:
     ) -> None:
         """Compile the fields that read tables, and what else they depend on.
 
-        A field over ``vars`` or ``item`` needs the variables or the loop, which
-        are computed with masked and with open tables as well.
+        A field over ``vars`` or ``item`` needs the variables or the loop.
+        These are computed with masked and with open tables as well.
         """
         # Every field that reads a table: its text, and its template.
         self._fields: list[tuple[str, rendering.Template]] = []
