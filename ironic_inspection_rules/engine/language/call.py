@@ -234,8 +234,8 @@ def _compile_for_items(
                 text += piece
                 continue
             value = data_path.get(item, piece.steps)
-            is_absent = value is None or value is data_path.ABSENT
-            if is_absent or isinstance(value, dict | list):
+            is_nothing = value is None or value is data_path.ABSENT
+            if is_nothing or isinstance(value, dict | list):
                 raise exceptions.OperationError(
                     _('{%s} is no text in each item of the loop') % piece.text
                 )

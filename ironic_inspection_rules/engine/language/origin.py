@@ -333,11 +333,12 @@ def table_name(
         if field.root == interpolation.TABLES and field.steps:
             return field.steps[0]
         return None
-    lookup, mapping_argument = filter_syntax.LOOKUP
+    lookup, name_of_mapping = filter_syntax.LOOKUP
     if call.name == lookup and call.arguments:
-        argument, value = call.arguments[0]
-        # The first argument is the mapping, with or without its name.
-        is_mapping = argument is None or argument == mapping_argument
+        # The first argument is the table: lookup(tables.racks), or with its
+        # name lookup(mapping=tables.racks).
+        name, value = call.arguments[0]
+        is_mapping = name is None or name == name_of_mapping
         if is_mapping and isinstance(value, interpolation.Field):
             if value.is_table:
                 return value.steps[0]

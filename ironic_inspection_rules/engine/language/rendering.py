@@ -266,6 +266,7 @@ class ItemPath(Path):
                     continue
                 position = data_path.index(step)
                 if value.__class__ is not list or position is None:
+                    # The step leads nowhere.
                     raise LookupError
                 value = value[position]
         except LookupError:

@@ -237,6 +237,7 @@ class Single(condition.CompiledCondition):
         :param value: the first value of the condition, which is not missing.
             The budget pays for it.
         """
+        # Most values are short texts, which are free.
         if value.__class__ is not str or len(value) > _FREE_LENGTH:
             roots.budget.pay_for_argument(value)
         if self._is_pair:
@@ -306,11 +307,11 @@ def _find_pair(
         with a field.
     """
     first = _first_argument(call)
-    # Any literal is another argument: of a list of values with a field in it,
-    # the literal ones are in its template, too.
-    if first is None or not first.variadic or call.literals:
+    if first is None or not first.variadic:
         return None
-    if list(call.varying) != [first.name]:
+    # All values are in one template, the literal ones too. So a literal of the
+    # call would be another argument, such as "force_strings".
+    if call.literals or list(call.varying) != [first.name]:
         return None
     values = call.varying[first.name]
     if not isinstance(values, rendering.List) or len(values.items) != 2:

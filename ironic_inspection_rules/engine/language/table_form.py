@@ -395,6 +395,7 @@ def _check_cells(
     :param secret: names of columns whose values no message may show.
     """
     for column, value in row.items():
+        message = None
         kind = types.get(column)
         if (
             kind is not None
@@ -402,28 +403,22 @@ def _check_cells(
             and not column_type.has_type(kind, value)
         ):
             disclosed = disclosure.row({column: value}, secret)
-            yield Problem(
-                place + data_path.pointer([column]),
-                column_type.wrong_type_message(kind, disclosed[column]),
-            )
+            message = column_type.wrong_type_message(kind, disclosed[column])
         elif value.__class__ is str:
             # Most text is ASCII, in which NUL is found fast.
             if '\0' in value or (
                 not value.isascii() and table_members.UNSTORABLE.search(value)
             ):
-                yield Problem(
-                    place + data_path.pointer([column]), schema.UNSTORABLE
-                )
+                message = schema.UNSTORABLE
         elif value.__class__ is float:
             if not math.isfinite(value):
-                yield Problem(
-                    place + data_path.pointer([column]),
-                    _('must be a finite number'),
-                )
+                message = _('must be a finite number')
         elif value.__class__ in (dict, list):
             yield from _check_nested(
                 place + data_path.pointer([column]), value
             )
+        if message is not None:
+            yield Problem(place + data_path.pointer([column]), message)
 
 
 def _check_nested(place: str, value: typing.Any) -> typing.Iterator[Problem]:

@@ -67,8 +67,7 @@ def parse(
         They come first in the error.
     :raises: :class:`.exceptions.InvalidRule` with the first problems.
     """
-    # A rule may have very many problems: it is checked only until there are
-    # as many as an error shows.
+    # Only the first problems are searched for: there may be very many.
     problems = exceptions.first_of(
         itertools.chain(earlier_problems, _find_problems(rule, ops, built_in))
     )

@@ -137,7 +137,8 @@ class _FieldsOfTables:
         """
         # Every field that reads a table: its text, and its template.
         self._fields: list[tuple[str, rendering.Template]] = []
-        # The roots by which they do: "tables", "vars" and "item".
+        # The roots by which these fields read tables: "tables", if they do so
+        # themselves, "vars" and "item".
         roots: set[str] = set()
         for field in fields:
             roots_of_field = set(_find_roots_with_tables(field, origins))

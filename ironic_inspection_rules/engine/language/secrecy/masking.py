@@ -380,30 +380,31 @@ def is_masked_value(
     :param real: the unmasked value.
     :param allowance: pays for the search.
     """
+    # Names with the value that the rule sees, and the one that is there.
     ahead = [(key, value, real)]
     while ahead:
-        key, seen, real = ahead.pop()
-        if seen is real:
+        name, seen, there = ahead.pop()
+        if seen is there:
             # Masked data share their unmasked parts with the real data.
             continue
-        if seen.__class__ is not real.__class__:
+        if seen.__class__ is not there.__class__:
             return True
         if isinstance(seen, dict):
             allowance.spend(1 + (len(seen) // 4))
-            if seen.keys() != real.keys():
+            if seen.keys() != there.keys():
                 return True
             # Mappings of the old language compute their values on access.
-            ahead += [(name, seen[name], real[name]) for name in seen]
+            ahead += [(inner, seen[inner], there[inner]) for inner in seen]
         elif isinstance(seen, list):
             allowance.spend(1 + (len(seen) // 4))
-            if len(seen) != len(real):
+            if len(seen) != len(there):
                 return True
-            for item, real_item in zip(seen, real, strict=True):
-                if item is not real_item:
-                    ahead.append((None, item, real_item))
-        elif seen != real:
+            for item, item_there in zip(seen, there, strict=True):
+                if item is not item_there:
+                    ahead.append((None, item, item_there))
+        elif seen != there:
             return True
-        elif seen == MASK and isinstance(key, str) and is_secret(key):
+        elif seen == MASK and isinstance(name, str) and is_secret(name):
             # A secret that itself reads "******" is hidden as well.
             return True
     return False
