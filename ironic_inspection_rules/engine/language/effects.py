@@ -123,7 +123,7 @@ class Effect(typing.NamedTuple):
         if place[-1].isdigit():
             # An item that is removed or inserted moves the items behind it.
             place = place[:-1]
-        # One of the two begins with the other.
+        # It may, if one of the two begins with the other.
         length = min(len(field.steps), len(place))
         return field.steps[:length] == place[:length]
 

@@ -203,6 +203,7 @@ def _find_fields(
     for member in model.CONTENT:
         content = getattr(rule, member)
         if isinstance(content, tuple):
+            # The walk goes into lists and mappings only.
             content = list(content)
         for path, text in _find_texts(content):
             for field in interpolation.fields(text):

@@ -515,10 +515,8 @@ def _apply_filters(
                 value = _require_items(value, allowance)
             if needs_view:
                 value = apply(roots, value)
-            elif pays:
-                value = apply(allowance, value)
             else:
-                value = apply(value)
+                value = apply(allowance, value) if pays else apply(value)
         except exceptions.BudgetExceeded:
             raise
         # What a filter may raise for a value that it cannot take.

@@ -227,6 +227,7 @@ def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
             yield Problem(f'/{name}', schema.UNSTORABLE)
     values = rule.get(model.VARS)
     if not isinstance(values, dict):
+        # The schema has found this problem, if they are not null.
         return
     for name, value in values.items():
         try:
