@@ -31,13 +31,13 @@ Note = typing.Callable[[int, bool, budget.View], None]
 CLEANUP = 'cleanup'
 """The argument with the value that is set to undo an action."""
 
-_NO_ITEMS = reasons.Idle(reasons.EMPTY_LOOP, engine_loop.NO_ITEMS)
-_NO_MATCH = reasons.Idle(reasons.WHEN, _('its conditions do not hold'))
-_NO_MATCHING_ITEM = reasons.Idle(
+_NO_ITEMS = reasons.NotRun(reasons.EMPTY_LOOP, engine_loop.NO_ITEMS)
+_NO_MATCH = reasons.NotRun(reasons.WHEN, _('its conditions do not hold'))
+_NO_MATCHING_ITEM = reasons.NotRun(
     reasons.WHEN, _('its conditions hold for no item')
 )
 
-_Step = typing.Callable[[Target, budget.View], reasons.Idle | None]
+_Step = typing.Callable[[Target, budget.View], reasons.NotRun | None]
 """Carries an action out, or undoes it, for the loop's item in the data.
 
 It returns why it did not, None if it did.
@@ -108,7 +108,7 @@ class CompiledAction:
 
     def apply(
         self, target: Target, roots: budget.View, note: Note = _note_nothing
-    ) -> reasons.Idle | None:
+    ) -> reasons.NotRun | None:
         """Carry the action out; with a loop, for every item.
 
         :param target: what the action writes to.
@@ -133,7 +133,7 @@ class CompiledAction:
 
     def revert(
         self, target: Target, roots: budget.View
-    ) -> reasons.Idle | None:
+    ) -> reasons.NotRun | None:
         """Undo the action on the target, unless a field is missing.
 
         The conditions in ``when`` are not checked: the action is undone
@@ -149,12 +149,12 @@ class CompiledAction:
             return self._revert_once(target, roots)
         items = self._items(roots)
         if isinstance(items, rendering.Missing):
-            return _idle_by_missing_field(items)
+            return _not_run_as_field_is_missing(items)
         return _take_step_for_items(items, self._revert_once, target, roots)
 
     def _apply_if_matching(
         self, target: Target, roots: budget.View, note: Note
-    ) -> reasons.Idle | None:
+    ) -> reasons.NotRun | None:
         """Carry the action out once, if all its conditions hold.
 
         :param roots: the data of the machine by root name, with the present
@@ -198,7 +198,7 @@ class CompiledAction:
 
     def _revert_once(
         self, target: Target, roots: budget.View
-    ) -> reasons.Idle | None:
+    ) -> reasons.NotRun | None:
         """Undo the action once; in a loop, for its present item.
 
         :returns: the missing field for which it was not undone; None if it
@@ -210,7 +210,7 @@ class CompiledAction:
         rendered = call.render(roots)
         # Checked first: an action that is not undone writes no secrets.
         if isinstance(rendered, rendering.Missing):
-            return _idle_by_missing_field(rendered)
+            return _not_run_as_field_is_missing(rendered)
         self._refuse_masked(call, target, roots)
         engine_arguments = call.op.engine_arguments(roots)
         self._undo(target, *engine_arguments, **call.literals, **rendered)
@@ -257,7 +257,7 @@ class CompiledAction:
 
 def _take_step_for_items(
     items: list[typing.Any], step: _Step, target: Target, roots: budget.View
-) -> reasons.Idle | None:
+) -> reasons.NotRun | None:
     """Carry an action out, or undo it, for every item of its loop.
 
     :param step: carries the action out, or undoes it, for the present item.
@@ -271,23 +271,23 @@ def _take_step_for_items(
     # Shared values are copied before they change, so the items stay.
     target.release(items)
     has_acted = False
-    last_idle = None
+    last_reason = None
     with engine_loop.ItemsInTurn(items, roots) as items_in_turn:
         for _item in items_in_turn:
-            idle = step(target, roots)
-            if idle is None:
+            not_run = step(target, roots)
+            if not_run is None:
                 has_acted = True
             else:
-                last_idle = idle
+                last_reason = not_run
     if has_acted:
         return None
-    return last_idle
+    return last_reason
 
 
-def _idle_by_missing_field(missing: rendering.Missing) -> reasons.Idle:
+def _not_run_as_field_is_missing(missing: rendering.Missing) -> reasons.NotRun:
     """Return that an action is not undone because a field is missing."""
     error = exceptions.MissingField(missing.field)
-    return reasons.Idle(reasons.ERROR, str(error))
+    return reasons.NotRun(reasons.ERROR, str(error))
 
 
 def reverts(operation: Operation, op: registry.Op) -> bool:

@@ -101,7 +101,7 @@ EMPTY_LOOP, WHEN, ERROR = 'empty_loop', 'when', 'error'
 none, or it ended in an error, for whatever item."""
 
 
-class Idle(typing.NamedTuple):
+class NotRun(typing.NamedTuple):
     """Why an action did not run.
 
     ``cause`` is ``empty_loop``, ``when`` or ``error``. ``reason`` is one

@@ -269,7 +269,7 @@ def revert(
 def _carry_out(
     plan: compiler.CompiledRule,
     action: engine_action.CompiledAction,
-    apply_or_revert: collections.abc.Callable[..., reasons.Idle | None],
+    apply_or_revert: collections.abc.Callable[..., reasons.NotRun | None],
     target: working_copy.WorkingCopy,
     view: budget.View,
 ) -> tuple[trace.ActionTrace, exceptions.RuleError | None]:
@@ -292,7 +292,7 @@ def _carry_out(
     # Actions are plugins, which may raise anything.
     except Exception as exc:
         error = disclosure.make_error(plan.rule, action.name, exc)
-        idle = reasons.Idle(reasons.ERROR, error.reason)
+        idle = reasons.NotRun(reasons.ERROR, error.reason)
         if isinstance(exc, exceptions.FailRequested):
             # To fail the inspection is what "fail" is for: it did run.
             idle = None

@@ -44,7 +44,7 @@ class ActionTrace(typing.NamedTuple):
     reverted: bool = False
     confirmed: tuple[engine_change.Change, ...] = ()
     when: tuple[WhenTrace, ...] = ()
-    idle: reasons.Idle | None = None
+    idle: reasons.NotRun | None = None
     earlier: int = 0
 
     @property

@@ -14,7 +14,7 @@ CHANGE = engine_change.Change('node', 'add', '/extra/a', 1)
 class RuleTraceTestCase(base.TestCase):
     def trace(self, **fields):
         rule = model.Rule(uuid='u', description='d', actions=(), **fields)
-        idle = reasons.Idle(reasons.WHEN, 'why')
+        idle = reasons.NotRun(reasons.WHEN, 'why')
         asked = trace.WhenTrace('eq', 0, 2)
         return trace.RuleTrace(
             rule,

@@ -147,7 +147,7 @@ class ListingTestCase(base.TestCase):
     def test_it_is_told_which_actions_of_a_rule_did_not_run(self):
         rule = model.Rule(uuid='u', description='d', actions=())
         idle = [
-            trace.ActionTrace('log', idle=reasons.Idle('error', reason))
+            trace.ActionTrace('log', idle=reasons.NotRun('error', reason))
             for reason in ('why', 'why', None)
         ]
         for actions, cells in (
