@@ -233,8 +233,8 @@ class Plugin(abc.ABC):
     def cases(self) -> typing.Iterator[tuple[str, Schema, Schema]]:
         """Yield the schemas of ``value`` for each kind of ``path``.
 
-        Editors check the value of an action with them, which may depend on
-        the attribute at the path.
+        Editors check the value of an action with them: at ``/maintenance`` it
+        must be a boolean, at ``/name`` text.
 
         :returns: a pattern of the path, then JSON Schemas of the arguments
             ``value`` and ``cleanup``.
@@ -243,6 +243,9 @@ class Plugin(abc.ABC):
 
     def problems(self, arguments: Arguments) -> Problems:
         """Check the arguments that are known when a rule is made.
+
+        It yields pairs such as ``('level', 'must be one of info, debug')``:
+        the name of an argument, and what is wrong with it.
 
         :param arguments: those without replacement fields, by name; of a
             variadic argument the values that have none.
@@ -262,9 +265,10 @@ class Plugin(abc.ABC):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., typing.Any]:
-        """Return the function that machines are tried with; not for actions.
+        """Return the function that is called for machines; not for actions.
 
-        It is built once, when a rule is compiled.
+        It is built once, when a rule is compiled. A plugin that overrides this
+        may prepare its calls here: ``in-net`` reads its subnet.
 
         :param arguments: the arguments without replacement fields, by name.
             A filter is prepared only if that is all of them.
@@ -307,6 +311,9 @@ class Condition(Plugin):
 
     def facts(self, arguments: Arguments, inverted: bool = False) -> Facts:
         """Yield what is true of fields if the condition holds.
+
+        For ``lt`` of a field and 8 it is ``Fact('{inventory.cpu.count}',
+        'lt', 8)``.
 
         :param arguments: all arguments as the rule has them, by name; they
             are valid.
@@ -426,7 +433,8 @@ class Action(Plugin):
     def writes(self, arguments: Arguments) -> Writes:
         """Yield what is written, and where.
 
-        An action that does not override this is assumed to write anywhere.
+        For ``set-attribute`` it is ``Write('node', '/extra/rack', 'r1')``. An
+        action that does not override this is assumed to write anywhere.
 
         :param arguments: all arguments as the rule has them, by name, with
             the items of a literal loop filled in.
