@@ -82,7 +82,9 @@ class Loop:
         if isinstance(loop, list):
             return cls(loop)
         if isinstance(loop, dict):
+            # A mapping is a single item.
             return cls([loop])
+        # A text with a field, whose items only a machine has.
         return cls(None)
 
     def build_for_each_item(

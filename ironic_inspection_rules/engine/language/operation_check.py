@@ -80,6 +80,7 @@ def check_condition(
     name, _inverted = model.split_op(_read_op(condition))
     op = ops.conditions.get(name)
     is_group = op is not None and isinstance(op.plugin, plugin.ConditionGroup)
+    # A group has "conditions" in place of "args".
     shape = _CONDITION
     if is_group:
         shape = _GROUP

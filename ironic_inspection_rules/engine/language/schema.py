@@ -330,10 +330,10 @@ class Shape:
     def problems(self, value: typing.Any) -> Iterator[exceptions.Problem]:
         """Yield the problems of a value, in words for authors of rules."""
         for error in self._validator.iter_errors(value):
-            # To the wrong part of the value.
+            # The pointer to the wrong part of the value. The keyword of the
+            # schema that it does not meet is error.validator.
             pointer = data_path.pointer(error.absolute_path)
             properties = error.schema.get('properties', {})
-            # The keyword of the schema that the part does not meet.
             if error.validator == 'additionalProperties':
                 # One error of jsonschema stands for all unknown properties.
                 for name in error.instance:

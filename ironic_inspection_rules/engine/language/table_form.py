@@ -31,6 +31,8 @@ _BYTES_AROUND_NAME = 6
 def read_all(entries: typing.Any) -> dict[str, table.Table]:
     """Build all tables of a rule set.
 
+    A table with problems does not keep the others from being checked.
+
     :param entries: the JSON forms of the tables, by name.
     :raises: :class:`.exceptions.InvalidTables` with the problems of all
         tables.
