@@ -348,13 +348,13 @@ def _run_phase(
         kept when the machine was inspected, or made of such data.
     """
     # A sensitive rule has set a password, for example, at node.extra.token.
-    # The results of a replay leave out the values at such places, which are
-    # called closed. Data that are kept do not say which places are closed;
-    # the phases that were run before this one do.
-    closed: frozenset[views.Place] = frozenset()
+    # The results of a replay leave out the values at such places. Data that
+    # are kept do not say which places these are; the phases that were run
+    # before this one do.
+    withheld_places: frozenset[views.Place] = frozenset()
     for end in ends_before.values():
-        closed |= end.facts.closed
-    facts = dataclasses.replace(facts, closed=closed)
+        withheld_places |= end.facts.withheld_places
+    facts = dataclasses.replace(facts, withheld_places=withheld_places)
     target = working_copy.WorkingCopy(facts)
     outcome = runner.run(
         plans.get(phase, ()),
@@ -365,9 +365,9 @@ def _run_phase(
     )
     # After most errors the phase changes nothing.
     if outcome.keeps_changes:
-        facts = evaluation.after(facts, target, outcome, phase)
-    # The places that sensitive rules of this phase have set are closed too.
-    facts = evaluation.closing(facts, target)
+        facts = evaluation.facts_after_phase(facts, target, outcome, phase)
+    # The values that sensitive rules of this phase have set are withheld too.
+    facts = evaluation.add_withheld_places(facts, target)
     return PhaseEnd(outcome, facts)
 
 

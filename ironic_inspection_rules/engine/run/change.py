@@ -17,16 +17,26 @@ TRAITS = 'traits'
 class Change:
     """One change that an action made.
 
-    ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``.
-    ``op`` is ``add``, ``replace`` or ``remove`` with ``path`` and ``value`` as
-    in RFC 6902, but ``add`` also creates missing parents. ``before`` is the
-    previous value, None if there was none. Secrets are masked. ``place`` is
-    the path as tokens, with an index in place of ``-``, and behind it the path
-    to the part of the value that the rule has set, if it is only a part.
-    ``left`` is the number of items that are left in the list, if an item was
-    removed from one. ``earlier`` is the number of changes of the phase before
-    a value was set that was already there. ``port`` is the UUID of the port.
-    ``rule`` made the change, ``action`` is the op that did.
+    An action that sets ``/extra/rack`` of the node from ``r1`` to ``r2`` makes
+    ``Change('node', 'replace', '/extra/rack', value='r2', before='r1')``.
+
+    :ivar object: ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``.
+    :ivar op: ``add``, ``replace`` or ``remove`` of RFC 6902, but ``add`` also
+        creates missing parents.
+    :ivar path: a JSON pointer, such as ``/extra/disks/-``.
+    :ivar value: the new value, without secrets.
+    :ivar before: the previous value without secrets; None if there was none.
+    :ivar place: the path as tokens. It has the index of an appended item in
+        place of ``-``: ``('extra', 'disks', '2')``. Where the rule has set
+        only a part of the value, the path to that part follows:
+        ``('properties', 'capabilities', 'boot_mode')``.
+    :ivar left: the number of items that are left in the list from which an
+        item was removed; None for any other change.
+    :ivar earlier: for a value that was there already, the number of changes
+        that the phase had made when the rule set it.
+    :ivar port: the UUID of the port; None for any other object.
+    :ivar rule: the rule that made the change.
+    :ivar action: the op that made it, such as ``set-attribute``.
     """
 
     object: str
@@ -48,7 +58,11 @@ class Change:
     action: str = dataclasses.field(default='', compare=False, repr=False)
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data, an operation of RFC 6902 and its object."""
+        """Return plain JSON data: an operation of RFC 6902 and its object.
+
+        An example is ``{'object': 'node', 'op': 'replace', 'path':
+        '/extra/rack', 'value': 'r2'}``.
+        """
         return {
             'object': self.object,
             'op': self.op,
@@ -57,10 +71,10 @@ class Change:
         }
 
     def with_before(self) -> dict[str, typing.Any]:
-        """Return the same with the previous value."""
+        """Return the data of :meth:`as_dict` and the previous value."""
         return {**self.as_dict(), 'before': self.before}
 
 
 def port_name(port: typing.Mapping[str, typing.Any]) -> str:
-    """Return the name of a port in changes."""
+    """Return the object of a port's changes: ``port 52:54:00:00:00:01``."""
     return f'port {port.get("address")}'

@@ -19,19 +19,21 @@ State = dict[str, typing.Any]
 class StateDifference(typing.NamedTuple):
     """The differences between two states of a machine.
 
-    ``changes`` lead from the first to the second. ``closed``: there are more
-    of them, at places whose values are withheld.
+    :ivar changes: the changes that lead from the first to the second, but for
+        those that are withheld.
+    :ivar has_withheld: whether there are more changes, at places whose values
+        are withheld, as a sensitive rule has set them.
     """
 
     changes: list[engine_change.Change]
-    closed: bool
+    has_withheld: bool
 
     def __bool__(self) -> bool:
-        return bool(self.changes) or self.closed
+        return bool(self.changes) or self.has_withheld
 
 
 class _Pair(typing.NamedTuple):
-    """The values at a path before and after."""
+    """The values at a path before and after; ABSENT where there is none."""
 
     path: data_path.Path
     before: typing.Any
@@ -43,11 +45,13 @@ def between(
 ) -> StateDifference:
     """Compare two states of a machine in all that rules may change.
 
-    A list counts as one value. The trace of the rules in plugin data is left
-    out. Secrets are masked. Changes at places whose values are withheld are
-    left out, and ``closed`` says that there are some.
+    A list counts as one value. The trace that rules leave in the plugin data
+    is not compared. Secrets are masked. Where a sensitive rule has set a
+    value, nobody may see it: a change there is left out, and the result only
+    says that there is one.
 
-    :param ports: the ports, whose addresses name them in changes.
+    :param ports: the ports of the machine. Their addresses name them in
+        changes.
     """
     node_before = _without(before.node, working_copy.TRAITS)
     node_after = _without(after.node, working_copy.TRAITS)
@@ -60,18 +64,26 @@ def between(
     data_before = _without(before.plugin_data, trace.KEY)
     data_after = _without(after.plugin_data, trace.KEY)
     changes += _compare(working_copy.PLUGIN_DATA, data_before, data_after)
-    closed_places = before.closed | after.closed
-    open_changes = [
-        change for change in changes if not _touches_any(change, closed_places)
+    withheld_places = before.withheld_places | after.withheld_places
+    visible_changes = [
+        change
+        for change in changes
+        if not _touches_any(change, withheld_places)
     ]
-    return StateDifference(open_changes, len(open_changes) < len(changes))
+    has_withheld = len(visible_changes) < len(changes)
+    return StateDifference(visible_changes, has_withheld)
 
 
 def _touches_any(
     change: engine_change.Change, places: typing.Iterable[views.Place]
 ) -> bool:
-    """Return whether a change is of one of the places, or around or in it."""
+    """Return whether a change is at one of the places, above or below it.
+
+    A change of the node at ``/extra`` or ``/extra/rack/unit`` touches the
+    place ``('node', ('extra', 'rack'))``; one at ``/extra/row`` does not.
+    """
     for name, path in places:
+        # Where one path begins with the other, one value is in the other.
         common = min(len(path), len(change.place))
         if name == change.object and path[:common] == change.place[:common]:
             return True
@@ -79,7 +91,11 @@ def _touches_any(
 
 
 def _without(data: State | None, omitted: str) -> State:
-    """Return an object without one of its values; None is an empty one."""
+    """Return a copy of an object without one of its values.
+
+    :param data: the node or the plugin data; None for a node that is not
+        known, which counts as one without values.
+    """
     if data is None:
         return {}
     rest = data.copy()
@@ -97,7 +113,11 @@ def _traits(facts: working_copy.Facts) -> set[str]:
 def _compare_traits(
     before: set[str], after: set[str]
 ) -> list[engine_change.Change]:
-    """Return a change for each trait that was removed or added."""
+    """Return the changes of traits: first all removals, then all additions.
+
+    From ``{'CUSTOM_A'}`` to ``{'CUSTOM_B'}``, they are ``remove`` at
+    ``/CUSTOM_A`` and ``add`` at ``/CUSTOM_B``.
+    """
     changes = []
     for name in sorted(before - after):
         pointer = data_path.pointer([name])
@@ -149,35 +169,39 @@ def _compare(
 
 
 def _find_differing(before: State, after: State) -> typing.Iterator[_Pair]:
-    """Yield the innermost values that differ, in the order of their paths."""
+    """Yield the innermost values that differ, in the order of their paths.
+
+    Between ``{'extra': {'a': 1, 'b': [2]}}`` and ``{'extra': {'b': [3]}}``,
+    these are 1 and no value at ``('extra', 'a')``, and ``[2]`` and ``[3]`` at
+    ``('extra', 'b')``. Only mappings are compared part by part.
+    """
+    # A stack, so that no depth of the data exhausts Python's.
     ahead = [_Pair((), before, after)]
     while ahead:
         pair = ahead.pop()
         if pair.before is pair.after:
             continue
         if isinstance(pair.before, dict) and isinstance(pair.after, dict):
-            ahead += _children(pair)
+            # The end of the stack is next: that must be the first name.
+            ahead += reversed(_pair_members(pair))
         elif not data_path.same(pair.before, pair.after):
             yield pair
 
 
-def _children(pair: _Pair) -> list[_Pair]:
-    """Return the values in which two mappings may differ, last name first.
+def _pair_members(mappings: _Pair) -> list[_Pair]:
+    """Pair the members of two mappings by name, in the order of the names.
 
-    Rules copy only what they change: equal values are mostly one object.
+    Members that are one object in both mappings are left out. That is true of
+    most that are equal, as rules copy only what they change.
     """
-    children = []
-    for name in pair.before.keys() | pair.after.keys():
-        before = pair.before.get(name, data_path.ABSENT)
-        after = pair.after.get(name, data_path.ABSENT)
-        if before is not after:
-            children.append(_Pair((*pair.path, name), before, after))
-    children.sort(key=_last_name, reverse=True)
-    return children
-
-
-def _last_name(pair: _Pair) -> str:
-    return str(pair.path[-1])
+    path, before, after = mappings
+    members = []
+    for name in sorted(before.keys() | after.keys(), key=str):
+        member_before = before.get(name, data_path.ABSENT)
+        member_after = after.get(name, data_path.ABSENT)
+        if member_before is not member_after:
+            members.append(_Pair((*path, name), member_before, member_after))
+    return members
 
 
 def _disclose(path: data_path.Path, value: typing.Any) -> typing.Any:

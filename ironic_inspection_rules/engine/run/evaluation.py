@@ -19,11 +19,13 @@ from ironic_inspection_rules.engine.run import working_copy
 class Evaluation:
     """The outcome of a dry run of an inspection.
 
-    ``traces`` are of the rules that match or, with an explanation, of all
-    that were checked. ``changes`` would be saved, ``error`` would fail the
-    inspection. ``audited`` are the traces of rules in mode ``audit``: what
-    they would do if they were enforced. ``facts`` are the data after the
-    rules.
+    :ivar traces: of the rules that match; with an explanation, of all rules
+        that were checked.
+    :ivar changes: the changes that would be saved.
+    :ivar facts: the data of the machine after the rules.
+    :ivar error: the error that would fail the inspection; None for no error.
+    :ivar audited: the traces of rules in mode ``audit``: what they would do
+        if they were enforced.
     """
 
     traces: tuple[trace.RuleTrace, ...]
@@ -107,12 +109,12 @@ def evaluate(
             if error_of_saving is None:
                 changes += target.journal.changes
                 # With these data, the next phase begins.
-                facts = after(facts, target, outcome, phase)
+                facts = facts_after_phase(facts, target, outcome, phase)
             else:
                 error = error_of_saving
         # Also after an error: the facts say which of their values sensitive
         # rules have set, so that nobody shows these.
-        facts = closing(facts, target)
+        facts = add_withheld_places(facts, target)
         if error is not None:
             break
     return Evaluation(
@@ -124,15 +126,19 @@ def evaluate(
     )
 
 
-def after(
+def facts_after_phase(
     facts: working_copy.Facts,
     target: working_copy.WorkingCopy,
     outcome: runner.PhaseOutcome,
     phase: str,
 ) -> working_copy.Facts:
-    """Return the data after a phase whose changes are kept.
+    """Return the data of a machine after a phase whose changes are kept.
 
-    The early phase has no node and no ports: these stay as they are.
+    The plugin data also get the record of which rules have matched. The early
+    phase has no node and no ports: these stay as they are.
+
+    :param facts: the data before the phase.
+    :param target: the data that the rules of the phase have changed.
     """
     roots = target.roots
     plugin_data = dict(roots[working_copy.PLUGIN_DATA])
@@ -145,14 +151,19 @@ def after(
     )
 
 
-def closing(
+def add_withheld_places(
     facts: working_copy.Facts, target: working_copy.WorkingCopy
 ) -> working_copy.Facts:
-    """Return the same data, with the places that sensitive rules have set.
+    """Return the data with a note of the places that sensitive rules have set.
 
     Whoever shows the data has to leave out the values at these places.
+
+    :param target: the data that the rules of a phase have changed, with the
+        journal of their changes.
     """
-    places = target.journal.closed
-    if not places:
+    new_places = target.journal.withheld_places
+    if not new_places:
         return facts
-    return dataclasses.replace(facts, closed=facts.closed | places)
+    return dataclasses.replace(
+        facts, withheld_places=facts.withheld_places | new_places
+    )

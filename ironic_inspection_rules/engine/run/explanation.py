@@ -13,20 +13,24 @@ from ironic_inspection_rules.engine.language import (
 from ironic_inspection_rules.engine.language import reasons
 
 Traces = tuple[reasons.ConditionResult, ...]
+"""The result of every condition of a rule, with its reason."""
 
 
 def is_complete(
     plan: compiler.CompiledRule, traces: list[reasons.ConditionResult]
 ) -> bool:
-    """Return whether the traces of a rule can be kept as they are.
+    """Return whether the traces of a rule explain all of its conditions.
 
-    If not, :func:`explain` adds the traces and reasons that are missing, or
-    removes all reasons if the rule must show none.
+    If they do not, :func:`explain` adds the traces and reasons that are
+    missing, or removes all reasons if the rule must show none.
+
+    :param traces: the traces of the conditions that were checked.
     """
     if plan.unexplained:
         # The rule must show no reasons, and the traces may have some.
         return False
     if len(traces) < len(plan.conditions):
+        # The conditions after a false one were not checked.
         return False
     for decision in traces:
         if decision.reason is None:
@@ -37,51 +41,52 @@ def is_complete(
 def explain(
     plan: compiler.CompiledRule,
     view: budget.View,
-    known: typing.Iterable[reasons.ConditionResult] = (),
+    first_traces: typing.Iterable[reasons.ConditionResult] = (),
 ) -> Traces:
     """Return a trace of every condition of a rule, also after a false one.
 
-    A condition with an error has the result None and the error as its reason.
-    If the rule must show no reasons, all of them are None.
+    The trace of a condition that holds is ``ConditionResult('eq', True,
+    'values=(1, 1)')``. A condition with an error has the result None, and the
+    error as its reason. If the rule must show no reasons, all are None.
 
     :param view: the data as the rule sees them, with its ``vars`` and tables.
-    :param known: traces of the first conditions.
+    :param first_traces: the traces of the conditions that were checked to
+        decide the rule, up to the first false one.
     """
-    traces = list(known)
+    traces = list(first_traces)
     for condition in plan.conditions[len(traces) :]:
         try:
-            traces.append(condition.decide(view))
+            trace = condition.decide(view)
+        # Conditions are plugins, which may raise anything.
         except Exception as exc:
-            traces.append(
-                reasons.ConditionResult(
-                    condition.written_op, None, exceptions.reason_of(exc)
-                )
+            trace = reasons.ConditionResult(
+                condition.written_op, None, exceptions.reason_of(exc)
             )
+        traces.append(trace)
     if plan.unexplained:
-        return tuple(decision._replace(reason=None) for decision in traces)
+        return tuple(trace._replace(reason=None) for trace in traces)
     explained = []
-    for condition, decision in zip(plan.conditions, traces, strict=True):
-        if decision.reason is None:
+    for condition, trace in zip(plan.conditions, traces, strict=True):
+        if trace.reason is None:
             sentence = reason(condition, view=view, masked_view=view)
-            explained.append(decision._replace(reason=sentence))
+            explained.append(trace._replace(reason=sentence))
         else:
-            explained.append(decision)
+            explained.append(trace)
     return tuple(explained)
 
 
 def explain_match(
     plan: compiler.CompiledRule, view: budget.View, masked_view: budget.View
 ) -> Traces:
-    """Return the reasons of a rule whose conditions all hold.
-
-    The condition of a rule that sees secrets is decided with them, and its
-    reason shows masked values: with these alone it might not hold.
+    """Return the traces of the conditions of a rule that matches.
 
     :param view: the data by root name, as the rule sees them.
-    :param masked_view: the same without secrets.
+    :param masked_view: the same data with all secrets masked.
     """
     if plan.masked:
         return explain(plan, view)
+    # The rule sees secrets. Its conditions are not decided once more for the
+    # trace, which shows masked values: with these they might not hold.
     traces = []
     for condition in plan.conditions:
         traces.append(
@@ -99,8 +104,15 @@ def reason(
     view: budget.View,
     masked_view: budget.View,
 ) -> str:
-    """Return the reason of a condition, or what went wrong with it."""
+    """Return the reason of a condition, such as ``values=(1, 2)``.
+
+    If it cannot be built, the text of the error is returned in its place.
+
+    :param view: the data as the rule sees them.
+    :param masked_view: the data whose values the reason shows.
+    """
     try:
         return condition.reason(view, masked_view)
+    # Conditions are plugins, which may raise anything.
     except Exception as exc:
         return exceptions.reason_of(exc)

@@ -36,12 +36,16 @@ _Traces = dict[compiler.CompiledRule, trace.RuleTrace]
 class PhaseOutcome:
     """The outcome of a phase.
 
-    ``traces`` are of the rules that matched or, with an explanation, of all
-    that were checked. After a :class:`.exceptions.RuleFailed` the changes so
-    far are kept, after any other ``error`` none are. ``audited`` are traces of
-    what the rules in mode ``audit`` would have done. ``timings`` are the
-    seconds that each rule took, by its UUID, if the run is to be kept.
-    ``journal`` has the changes.
+    :ivar traces: of the rules that matched; with an explanation, of all rules
+        that were checked.
+    :ivar error: the error that ended the phase. After a
+        :class:`.exceptions.RuleFailed` the changes so far are kept, after any
+        other error none are.
+    :ivar audited: the traces of the rules in mode ``audit``: what they would
+        have done.
+    :ivar timings: the seconds that rules took, by their UUIDs; empty unless
+        the run is to be kept.
+    :ivar journal: the changes of the phase.
     """
 
     traces: tuple[trace.RuleTrace, ...]
@@ -62,7 +66,14 @@ class PhaseOutcome:
         )
 
     def record(self, plugin_data: dict[str, typing.Any], phase: str) -> None:
-        """Write to plugin data which rules matched and which ops ran."""
+        """Write to the plugin data which rules matched and which ops ran.
+
+        They then have, for example, ``{'inspection_rules': {'main': [{'uuid':
+        …, 'description': 'Rack', 'actions': ['set-attribute']}]}}``. If no
+        rule matched, they stay as they are.
+
+        :param phase: the phase of these rules, such as ``main``.
+        """
         summaries = []
         for rule_trace in self.traces:
             if rule_trace.matched and rule_trace.rule.mode != model.AUDIT:
@@ -84,31 +95,28 @@ def run(
     keep: bool = False,
     limits: budget.Limits = budget.MAIN,
 ) -> PhaseOutcome:
-    """Run rules in the order given.
-
-    Rules that decide first are decided, and undone where they do not match,
-    before the first action of any rule (blueprint 000 "Plugins").
+    """Run the rules of a phase in the order given.
 
     The error of a rule ends the phase; it is in the outcome, and not raised.
-    The target keeps what was changed before it: ``keeps_changes`` of the
-    outcome says whether that is to be saved.
+    The target has all changes that were made before the error:
+    ``keeps_changes`` of the outcome says whether they are to be saved.
 
     :param target: is changed in place.
     :param scope: the inspection scope of the node; a rule with another one
         is skipped (spec 003 "Data model impact").
     :param explain: trace every rule, with a reason for each condition. This
         has a budget of its own, so that it does not change the outcome.
-    :param keep: collect what is kept of a run: reasons for the conditions of
-        the rules that match, how long each rule took, and values that were
-        there already.
+    :param keep: also collect what the record of a run has: the reasons for
+        the conditions of rules that match, the seconds that every rule took,
+        and the values that a rule has set but that were there already.
     """
     plans_in_scope = [
         plan for plan in plans if not plan.scope or plan.scope == scope
     ]
     phase = _Phase(target, limits, explain, keep)
     error = None
-    # Values that were there already are "confirmed": only a run that is kept
-    # has them.
+    # A value that a rule has set, but that was there already, is "confirmed".
+    # Only the record of a run names these.
     target.journal.keeps_confirmed = keep
     allowance = budget.Budget(limits)
     with target.paid_by(allowance):
@@ -126,11 +134,13 @@ def _run_in_order(
 ) -> None:
     """Run all rules of a phase.
 
-    Some rules are decided before any rule acts, among them all that can be
-    undone. One that no longer matches removes, for example, the trait that it
-    added in an earlier inspection. This comes first, as another rule may add
-    the same trait now.
+    Rules with conditions of ironic-inspector, and all rules that can be
+    undone, are decided before any rule acts (blueprint 000 "Plugins"). A rule
+    that no longer matches removes, for example, the trait that it added in an
+    earlier inspection. This comes first, as another rule may add the same
+    trait now.
 
+    :param allowance: pays for deciding the rules, one operation for each.
     :raises: :class:`.exceptions.RuleError` of the first rule that fails.
     """
     decided_first = [plan for plan in plans if plan.decides_first]
@@ -173,7 +183,8 @@ class _Phase:
         self._masked_view = target.view(masked=True)
         # The results of the rules that are decided before any rule acts.
         self._decided: dict[compiler.CompiledRule, bool] = {}
-        # The results of its conditions, for a rule that is to be explained.
+        # Why rules match or do not: the results of their conditions with
+        # reasons. Only of rules that are to be explained.
         self._why: dict[compiler.CompiledRule, Why] = {}
         self._vars = step.RuleVars(target)
         # Seconds of every rule by its UUID, and when those began that are
@@ -185,7 +196,10 @@ class _Phase:
         self._audited: _Traces = {}
 
     def decide_first(self, plan: compiler.CompiledRule) -> None:
-        """Decide whether a rule matches, before it is its turn."""
+        """Decide whether a rule matches, before any rule acts.
+
+        :meth:`matches` returns this decision when it is the rule's turn.
+        """
         self._decided[plan] = self.matches(plan)
         if self._is_run_kept and self._decided[plan]:
             self._keep_why(plan)
@@ -214,6 +228,8 @@ class _Phase:
             else:
                 holds = step.matches(plan, view)
         finally:
+            # The conditions have computed the vars of the rule, which the
+            # next rule must not see. Its actions get them back.
             if plan.vars:
                 self._vars.take_out(plan, view)
         if self._is_run_kept:
@@ -223,10 +239,10 @@ class _Phase:
     def _decide_explained(
         self, plan: compiler.CompiledRule, view: budget.View
     ) -> bool:
-        """Return whether a rule matches, and keep why.
+        """Return whether a rule matches, and keep why it does or does not.
 
-        Why it matches, or does not, is the result of every condition with its
-        reason, such as "values=(1, 2)" where these two are not equal.
+        That is the result of every condition with its reason, such as False
+        with "values=(1, 2)" for an ``eq`` of two numbers.
 
         :param view: the data as the rule sees them.
         :raises: :class:`.exceptions.RuleError` if a condition fails. A rule
@@ -238,8 +254,8 @@ class _Phase:
                 return self._audit_conditions(plan, view)
             return step.decide(plan, view, traces)
         finally:
-            # Also after an error, which people want explained first; and now,
-            # before actions change the data that the reasons speak of.
+            # Also after an error, as that is what people ask about first. And
+            # not later, as actions change the data that the reasons describe.
             if explanation.is_complete(plan, traces):
                 # Every condition has returned its reason with its result.
                 self._why[plan] = tuple(traces)
@@ -269,11 +285,12 @@ class _Phase:
         self._act_or_revert(plan, step.act, for_reasons)
 
     def _keep_why(self, plan: compiler.CompiledRule) -> None:
-        """Keep why a rule matches, once, before its actions change the data.
+        """Keep why a rule matches, before its actions change the data.
 
-        Where its conditions need no explanation, nothing is kept.
+        Nothing is kept of a rule that must show no reasons.
         """
         if plan.unexplained or plan in self._why:
+            # Also for a rule whose reasons were kept when it was decided.
             return
         view = self._target.view(plan.masked)
         masked_view = self._masked_view
@@ -284,13 +301,16 @@ class _Phase:
             self._vars.in_data(plan, self._target),
         ):
             if plan.vars and not plan.masked:
-                # The vars that the rule has computed may have secrets.
+                # The vars that the rule has computed may have secrets, which
+                # reasons must not show. So they are computed once more, of
+                # masked data. If a var fails with these, it is left out, and
+                # so are the vars behind it.
                 with contextlib.suppress(exceptions.RuleError):
-                    step.compute(plan, masked_view)
+                    step.compute_vars(plan, masked_view)
             self._why[plan] = explanation.explain_match(
                 plan, view, masked_view
             )
-        # These were computed for the reasons alone.
+        # The masked vars are for the reasons alone.
         masked_view.pop(model.VARS, None)
 
     def outcome(
@@ -311,7 +331,7 @@ class _Phase:
             # The time of a rule is taken at its end, which this one did not
             # reach.
             self._take_time(error.rule_uuid)
-        # The trace of a sensitive rule loses its conditions and actions here.
+        # The traces of sensitive rules lose their conditions and actions here.
         # Rules in mode "audit" have changed only copies of the data: their
         # traces say what they would have done.
         enforced = self._disclose(self._traces)
@@ -342,14 +362,22 @@ class _Phase:
         )
 
     def _disclose(self, traces: _Traces) -> _Traces:
-        """Return traces as everybody may see them, with their reasons."""
+        """Return traces as everybody may see them.
+
+        The trace of a rule gets the reasons of its conditions, if they were
+        kept. Of a sensitive rule it says only whether the rule has matched.
+        """
         return {
             plan: rule.disclosed(self._why.get(plan))
             for plan, rule in traces.items()
         }
 
     def _take_time(self, uuid: str) -> None:
-        """Add the time since the clock began to a rule's, and begin again."""
+        """Add the time since the clock was started to the time of a rule.
+
+        A rule that matches takes time twice: when it is decided, and when it
+        acts. The clock is started again for the next rule.
+        """
         now = time.perf_counter()
         earlier = self._timings.get(uuid, 0.0)
         self._timings[uuid] = earlier + now - self._started
@@ -372,7 +400,8 @@ class _Phase:
         if plan.audited:
             self._try_on_copy(plan, take_step, for_reasons)
         else:
-            # A context takes time, and most rules have no vars that need it.
+            # Most rules have no vars, and are spared the time that a context
+            # takes.
             if plan.vars:
                 with self._vars.in_data(plan, self._target):
                     traced, error = take_step(plan, self._target, for_reasons)
@@ -415,7 +444,11 @@ class _Phase:
     def _audit_conditions(
         self, plan: compiler.CompiledRule, view: budget.View
     ) -> bool:
-        """Return whether an audited rule matches; false after an error."""
+        """Return whether a rule in mode ``audit`` matches.
+
+        An error of a condition is in its trace, and ends nothing: the rule
+        does not match then.
+        """
         try:
             with self._target.paid_by(self._for_audit):
                 return step.matches(plan, view)

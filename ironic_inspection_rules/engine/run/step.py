@@ -21,28 +21,30 @@ from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.engine.run import working_copy
 
 Done = tuple[trace.RuleTrace | None, exceptions.RuleError | None]
-"""The trace of a step, if it did anything, and its error."""
+"""The trace of a step, None if it did nothing; and its error, if any."""
 
 Step = collections.abc.Callable[
     [compiler.CompiledRule, working_copy.WorkingCopy, budget.Budget | None],
     Done,
 ]
+"""A step that a rule takes on the data: :func:`act` or :func:`revert`."""
 
 
 def give_tables(plan: compiler.CompiledRule, view: budget.View) -> None:
-    """Put the tables of a rule set into the data as a rule sees them.
+    """Put the tables that a rule reads into the data, as ``tables``.
 
-    They stay there until the next rule that reads any: a rule that reads none
-    has no field that leads there.
+    They stay there until the next rule that reads tables puts its own there.
+    A rule that reads none has no field that begins with ``tables``.
     """
     if plan.tables is not None:
         view[interpolation.TABLES] = plan.tables
 
 
-def compute(plan: compiler.CompiledRule, view: budget.View) -> None:
+def compute_vars(plan: compiler.CompiledRule, view: budget.View) -> None:
     """Compute the vars of a rule, and store them in ``view['vars']``.
 
-    A var with a missing field is left out.
+    For ``{'cores': '{inventory.cpu.count}'}`` that is ``{'cores': 8}``. A var
+    whose field is missing on this machine is left out.
 
     :raises: :class:`.exceptions.RuleError` if one cannot be computed.
     """
@@ -53,24 +55,23 @@ def compute(plan: compiler.CompiledRule, view: budget.View) -> None:
         try:
             value = _compute_var(written, view)
         except Exception as exc:
-            # The name of a var is content, which a sensitive rule does not
-            # show.
+            # A sensitive rule does not show what its vars are called.
             op = disclosure.disclose_text(
                 plan.rule, f'vars.{name}', instead='vars'
             )
             error = disclosure.make_error(plan.rule, op, exc)
-            # The error of a sensitive rule has no cause. Here and below
-            # "from" keeps the one that is being handled out of tracebacks.
+            # The error of a sensitive rule has no cause, as that would show
+            # what the rule does. Here and below "from" also keeps "exc" out of
+            # its traceback.
             raise error from error.__cause__
         if not isinstance(value, rendering.Missing):
             values[name] = value
 
 
 def _compute_var(written: typing.Any, view: budget.View) -> typing.Any:
-    """Return the value of a var, or its missing field.
+    """Return the value of a var, or the field of it that is missing.
 
-    :param written: the template of the value, or the value of a var without
-        fields.
+    :param written: the value if it has no fields, else its template.
     """
     view.budget.spend()
     if not isinstance(written, rendering.Template):
@@ -87,13 +88,14 @@ def _compute_var(written: typing.Any, view: budget.View) -> typing.Any:
 def matches(plan: compiler.CompiledRule, view: budget.View) -> bool:
     """Return whether all conditions of a rule hold.
 
-    Its vars are computed, and stay in the data. The tables that it reads must
-    be there already: :func:`give_tables` puts them there.
+    Its vars are computed, and stay in the data for its actions.
 
-    :raises: :class:`.exceptions.RuleError` if one cannot be decided.
+    :param view: the data as the rule sees them, with the tables that it reads:
+        :func:`give_tables` puts these there.
+    :raises: :class:`.exceptions.RuleError` if a var or a condition fails.
     """
     if plan.vars:
-        compute(plan, view)
+        compute_vars(plan, view)
     for condition in plan.conditions:
         try:
             if not condition.check(view):
@@ -111,21 +113,23 @@ def decide(
 ) -> bool:
     """Return whether all conditions of a rule hold, and trace them.
 
-    It decides as :func:`matches`, which is faster.
+    The answer is that of :func:`matches`, which keeps no traces and is faster.
 
-    :param traces: the trace of every condition that was checked is appended.
-    :raises: :class:`.exceptions.RuleError` if one cannot be decided.
+    :param view: the data as the rule sees them, with the tables that it reads.
+    :param traces: the trace of every condition that is checked is appended. A
+        condition behind a false one is not checked.
+    :raises: :class:`.exceptions.RuleError` if a var or a condition fails.
     """
     if plan.vars:
-        compute(plan, view)
+        compute_vars(plan, view)
     for condition in plan.conditions:
         try:
-            decided = condition.decide(view)
+            decision = condition.decide(view)
         except Exception as exc:
             error = disclosure.make_error(plan.rule, condition.written_op, exc)
             raise error from error.__cause__
-        traces.append(decided)
-        if not decided.result:
+        traces.append(decision)
+        if not decision.result:
             return False
     return True
 
@@ -133,14 +137,16 @@ def decide(
 def pay(
     plan: compiler.CompiledRule, count: int, allowance: budget.Budget
 ) -> None:
-    """Pay the operations of several rules from the budget of the phase.
+    """Pay for deciding some rules from the budget of the phase.
 
-    :param plan: the first of the rules, which an error names.
+    :param plan: the first of the rules. An error names it and its first op.
+    :param count: the number of rules, of which every one costs an operation.
     :raises: :class:`.exceptions.RuleError` if too few operations are left.
     """
     try:
         allowance.spend(count)
     except exceptions.BudgetExceeded as exc:
+        # Every rule has an action, but not every rule a condition.
         op = plan.actions[0].name
         if plan.conditions:
             op = plan.conditions[0].written_op
@@ -155,38 +161,39 @@ def act(
 ) -> Done:
     """Carry out the actions of a rule that matches, until one fails.
 
-    What the actions before an error have changed stays in the target.
+    The changes that were made before an error stay in the target.
 
-    :param target: has the vars of the rule in its data already, see
+    :param target: the data, with the vars of the rule in them already, see
         :meth:`RuleVars.in_data`.
-    :param for_reasons: pays for the reasons of the conditions that the actions
-        themselves have; None for no reasons.
-    :returns: the trace of the rule, and the error of the action that failed.
+    :param for_reasons: pays for the reasons of the ``when`` conditions of
+        actions; None for no reasons.
+    :returns: the trace of the rule; and the error of the action that failed,
+        None if none did.
     """
-    actions = []
+    action_traces = []
     error = None
     view = target.view(plan.masked)
     give_tables(plan, view)
     for action in plan.actions:
         if action.when:
-            conditions = _ConditionTraces(plan, action, for_reasons)
-            apply = functools.partial(action.apply, note=conditions.note)
-            traced, error = _carry_out(plan, action, apply, target, view)
-            traced = traced._replace(when=conditions.traces)
+            when_traces = _WhenTraces(plan, action, for_reasons)
+            apply = functools.partial(action.apply, note=when_traces.note)
+            action_trace, error = _carry_out(plan, action, apply, target, view)
+            action_trace = action_trace._replace(when=when_traces.traces)
         else:
-            traced, error = _carry_out(
+            action_trace, error = _carry_out(
                 plan, action, action.apply, target, view
             )
-        actions.append(traced)
+        action_traces.append(action_trace)
         if error is not None:
             break
-    return trace.RuleTrace(plan.rule, True, (), tuple(actions)), error
+    return trace.RuleTrace(plan.rule, True, (), tuple(action_traces)), error
 
 
-class _ConditionTraces:
-    """The traces of the conditions of an action, while it is carried out.
+class _WhenTraces:
+    """The traces of the ``when`` conditions of an action that is carried out.
 
-    :param for_reasons: the budget of their reasons; None for no reasons.
+    :param for_reasons: pays for their reasons; None for no reasons.
     """
 
     def __init__(
@@ -204,19 +211,20 @@ class _ConditionTraces:
         ]
 
     def note(self, number: int, holds: bool, roots: budget.View) -> None:
-        """Count a result, and keep the reason of the first false one.
+        """Count a result of a condition, and keep the reason of one result.
 
-        Until a result is false, the reason is that of the first result.
+        In a loop, a condition is checked for every item. The reason that is
+        kept is that of the first item for which it is false, as this item is
+        left out; if there is none, that of the first item.
 
         :param number: which condition was checked, from 0.
+        :param roots: the data with the item of the loop.
         """
         trace_before = self._traces[number]
         reason = trace_before.reason
-        # In a loop, the reason for an item that is left out says more than
-        # that for one that is not.
         is_first_false = not holds and trace_before.false == 0
-        is_wanted = reason is None or is_first_false
-        if is_wanted and self._for_reasons is not None:
+        needs_reason = reason is None or is_first_false
+        if needs_reason and self._for_reasons is not None:
             with roots.paid_by(self._for_reasons):
                 reason = explanation.reason(
                     self._conditions[number], view=roots, masked_view=roots
@@ -246,7 +254,7 @@ def revert(
         be undone. The trace is None if nothing has changed, even after an
         error.
     """
-    actions = []
+    action_traces = []
     error = None
     changes_before = target.journal.length
     view = target.view(plan.masked)
@@ -254,16 +262,19 @@ def revert(
     for action in plan.actions:
         if not action.reverts:
             continue
-        traced, error = _carry_out(plan, action, action.revert, target, view)
-        actions.append(traced._replace(reverted=True))
+        action_trace, error = _carry_out(
+            plan, action, action.revert, target, view
+        )
+        action_traces.append(action_trace._replace(reverted=True))
         if error is not None:
             break
     # Most machines never matched the rule, so that nothing has changed.
     if target.journal.length == changes_before:
         return None, error
-    return trace.RuleTrace(
-        plan.rule, False, actions=tuple(actions), reverted=True
-    ), error
+    rule_trace = trace.RuleTrace(
+        plan.rule, matched=False, actions=tuple(action_traces), reverted=True
+    )
+    return rule_trace, error
 
 
 def _carry_out(
@@ -275,13 +286,15 @@ def _carry_out(
 ) -> tuple[trace.ActionTrace, exceptions.RuleError | None]:
     """Carry out or undo an action, and trace what it did.
 
-    :param apply_or_revert: the method of the action that does so.
+    :param apply_or_revert: ``apply`` or ``revert`` of the action.
     :param view: the data by root name as the rule sees them.
-    :returns: the trace, which is complete after an error, too; and the error.
+    :returns: the trace of the action, also after an error; and the error, None
+        if there was none.
     """
     journal = target.journal
     journal.enter(plan.rule, action.name, plan.masked)
-    # What the journal has behind these numbers afterwards is the action's.
+    # The journal has the records of earlier actions. Those of this action
+    # will follow behind these lengths.
     changes_before = len(journal.changes)
     notes_before = len(journal.notes)
     confirmed_before = len(journal.confirmed)
@@ -296,7 +309,7 @@ def _carry_out(
         if isinstance(exc, exceptions.FailRequested):
             # To fail the inspection is what "fail" is for: it did run.
             idle = None
-    traced = trace.ActionTrace(
+    action_trace = trace.ActionTrace(
         # By position, as names take as long again.
         action.name,
         tuple(journal.changes[changes_before:]),
@@ -307,11 +320,15 @@ def _carry_out(
         idle,
         changes_before,
     )
-    return traced, error
+    return action_trace, error
 
 
 class RuleVars:
-    """The vars of the rules of a phase, kept from deciding to acting."""
+    """The vars of the rules of a phase.
+
+    Those of a rule are in the data while the rule is decided, are kept here
+    meanwhile, and are in the data again while it acts.
+    """
 
     def __init__(self, target: working_copy.WorkingCopy) -> None:
         self._target = target
@@ -319,12 +336,12 @@ class RuleVars:
         self._values: dict[compiler.CompiledRule, dict[str, typing.Any]] = {}
 
     def take_out(self, plan: compiler.CompiledRule, view: budget.View) -> None:
-        """Move the vars of a rule out of the data, where the next rule looks.
+        """Move the vars of a rule out of the data, and keep them.
 
-        They are kept for its actions.
+        The next rule must not see them; the actions of this rule will.
         """
         values = view.pop(model.VARS, {})
-        # Later writes must not change them.
+        # A var may be a part of the data: a later action then changes a copy.
         self._target.release(values)
         self._values[plan] = values
 
@@ -332,7 +349,11 @@ class RuleVars:
     def in_data(
         self, plan: compiler.CompiledRule, target: working_copy.WorkingCopy
     ) -> typing.Iterator[None]:
-        """Add the vars of a rule to the data in the ``with`` block."""
+        """Have the kept vars of a rule in the data during a ``with`` block.
+
+        :param target: the data: those of the phase, or a copy of them for a
+            rule in mode ``audit``.
+        """
         if not plan.vars:
             yield
             return

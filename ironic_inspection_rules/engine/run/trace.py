@@ -10,15 +10,20 @@ from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import change as engine_change
 
 Described = dict[str, typing.Any]
+"""The trace of a rule or of an action as plain JSON data."""
 
 KEY = model.TRACE_KEY
+"""The name in plugin data under which rules leave their trace."""
 
 
 class WhenTrace(typing.NamedTuple):
-    """The trace of a condition of an action, over the items of its loop.
+    """The trace of a ``when`` condition of an action, over all its items.
 
-    ``true`` and ``false`` count the results. ``reason`` is that of the first
-    item with a false result, else of the first item.
+    :ivar true: the number of items of the loop for which the condition holds;
+        without a loop there is one item.
+    :ivar false: the number of items for which it does not hold.
+    :ivar reason: why it does not hold for the first such item; if it holds for
+        all, why it holds for the first.
     """
 
     op: str
@@ -30,12 +35,13 @@ class WhenTrace(typing.NamedTuple):
 class ActionTrace(typing.NamedTuple):
     """The trace of one action.
 
-    ``notes`` are the lines it logged and the requests it sent. ``reverted``:
-    it was undone instead. ``confirmed`` are the values it set that were
-    already there. ``when`` are the traces of its conditions. ``idle`` says
-    why it did not run, None if it did: for at least one item, and without an
-    error. ``fail`` runs if it fails the inspection. ``earlier`` is the number
-    of changes that the phase made before it.
+    :ivar notes: the lines that it logged, and the requests that it sent.
+    :ivar reverted: whether it was undone, instead of carried out.
+    :ivar confirmed: the values that it set but that were there already.
+    :ivar when: the traces of its ``when`` conditions.
+    :ivar idle: why it did not run; None if it ran for at least one item, and
+        without an error. ``fail`` runs if it fails the inspection.
+    :ivar earlier: the number of changes that the phase had made before it.
     """
 
     op: str
@@ -53,7 +59,11 @@ class ActionTrace(typing.NamedTuple):
         return self.idle is None
 
     def as_dict(self) -> Described:
-        """Return plain JSON data."""
+        """Return plain JSON data.
+
+        ``ran`` and ``reason`` are only there for an action that has ``when``
+        conditions or did not run.
+        """
         data: Described = {
             'op': self.op,
             'changes': [change.as_dict() for change in self.changes],
@@ -72,9 +82,13 @@ class ActionTrace(typing.NamedTuple):
 class RuleTrace(typing.NamedTuple):
     """The trace of one rule.
 
-    For a rule in mode ``audit`` it says what the rule would have done, and
-    ``error`` what the inspection would have failed with. ``reverted``: it did
-    not match, and undid what it did before.
+    For a rule in mode ``audit`` it says what the rule would have done.
+
+    :ivar conditions: the results of its conditions, with reasons.
+    :ivar error: the error that a rule in mode ``audit`` would have failed the
+        inspection with.
+    :ivar reverted: whether the rule did not match, and has undone what it did
+        in an earlier inspection.
     """
 
     rule: model.Rule
@@ -89,9 +103,11 @@ class RuleTrace(typing.NamedTuple):
     ) -> 'RuleTrace':
         """Return the trace as everybody may see it.
 
-        Records, logs, answers and reports are made of this trace only.
+        Records, logs, answers and reports are made of this trace only. That of
+        a sensitive rule has no conditions and no actions.
 
-        :param why: the results of its conditions, if they are known.
+        :param why: the results of its conditions; None to keep those that the
+            trace has.
         """
         if not disclosure.gives_reasons(self.rule):
             return RuleTrace(
@@ -113,9 +129,12 @@ class RuleTrace(typing.NamedTuple):
         return self.described(RuleTrace._audit)
 
     def described(self, describe: 'Describe') -> Described:
-        """Return a description of the trace, if it may be shown.
+        """Return a description of the trace.
 
-        :param describe: makes the description.
+        That of a sensitive rule is only ``{'uuid': …, 'matched': …,
+        'withheld': True}``.
+
+        :param describe: makes the description of any other trace.
         """
 
         def describe_trace(_rule: model.Rule) -> Described:
@@ -126,13 +145,16 @@ class RuleTrace(typing.NamedTuple):
         )
 
     def summary(self) -> Described:
-        """Return what is stored with a machine's inventory."""
+        """Return what is stored with a machine's inventory.
+
+        Of a sensitive rule, that is only ``{'uuid': …, 'withheld': True}``.
+        """
         return disclosure.disclose_entry(self.rule, self._summarize)
 
     def _summarize(self, rule: model.Rule) -> Described:
-        """Return the rule and the ops of its actions, but of undone ones.
+        """Return the names of the rule, and the ops that it carried out.
 
-        It is stored in the plugin data of the machine.
+        Actions that were undone, or did not run, are left out.
         """
         ops = []
         for action in self.actions:
@@ -145,7 +167,11 @@ class RuleTrace(typing.NamedTuple):
         }
 
     def _explanation(self) -> Described:
-        """Return what the rule decided and did, of a rule that is shown."""
+        """Return what the rule decided and did.
+
+        ``error`` is there only for a rule in mode ``audit``: the error of any
+        other rule is that of the inspection.
+        """
         explanation = {
             'uuid': self.rule.uuid,
             'description': self.rule.description,
@@ -160,7 +186,7 @@ class RuleTrace(typing.NamedTuple):
         return explanation
 
     def _audit(self) -> Described:
-        """Return what a rule in mode audit would change."""
+        """Return what a rule in mode ``audit`` would change, if enforced."""
         changes = []
         for action in self.actions:
             changes += [change.as_dict() for change in action.changes]

@@ -52,10 +52,14 @@ class Tree:
         """Set the value at a path.
 
         Parents that are absent or null are created: a list for ``-``,
-        mappings otherwise. In a list, an index replaces an item, the next
+        mappings otherwise. In a list, an index replaces an item; the next
         free index and ``-`` append.
 
-        :returns: the data; a copy of them if this tree has not copied them.
+        In ``{'a': [1]}``, the value 2 at ``('a', '-')`` gives ``{'a': [1,
+        2]}``, and at ``('b', 'c')`` it gives ``{'a': [1], 'b': {'c': 2}}``.
+
+        :returns: the changed data: the same object if they are a copy that
+            this tree has made; else a new copy of them.
         :raises: :class:`.exceptions.OperationError` if the path leads
             through a plain value or beyond the end of a list.
         """
@@ -103,14 +107,16 @@ class Tree:
     def append(
         self, data: typing.Any, path: data_path.Path, value: typing.Any
     ) -> typing.Any:
-        """Append a value to the list at the path, which may be absent or null.
+        """Append a value to the list at a path.
 
-        Whether anything else is there, the caller has checked.
+        The list is created if nothing or null is there. The caller has checked
+        that no other value is.
 
-        :returns: the data, or a copy, as :meth:`assign`.
+        :returns: the changed data, as :meth:`assign` returns them.
         """
         items = data_path.get(data, path)
-        # Once it is the tree's own, to append takes no copy of its parents.
+        # A list that this tree has copied is already in data that it has
+        # copied: to append to it changes them in place.
         if id(items) not in self._own:
             if items is data_path.ABSENT or items is None:
                 items = []
@@ -126,10 +132,11 @@ class Tree:
     def has_member(
         self, data: typing.Any, path: data_path.Path, value: typing.Any
     ) -> bool:
-        """Return whether the list at the path has the same item.
+        """Return whether the list at a path has an item equal to a value.
 
-        The set of its items is kept for the next time: a loop that appends
-        what is not there yet takes linear time.
+        If there is no list, the answer is False. The items of the list are
+        kept as a set for the next call: so a loop that appends what is not
+        there yet takes linear time.
         """
         items = data_path.get(data, path)
         if not isinstance(items, list):
@@ -141,9 +148,9 @@ class Tree:
         return data_path.identity(value) in identities
 
     def remove(self, data: typing.Any, path: data_path.Path) -> typing.Any:
-        """Remove what is at the path, which has to be there.
+        """Remove the value at a path, where the caller has found one.
 
-        :returns: the data, or a copy, as :meth:`assign`.
+        :returns: the changed data, as :meth:`assign` returns them.
         """
         key: str | int = path[0]
         rest = path[1:]
@@ -161,8 +168,13 @@ class Tree:
         return data
 
     def release(self, value: Container) -> None:
-        """Share a container: it is copied before it changes."""
+        """Note that a container is now in a second place.
+
+        This tree copies it, and all containers in it, before their next
+        change. Otherwise the change would show in the second place as well.
+        """
         if not self._own:
+            # Nothing was copied so far: the first change copies in any case.
             return
         ahead = [value]
         while ahead:
@@ -176,7 +188,10 @@ class Tree:
             ahead += [item for item in items if item.__class__ in CONTAINERS]
 
     def release_all(self) -> None:
-        """Share all values: they are copied before they change."""
+        """Note that all containers are now in a second place, too.
+
+        They are copied before their next change, as after :meth:`release`.
+        """
         self._own.clear()
 
     def _owned(self, data: typing.Any) -> typing.Any:
@@ -191,11 +206,12 @@ class Tree:
 class Facts:
     """The data of a machine, as plain JSON.
 
-    ``node`` is None in the early phase. Its key ``traits`` lists the names
-    of the node's traits. ``previous`` has the ``inventory`` and the
-    ``plugin_data`` that the last successful inspection stored, if there are
-    any. ``closed`` are the places whose values nobody may see: sensitive
-    rules set them.
+    :ivar node: the node, whose key ``traits`` lists the names of its traits;
+        None in the early phase.
+    :ivar previous: ``inventory`` and ``plugin_data`` that the last successful
+        inspection stored; None if there was none.
+    :ivar withheld_places: the places whose values nobody may see, as sensitive
+        rules have set them.
     """
 
     inventory: dict[str, typing.Any]
@@ -204,10 +220,10 @@ class Facts:
     ports: tuple[dict[str, typing.Any], ...] = ()
     port_groups: tuple[dict[str, typing.Any], ...] = ()
     previous: dict[str, typing.Any] | None = None
-    closed: frozenset[Place] = dataclasses.field(
+    withheld_places: frozenset[Place] = dataclasses.field(
         default=frozenset(), compare=False, repr=False
     )
-    # By root, the data that were masked last, and what was made of them.
+    # By root, the data that were masked last, and the masked data.
     _masked: dict[str, tuple[typing.Any, typing.Any]] = dataclasses.field(
         default_factory=dict, compare=False, repr=False
     )
@@ -223,10 +239,13 @@ class Facts:
         scope: str | None = properties.get(model.SCOPE_PROPERTY)
         return scope
 
-    def is_closed(self, name: str) -> bool:
-        """Return whether an object has a place whose value is withheld."""
-        for closed_object, _path in self.closed:
-            if closed_object == name:
+    def has_withheld_place(self, name: str) -> bool:
+        """Return whether a value in an object, such as ``node``, is withheld.
+
+        A sensitive rule has set that value.
+        """
+        for name_of_object, _path in self.withheld_places:
+            if name_of_object == name:
                 return True
         return False
 
@@ -241,6 +260,7 @@ class Facts:
         So a root that no rule changes, such as the inventory, is masked by the
         first phase of a dry run only.
 
+        :param root: the name of the root, such as ``inventory``.
         :param data: the data of the root now. They must not change any more.
         :param mask: returns data without their secrets.
         """
@@ -253,7 +273,12 @@ class Facts:
         return masked
 
     def roots(self) -> dict[str, typing.Any]:
-        """Return the data by the names of replacement fields."""
+        """Return the data by the first name of replacement fields.
+
+        In the early phase the names are ``inventory`` and ``plugin_data``;
+        later also ``node``, ``ports``, ``port_groups`` and, after an earlier
+        inspection, ``previous``.
+        """
         roots: dict[str, typing.Any] = {
             'inventory': self.inventory,
             'plugin_data': self.plugin_data,

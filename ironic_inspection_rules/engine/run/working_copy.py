@@ -47,11 +47,12 @@ class Effects:
 class WorkingCopy:
     """The data of one machine during one phase.
 
-    ``roots`` are the data by root name, ``before`` the same before the phase;
-    ``journal`` has the changes.
-
+    :ivar roots: the data now, by root name such as ``node``.
+    :ivar before: the data before the phase, by root name.
+    :ivar journal: the changes of the phase.
     :param facts: the data before the phase, which are never changed.
-    :param effects: what actions do beyond the data; None for nothing.
+    :param effects: carries out actions that change no data, such as ``log``;
+        None for a dry run, in which these do nothing.
     """
 
     def __init__(self, facts: Facts, effects: Effects | None = None) -> None:
@@ -59,18 +60,23 @@ class WorkingCopy:
         self.journal = journal.Journal(facts.ports)
         # What the rules see, with secrets and without.
         self._views = masked_views.Views(self.roots, facts.mask_once)
-        # The changed places by their root and first token: that of a change at
-        # /extra/disks/0 of the node is ('extra', 'disks'), of ('node',
-        # 'extra'). No caller needs to know more of its path than two tokens.
+        # The paths of changed values, cut to two tokens, by root and first
+        # token. A change at /extra/disks/0 of the node is kept as
+        # {('node', 'extra'): {('extra', 'disks')}}. No caller needs more than
+        # two tokens.
         self._touched: dict[tuple[str, str], set[data_path.Path]] = (
             collections.defaultdict(set)
         )
         self._effects = effects or Effects()
-        # The same values: an action copies what it changes.
+        # The same values as in the roots: an action copies what it changes.
         self.before = facts.roots()
 
     def paid_by(self, allowance: budget.Budget) -> budget.PaidBy:
-        """Replace the budget of both views while the context lasts."""
+        """Have a budget pay for the work in a ``with`` block.
+
+        The views get it in place of the budget that they have outside of the
+        block.
+        """
         return budget.PaidBy(allowance, self.roots, self._views.masked)
 
     def view(self, masked: bool) -> budget.View:
@@ -80,7 +86,10 @@ class WorkingCopy:
         return self.roots
 
     def release(self, value: typing.Any) -> None:
-        """Share a value that was read: it is copied before it changes."""
+        """Note that a value of the data is kept somewhere else, too.
+
+        It is copied before it changes, so that the value there stays.
+        """
         self._views.release(value)
 
     def get(self, root: str, path: data_path.Path) -> typing.Any:
@@ -96,10 +105,15 @@ class WorkingCopy:
     ) -> None:
         """Set a value; missing parents are created.
 
-        A value that is there already is no change, and is noted as confirmed.
+        A value that is there already is no change; the journal has it among
+        those that are confirmed.
 
-        :param part: the part of the value that the rule has set, as a path
-            below it, such as one capability in the text of all.
+        :param root: ``node``, ``ports`` or ``plugin_data``.
+        :param path: the path below the root; for a port, its index comes
+            first, as in ``('0', 'extra', 'rack')``.
+        :param part: the path of the part that the rule has set, if it is only
+            a part of the value: ``('boot_mode',)`` for one capability in the
+            text of all.
         :raises: :class:`.exceptions.OperationError` if the path leads through
             a plain value.
         """
@@ -124,9 +138,11 @@ class WorkingCopy:
         value: typing.Any,
         unique: bool = False,
     ) -> None:
-        """Append to a list, which is created if there is none, or null.
+        """Append a value to a list.
 
-        :param unique: do nothing if the list has the same item.
+        The list is created if nothing or null is at the path.
+
+        :param unique: do nothing if the list has an equal item.
         :raises: :class:`.exceptions.OperationError` if the value at the path
             is not a list.
         """
@@ -151,7 +167,7 @@ class WorkingCopy:
         if before is data_path.ABSENT:
             return
         self.roots.budget.spend()
-        # The record of the change has the path, too.
+        # The journal has the path of the change, which takes memory.
         self.roots.budget.write(None, path)
         self._views.remove(root, path)
         self._touch(root, path)
@@ -162,15 +178,17 @@ class WorkingCopy:
     def discard(
         self, root: str, path: data_path.Path, value: typing.Any
     ) -> None:
-        """Remove the last item that equals a value from a list, if any."""
+        """Remove the last item that equals a value from a list.
+
+        If there is no such item, or no list, nothing happens.
+        """
         items = data_path.get(self.roots[root], path)
         if not isinstance(items, list):
             return
-        # The rules of a phase share a limited number of operations. To compare
-        # is cheap: 16 items cost one operation.
+        # To compare is cheap: 16 items cost one operation of the budget.
         operations = len(items) // 16
         self.roots.budget.spend(operations)
-        # From the end of the list: the last equal item is removed.
+        # From the end, so that the last equal item is removed.
         for index in reversed(range(len(items))):
             if data_path.same(items[index], value):
                 path_of_item = (*path, str(index))
@@ -180,7 +198,8 @@ class WorkingCopy:
     def port(self, port_id: str) -> data_path.Path:
         """Find a port by MAC address in any case, or by UUID.
 
-        :returns: the path of the port below :data:`PORTS`.
+        :returns: the path of the port below the root ``ports``: ``('0',)`` for
+            the first port.
         :raises: :class:`.exceptions.OperationError` if there is none.
         """
         index = self._port_index(port_id)
@@ -209,9 +228,12 @@ class WorkingCopy:
         return list(self.roots[NODE].get(TRAITS) or ())
 
     def set_traits(self, names: typing.Iterable[str]) -> None:
-        """Replace the node's traits."""
+        """Replace all traits of the node by others.
+
+        If they are the same in another order, nothing changes.
+        """
         before = self.traits
-        # Without those that are there twice, in their order.
+        # Every name once, in the order given.
         after = list(dict.fromkeys(names))
         self.roots.budget.write(after, (TRAITS,), before)
         self.journal.record_traits(before, after)
@@ -219,11 +241,14 @@ class WorkingCopy:
             self._write(NODE, (TRAITS,), after)
 
     def changed(self, root: str) -> dict[str, typing.Any]:
-        """Return what was changed directly below a root, by name.
+        """Return the values directly below a root in which rules have written.
 
-        A place that was changed twice may have its value of before again.
+        After a rule has set ``/extra/rack`` of the node, that is ``{'extra':
+        {'rack': 'r1', …}}``. A value that was changed twice may be the same as
+        before the phase.
 
-        :returns: the new values; :data:`.path.ABSENT` for what was removed.
+        :returns: the values now, by name; :data:`.path.ABSENT` for a value
+            that was removed.
         """
         names = [name for touched, name in self._touched if touched == root]
         return {
@@ -232,9 +257,11 @@ class WorkingCopy:
         }
 
     def changed_of_port(self, index: int) -> dict[str, typing.Any]:
-        """Return the attributes of a port that were changed, by name.
+        """Return the attributes of a port in which rules have written.
 
-        :returns: the new values; :data:`.path.ABSENT` for what was removed.
+        :param index: the index of the port in the list of ports.
+        :returns: the values now, by name; :data:`.path.ABSENT` for an
+            attribute that was removed.
         """
         token = str(index)
         paths = self._touched.get((PORTS, token), set())
@@ -286,9 +313,11 @@ class WorkingCopy:
         self.journal.confirm(root, path, value)
 
     def confirm_traits(self, names: typing.Iterable[str]) -> None:
-        """Record which of these traits a rule sets, but the node has already.
+        """Record the traits that a rule sets, but that the node has already.
 
-        So a run also names the rule behind a trait that it did not add.
+        So the record of a run names this rule for such a trait, too.
+
+        :param names: all traits that the rule sets.
         """
         present = set(self.traits)
         for name in names:
@@ -296,38 +325,49 @@ class WorkingCopy:
                 self.journal.confirm(TRAITS, (name,), name)
 
     def log(self, level: str, message: str) -> None:
-        """Write a line to the log of the service."""
-        # The record of the run has it, so it is paid for.
+        """Write a line to the log of the service, and to the journal."""
+        # The record of the run has the message, too, so it is paid for.
         self.roots.budget.pay_for_result(message)
         self._effects.log(level, self.journal.log(level, message))
 
     def call(self, request: GetRequest) -> None:
-        """Send a GET request; see :meth:`Effects.call`."""
-        text = self.journal.note_request(request.url)
-        seconds = self.roots.budget.remaining()
+        """Send a GET request, and note it in the journal.
+
+        :raises: :class:`.exceptions.OperationError` if it fails. The message
+            names the request without the secrets in its URL.
+        """
+        request_text = self.journal.note_request(request.url)
+        seconds_left = self.roots.budget.remaining()
         try:
-            self._effects.call(request, seconds)
+            self._effects.call(request, seconds_left)
         except exceptions.OperationError as exc:
             raise exceptions.OperationError(
                 _('%(request)s failed: %(error)s')
-                % {'request': text, 'error': exc}
+                % {'request': request_text, 'error': exc}
             ) from exc
 
     def _write(
         self, root: str, path: data_path.Path, value: typing.Any
     ) -> None:
-        """Set a value in both views, and remember its place."""
+        """Set a value in both views, and remember that its place changed."""
         self._views.assign(root, path, value)
         self._touch(root, path)
 
     def _touch(self, root: str, path: data_path.Path) -> None:
-        """Remember that a place was changed, or one in it."""
+        """Remember that a value was changed.
+
+        Only the first two tokens of its path are kept, see ``_touched``.
+        """
         # A plugin may have given the path as a list.
         self._touched[root, path[0]].add(tuple(path[:2]))
 
     def fork(self) -> 'WorkingCopy':
-        """Return a copy that has no effects and does not change this one."""
-        # Both have the same values now: this one must copy what it changes.
+        """Return a copy of the data for a rule in mode ``audit``.
+
+        The rule changes the copy only, and neither logs nor calls anything.
+        """
+        # Both share their values: from here on, this one copies a value before
+        # it changes it. The new one does so in any case.
         self._views.release_all()
         facts = Facts(
             inventory=self.roots['inventory'],
@@ -339,6 +379,7 @@ class WorkingCopy:
         )
         fork = WorkingCopy(facts)
         fork.journal = self.journal.fork()
-        # To mask a root takes long: those that are masked already are shared.
+        # To mask a root takes long: those that are masked already are taken
+        # over.
         fork._views.masked.update(self._views.masked)
         return fork

@@ -274,7 +274,7 @@ def actual(test: machine_test.MachineTest) -> Actual:
     outcome['matched'] = test.matched
     facts = test.outcome.facts
     node = facts.node or {}
-    are_traits_withheld = facts.is_closed(engine_change.TRAITS)
+    are_traits_withheld = facts.has_withheld_place(engine_change.TRAITS)
     if node.get('traits') is not None and not are_traits_withheld:
         outcome['traits'] = sorted(node['traits'])
     outcome['changes'] = [

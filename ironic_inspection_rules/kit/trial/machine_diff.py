@@ -143,8 +143,7 @@ def treat(
     between = difference.between(old.facts, new.facts, facts.ports)
     lines += change_lines(change.with_before() for change in between.changes)
     # There are more differences, in values that sensitive rules set.
-    are_changes_withheld = between.closed
-    if are_changes_withheld:
+    if between.has_withheld:
         lines.append(_('what sensitive rules set is withheld'))
     return Treatment(
         path=path,

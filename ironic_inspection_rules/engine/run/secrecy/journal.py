@@ -21,12 +21,15 @@ over a machine's data may set one value again and again."""
 class Journal:
     """Changes and notes of a phase.
 
-    ``changes`` are those of the data, ``confirmed`` values that were set but
-    already there, ``notes`` the lines that were logged and the requests that
-    were sent. What sensitive rules set is in ``withheld`` instead, and what
-    they note is nowhere: whoever shows the rest needs no check of their own.
-    ``keeps_confirmed`` is false where nobody reads ``confirmed``.
+    Whoever shows ``changes``, ``confirmed`` and ``notes`` needs no check of
+    their own: none of them is of a sensitive rule.
 
+    :ivar changes: the changes of the data.
+    :ivar confirmed: the values that rules have set but that were there
+        already.
+    :ivar keeps_confirmed: false where nobody reads ``confirmed``.
+    :ivar notes: the lines that were logged, and the requests that were sent.
+    :ivar withheld: the changes and confirmed values of sensitive rules.
     :param ports: the ports as they are before the phase.
     """
 
@@ -39,7 +42,7 @@ class Journal:
         self.notes: list[str] = []
         self.withheld: list[engine_change.Change] = []
         self._ports = ports
-        # The changes of both lists, "changes" and "withheld", in the order in
+        # The changes of all rules, also of sensitive ones, in the order in
         # which they were made: length counts them, blame() finds the last rule
         # in them.
         self._made: list[engine_change.Change] = []
@@ -52,9 +55,9 @@ class Journal:
         self._is_rule_sensitive = False
 
     def enter(self, rule: model.Rule, action: str, masked: bool) -> None:
-        """Begin an action: the records that follow are its.
+        """Begin an action: all records that follow are of this action.
 
-        :param action: its op.
+        :param action: the op of the action, such as ``set-attribute``.
         :param masked: whether secrets are hidden from the rule.
         """
         self._rule = rule
@@ -79,8 +82,8 @@ class Journal:
         return [engine_change.port_name(port) for port in self._ports]
 
     @property
-    def closed(self) -> frozenset[views.Place]:
-        """The places whose values are withheld."""
+    def withheld_places(self) -> frozenset[views.Place]:
+        """The places whose values sensitive rules have set."""
         return frozenset(
             (change.object, change.place) for change in self.withheld
         )
@@ -88,34 +91,36 @@ class Journal:
     def blame(
         self, name: str, attributes: typing.Collection[str], exc: Exception
     ) -> exceptions.RuleError | None:
-        """Build the error of the rule that keeps an object from being saved.
+        """Build the error of a rule whose changes cannot be saved.
 
-        That is the last rule that changed one of the attributes or, if no rule
-        did, the object.
+        Of all rules that changed one of the attributes, it is the last one. If
+        no rule did, it is the last rule that changed the object.
 
         :param name: the object: ``node``, ``port <MAC>`` or ``traits``.
-        :param attributes: names of attributes, or paths to parts of them.
+        :param attributes: the attributes that Ironic refuses: their names, or
+            paths to parts of them.
+        :param exc: the error of saving.
         :returns: the error with its cause; None if no rule changed the object.
         """
         suspects = self._changes_of(name, attributes)
         if not suspects:
             return None
-        last = suspects[-1]
-        rule = typing.cast(model.Rule, last.rule)
+        last_change = suspects[-1]
+        rule = typing.cast(model.Rule, last_change.rule)
         reason: str | None = str(exc)
         cause: Exception | None = exc
         if rule.sensitive:
             # Nobody may see what such a rule reads or sets.
             reason = None
             cause = None
-        elif any(map(_is_hidden, suspects)):
-            # The message may have a value that nobody may see.
+        elif any(_is_value_hidden(change) for change in suspects):
+            # The message of the error may have such a value.
             reason = _(
                 'what it sets has a secret, or a value of a sensitive rule'
             )
             cause = None
         error = exceptions.RuleError(
-            rule.uuid, disclosure.label(rule), last.action, reason
+            rule.uuid, disclosure.label(rule), last_change.action, reason
         )
         error.__cause__ = cause
         return error
@@ -138,7 +143,8 @@ class Journal:
                 continue
             of_object.append(change)
             for place in places:
-                # At the attribute, above it, or below it.
+                # A change of "extra" or of "extra/rack/unit" is also one of
+                # "extra/rack": one of both paths begins with the other.
                 depth = min(len(change.place), len(place))
                 if change.place[:depth] == place[:depth]:
                     of_attributes.append(change)
@@ -148,7 +154,10 @@ class Journal:
     def log(self, level: str, message: str) -> str:
         """Record a line that is logged.
 
-        :returns: the message as the log may have it.
+        That of a sensitive rule is not recorded.
+
+        :returns: the message that the log gets. Of a sensitive rule it only
+            says that the rule logs something.
         """
         if self._is_rule_sensitive:
             return _('a sensitive rule logs what is withheld')
@@ -174,12 +183,13 @@ class Journal:
     ) -> None:
         """Record that a rule has set a value that was there already.
 
-        It is only recorded if the run is kept, up to a limit; for a sensitive
-        rule it always is.
+        It is recorded only if somebody reads ``confirmed``, and up to a limit.
+        For a sensitive rule it is always recorded, as the value at this place
+        is withheld from now on.
 
-        :param root: where the path begins: ``node``, ``plugin_data``, or
-            ``ports``, whose path has the index of the port first. For
-            :data:`.change.TRAITS`, the path is the name of the trait.
+        :param root: ``node``; ``plugin_data``; ``ports``, for which the path
+            begins with the index of the port; or ``traits``, for which the
+            path is the name of the trait.
         """
         is_kept = (
             self.keeps_confirmed and len(self.confirmed) < _MOST_CONFIRMED
@@ -189,10 +199,9 @@ class Journal:
         op = 'replace'
         if root == engine_change.TRAITS:
             op = 'add'
-        change = self._change(op, root, path, value, value)
+        change = self._make_change(op, root, path, value, before=value)
         change.earlier = len(self.changes)
         if self._is_rule_sensitive:
-            # Always, as the value at this place is withheld from now on.
             self.withheld.append(change)
         else:
             self.confirmed.append(change)
@@ -212,16 +221,20 @@ class Journal:
         A change by a sensitive rule is withheld: it is not in ``changes``.
 
         :param op: ``add``, ``replace`` or ``remove``.
-        :param data: the root as it is after the change.
-        :param part: the part of the value that the rule has set, as a path
-            below it.
+        :param data: the data below the root after the change.
+        :param root: ``node``, ``plugin_data`` or ``ports``, for which the path
+            begins with the index of the port.
+        :param part: the path of the part that the rule has set, if it is only
+            a part of the value.
         """
-        change = self._change(op, root, path, value, before, part)
+        change = self._make_change(op, root, path, value, before, part)
         if data_path.APPEND in path:
-            # The path of a port begins with its number, which its place lacks:
-            # ('0', 'extra', 'disks', '-') has the place ('extra', 'disks', …).
-            above = len(path) - len(change.place)
-            change.place = data_path.resolve_append(data, path)[above:]
+            # The index of the appended item takes the place of "-". The path
+            # of a port begins with its number, which its place lacks: that of
+            # ('0', 'extra', 'disks', '-') is ('extra', 'disks', '2').
+            tokens_of_port = len(path) - len(change.place)
+            resolved_path = data_path.resolve_append(data, path)
+            change.place = resolved_path[tokens_of_port:]
         if op == 'remove':
             items = data_path.get(data, path[:-1])
             if isinstance(items, list):
@@ -231,19 +244,23 @@ class Journal:
     def record_traits(
         self, before: typing.Sequence[str], after: typing.Sequence[str]
     ) -> None:
-        """Record the traits that were removed and those that were added."""
+        """Record a removal or an addition for every trait that differs.
+
+        :param before: the names of the node's traits before the change.
+        :param after: the names after it.
+        """
         names_before = set(before)
         names_after = set(after)
         root = engine_change.TRAITS
         for name in before:
             if name not in names_after:
-                removal = self._change(
+                removal = self._make_change(
                     'remove', root, (name,), value=None, before=name
                 )
                 self._add(removal)
         for name in after:
             if name not in names_before:
-                addition = self._change(
+                addition = self._make_change(
                     'add', root, (name,), value=name, before=None
                 )
                 self._add(addition)
@@ -256,7 +273,7 @@ class Journal:
         else:
             self.changes.append(change)
 
-    def _change(
+    def _make_change(
         self,
         op: str,
         root: str,
@@ -267,8 +284,8 @@ class Journal:
     ) -> engine_change.Change:
         """Build a change; secrets that the rule does not see are masked."""
         if root != engine_change.TRAITS:
-            # A value that is not there stays None: below a secret it would be
-            # masked as well, and look like one.
+            # Where there is no value, it stays None: below a secret, None
+            # would be masked as well, as if a secret were there.
             if op == 'remove':
                 value = None
             else:
@@ -295,13 +312,17 @@ class Journal:
         return change
 
     def _disclose(self, path: data_path.Path, value: typing.Any) -> typing.Any:
+        """Return a value as the current rule sees it: masked, or as it is."""
         if self._masked:
             return disclosure.value_at(path, value)
         return value
 
 
-def _is_hidden(change: engine_change.Change) -> bool:
-    """Return whether the value of a change is not to be shown."""
+def _is_value_hidden(change: engine_change.Change) -> bool:
+    """Return whether nobody may see the value of a change.
+
+    It is the value of a sensitive rule, or it is masked.
+    """
     if change.rule is not None and change.rule.sensitive:
         return True
     return bool(change.value == masking.MASK)

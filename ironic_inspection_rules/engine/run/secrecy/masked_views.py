@@ -31,8 +31,10 @@ class _MaskedRoots(budget.View):
         self._mask_once = mask_once
 
     def __missing__(self, root: str) -> typing.Any:
-        # Containers without secrets are now in both views: neither tree may
-        # change them in place any more.
+        """Mask a root, which a rule reads for the first time."""
+        # Containers without secrets are now in both views: the tree of the
+        # open view must copy them before it changes them. The tree of this
+        # view has not copied any of them.
         self._tree.release_all()
         masked = self._mask_once(root, self._roots[root], masking.mask)
         self[root] = masked
@@ -42,12 +44,12 @@ class _MaskedRoots(budget.View):
 class Views:
     """Both views of the data; changes are made to both.
 
-    ``open`` and ``masked`` are the data by root name. A container without a
-    secret in it is one object in both of them. Each view has a
-    :class:`.views.Tree` of its own, which copies what it does not own before
-    it changes it: so nothing that is changed in one of them shows in the other
-    by itself. Whoever shares a value releases it from both trees first.
+    A container without a secret in it is one object in both views. Each view
+    has a :class:`.views.Tree` of its own, which copies such a container before
+    it changes it. So a change of one view never shows in the other by itself.
 
+    :ivar open: the data with secrets, by root name.
+    :ivar masked: the data without secrets, by root name.
     :param roots: the data by root name; the values in it are never changed.
     :param mask_once: returns the masked data of a root, as
         :meth:`.views.Facts.mask_once`.
@@ -60,20 +62,26 @@ class Views:
         self.masked: budget.View = _MaskedRoots(roots, self._tree, mask_once)
 
     def release(self, value: typing.Any) -> None:
-        """Share a value that was read: it is copied before it changes."""
+        """Note that a value of the data is kept somewhere else, too.
+
+        It is copied before it changes; plain values never change.
+        """
         if value.__class__ in views.CONTAINERS:
             self._tree.release(value)
             self._masked_tree.release(value)
 
     def release_all(self) -> None:
-        """Share all of the data: they are copied before they change."""
+        """Note that all of the data are kept somewhere else, too.
+
+        They are copied before they change.
+        """
         self._tree.release_all()
         self._masked_tree.release_all()
 
     def has_member(
         self, root: str, path: data_path.Path, value: typing.Any
     ) -> bool:
-        """Return whether the list at the path holds a value."""
+        """Return whether the list at a path has an item equal to a value."""
         return self._tree.has_member(self.open[root], path, value)
 
     def assign(
@@ -93,35 +101,43 @@ class Views:
     def append(
         self, root: str, path: data_path.Path, value: typing.Any
     ) -> None:
-        """Append a value to the list at the path, which may be absent."""
+        """Append a value to the list at a path, which may be absent.
+
+        In the masked view, a list that is a secret, or is part of one, stays
+        masked as a whole.
+        """
         self.release(value)
         self.open[root] = self._tree.append(self.open[root], path, value)
         if root not in self.masked:
             return
-        secret = masking.find_secret_along(path)
-        if secret is None:
+        path_of_secret = masking.find_secret_along(path)
+        if path_of_secret is None:
             self.masked[root] = self._masked_tree.append(
                 self.masked[root], path, masking.mask(value)
             )
         else:
-            # The list is a secret, or in one, which is masked as a whole.
             self.masked[root] = self._masked_tree.assign(
-                self.masked[root], secret, masking.MASK
+                self.masked[root], path_of_secret, masking.MASK
             )
 
     def remove(self, root: str, path: data_path.Path) -> None:
-        """Remove what is at the path, which has to be there."""
+        """Remove the value at a path; the caller has checked that it is there.
+
+        In the masked view, a secret with a part of it removed stays masked.
+        """
         self.open[root] = self._tree.remove(self.open[root], path)
         if root not in self.masked:
             return
-        secret = masking.find_secret_along(path)
-        if secret is None or secret == path:
+        path_of_secret = masking.find_secret_along(path)
+        if path_of_secret is None or path_of_secret == path:
             self.masked[root] = self._masked_tree.remove(
                 self.masked[root], path
             )
             return
-        # The rest of the secret may be empty, and is shown then.
-        rest = data_path.get(self.open[root], secret)
+        # A part of the secret was removed. If nothing is left of it, the empty
+        # value is shown: mask_at() masks only a value that is not empty.
+        rest = data_path.get(self.open[root], path_of_secret)
+        masked_rest = masking.mask_at(path_of_secret[-1], rest)
         self.masked[root] = self._masked_tree.assign(
-            self.masked[root], secret, masking.mask_at(secret[-1], rest)
+            self.masked[root], path_of_secret, masked_rest
         )

@@ -313,7 +313,7 @@ class WithheldTestCase(base.TestCase):
             found = difference.between(
                 facts(), with_it.facts, with_it.facts.ports
             )
-            self.assertTrue(found.closed, secret)
+            self.assertTrue(found.has_withheld, secret)
             self.assertNotIn(CANARY, str(found.changes).lower())
             again = difference.between(
                 with_it.facts, with_it.facts, with_it.facts.ports

@@ -96,7 +96,7 @@ class ReplayTestCase(base.TestCase):
             if error:
                 document.update(result='failed', error=str(error))
                 break
-            facts = evaluation.after(facts, target, outcome, phase)
+            facts = evaluation.facts_after_phase(facts, target, outcome, phase)
         return json.loads(json.dumps({**document, **changed}))
 
     def past(self, document, previous=None):

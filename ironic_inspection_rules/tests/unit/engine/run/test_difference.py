@@ -20,10 +20,14 @@ def state(node=None, traits=(), ports=PORTS, **plugin_data):
 class DifferenceTestCase(base.TestCase):
     def between(self, one, other, *closed):
         found = difference.between(
-            dataclasses.replace(one, closed=frozenset(closed)), other, PORTS
+            dataclasses.replace(one, withheld_places=frozenset(closed)),
+            other,
+            PORTS,
         )
         same = difference.between(
-            one, dataclasses.replace(other, closed=frozenset(closed)), PORTS
+            one,
+            dataclasses.replace(other, withheld_places=frozenset(closed)),
+            PORTS,
         )
         self.assertEqual(found, same)
         self.found = found
@@ -137,7 +141,7 @@ class DifferenceTestCase(base.TestCase):
                     one, state({'extra': extra}), ('node', ('extra', *closed))
                 ),
             )
-            self.assertTrue(self.found.closed, (extra, closed, shown))
+            self.assertTrue(self.found.has_withheld, (extra, closed, shown))
             self.assertTrue(self.found, (extra, closed, shown))
         self.assertEqual(
             [],

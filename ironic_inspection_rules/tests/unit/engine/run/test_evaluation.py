@@ -66,7 +66,9 @@ class RehearseTestCase(base.TestCase):
         )
 
         self.assertEqual([('/other', 1)], self.changes(outcome))
-        self.assertEqual({('plugin_data', ('key',))}, outcome.facts.closed)
+        self.assertEqual(
+            {('plugin_data', ('key',))}, outcome.facts.withheld_places
+        )
         self.assertEqual('c4n4ry', outcome.facts.plugin_data['key'])
 
     def test_changes_of_the_node_last_as_well(self):
