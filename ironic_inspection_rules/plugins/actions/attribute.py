@@ -25,11 +25,12 @@ class AttributeAction(plugin.Action):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         """Yield the problems of the path, and of values for the path.
 
-        Nothing is checked if a field stands for the attribute.
+        For the path ``/diver`` that is ``('path', 'attribute "diver" does not
+        exist …')``. Nothing is checked if a field stands for the attribute.
         """
         path = arguments.get('path')
         if path is None or '{' in path[0]:
-            # A field may stand for the attribute. Existing rules have such
+            # Such as "/{plugin_data.attribute}". Existing rules have such
             # paths; they are checked when they run.
             return
         try:
@@ -65,6 +66,7 @@ class AttributeAction(plugin.Action):
 
         :param path: the path below the node or the port.
         :param port_id: MAC address or UUID of the port; None for the node.
+        :returns: the root, and the path below it.
         :raises: :class:`.exceptions.OperationError` if rules may not change
             what the path leads to, or the node has no such port.
         """
@@ -78,12 +80,15 @@ class AttributeAction(plugin.Action):
     def _remove(
         self, target: Target, path: data_path.Path, port_id: str | None = None
     ) -> None:
-        """Remove the value at a path of the node or of a port."""
+        """Remove the value at a path of the node or of a port.
+
+        A whole attribute gets its default: without ``/retired``, a node is not
+        retired.
+        """
         root, path_of_root = self.place(target, path, port_id)
         is_attribute = len(path) == 1
         if is_attribute:
-            # Nodes and ports always have all attributes: as in Ironic's API,
-            # a removed attribute gets its default.
+            # Nodes and ports always have all attributes, as in Ironic's API.
             default = schema.read_value(path, None, self.TABLE)
             target.set(root, path_of_root, default)
         else:
@@ -96,6 +101,9 @@ class AttributeAction(plugin.Action):
         extends: bool = False,
     ) -> plugin.Write:
         """Declare what the action writes, and where.
+
+        For ``set-attribute`` of ``/retired`` to "yes", that is a write of true
+        to ``/retired`` of the ``node``.
 
         :param arguments: the arguments of the action, as the rule has them.
         :param value: the value that is written. Without a value, the present
@@ -134,9 +142,9 @@ class _Set(AttributeAction):
     def check(
         self, name: str, value: typing.Any, path: data_path.Path
     ) -> None:
-        # A cleanup value of null stands for none.
-        is_cleanup = name == 'cleanup' and value is not None
-        if name == 'value' or is_cleanup:
+        # A cleanup value of null stands for no cleanup value.
+        is_cleanup_value = name == 'cleanup' and value is not None
+        if name == 'value' or is_cleanup_value:
             schema.read_value(path, value, self.TABLE)
 
     def _set_value(
@@ -265,11 +273,16 @@ class _Extend(AttributeAction):
         unique: bool,
         port_id: str | None = None,
     ) -> None:
-        """Append a value to a list of the node or of a port."""
+        """Append a value to a list of the node or of a port.
+
+        :param unique: whether a list that has an equal item stays as it is.
+        :raises: :class:`.exceptions.OperationError` if the path does not lead
+            into an attribute or to a list, or the node has no such port.
+        """
         root, path_of_root = self.place(target, path, port_id)
         self._check_may_be_list(path)
         if root == plugin.NODE:
-            # Capabilities are text: appending would make a list of them.
+            # Refuses a path to capabilities: these must stay text.
             schema.check_capabilities(path, [value])
         target.extend(root, path_of_root, value, unique)
 

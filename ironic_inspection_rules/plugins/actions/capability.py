@@ -17,12 +17,14 @@ PATH = schema.CAPABILITIES
 
 
 def read_capabilities(target: Target) -> dict[str, str]:
-    """Read the node's capabilities: ``boot_mode:uefi,raid:1`` by name.
+    """Read the node's capabilities, which are one text.
 
-    The budget of the phase pays for their memory. A name without a colon has
-    an empty value; for a double name, the last value counts.
+    ``boot_mode:uefi,raid:1`` gives ``{'boot_mode': 'uefi', 'raid': '1'}``. A
+    name without a colon has an empty value. Of a name that is there twice, the
+    last value counts.
 
-    :raises: :class:`.exceptions.OperationError` if they are no text.
+    :raises: :class:`.exceptions.OperationError` if they are no text, or the
+        phase has too little of its budget left for their memory.
     """
     text = target.get(plugin.NODE, PATH)
     if text is data_path.ABSENT or not text:
@@ -31,8 +33,8 @@ def read_capabilities(target: Target) -> dict[str, str]:
         raise exceptions.OperationError(
             _('properties/capabilities is not text')
         )
-    # A capability takes many times the memory of its text.
-    target.roots.budget.make_text(len(text) << 4)
+    # As values of a mapping, they take many times the memory of their text.
+    target.roots.budget.make_text(len(text) * 16)
     capabilities = {}
     for item in text.split(','):
         if item.strip():
@@ -52,8 +54,8 @@ def _write_all(
 ) -> None:
     """Write the text of all capabilities, or remove it if there are none.
 
-    :param name: the capability that was changed, for the record of the run:
-        the rule has set only a part of the text.
+    :param name: the capability that was changed. The record of the run says
+        that the rule has set only this part of the text.
     """
     if capabilities:
         target.set(plugin.NODE, PATH, _as_text(capabilities), (name,))
@@ -64,7 +66,7 @@ def _write_all(
 def declare(
     name: typing.Any, value: typing.Any = data_path.ABSENT
 ) -> plugin.Write:
-    """Return the declaration of a write of a capability.
+    """Declare that an action sets or removes a capability.
 
     :param name: the name as the rule has it.
     :param value: the value as the rule has it; without a value, the capability
@@ -74,7 +76,7 @@ def declare(
         name = name.strip()
     is_written_out = not interpolation.fields(value)
     if value is not data_path.ABSENT and is_written_out:
-        # Capabilities are texts, and are read without white space around.
+        # On the node it is text, and is read without white space around it.
         value = str(value).strip()
     return plugin.Write('capability', name, value, argument='name')
 
@@ -97,11 +99,14 @@ class SetCapability(plugin.Action):
         yield declare(arguments['name'], arguments['value'])
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield the arguments that a text of capabilities cannot hold."""
+        """Yield the arguments that the text of capabilities cannot hold.
+
+        A comma ends a capability, and a colon ends its name. Neither can be
+        empty.
+        """
         for argument, text in arguments.items():
             is_usable = text.strip() and ',' not in text
             if argument == 'name' and ':' in text:
-                # The first colon ends the name.
                 is_usable = False
             if not is_usable:
                 yield argument, _('"%s" cannot be part of a capability') % text
@@ -109,8 +114,10 @@ class SetCapability(plugin.Action):
     def __call__(self, target: Target, name: str, value: str) -> None:
         """Set the capability in the text of all capabilities.
 
-        If the text has it already, the record of the run only says that the
-        rule sets it.
+        If the text has it already, nothing changes.
+
+        :raises: :class:`.exceptions.OperationError` if the name or the value
+            cannot be part of that text.
         """
         problems = self.problems({'name': name, 'value': value})
         first = next(problems, None)
@@ -123,7 +130,8 @@ class SetCapability(plugin.Action):
         value = value.strip()
         capabilities = {**read_capabilities(target), name: value}
         if target.get(plugin.NODE, PATH) == _as_text(capabilities):
-            # Nothing changes. Only this capability of the text is the rule's.
+            # For "explain", the record of the run names the rule for this
+            # capability, but for no other one in the text.
             target.confirm(plugin.NODE, (*PATH, name), value)
         else:
             _write_all(target, capabilities, name)

@@ -64,9 +64,9 @@ class Log(plugin.Action):
 class ApiCall(plugin.Action):
     """``api-call``: send a GET request.
 
-    Takes the arguments of Ironic's own action: ``timeout`` in seconds,
-    ``retries`` on connection errors and on 429 and 5xx answers,
-    ``backoff_factor`` for the seconds between them.
+    It takes the arguments of Ironic's own action: ``timeout`` in seconds; the
+    number of ``retries`` after connection errors and after answers 429 and
+    5xx; and ``backoff_factor`` for the seconds between these.
     """
 
     SUPPORTS_EARLY = True
@@ -94,6 +94,10 @@ class ApiCall(plugin.Action):
     }
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield the arguments that cannot be part of a request.
+
+        An example is ``('retries', 'must not be negative')``.
+        """
         for name, value in arguments.items():
             check = _CHECKS[name]
             if value is not None and not check.accepts(value):
@@ -112,6 +116,11 @@ class ApiCall(plugin.Action):
         retries: int = 3,
         backoff_factor: float = 0.3,
     ) -> None:
+        """Send the request, or raise the error of its first bad argument.
+
+        :raises: :class:`.exceptions.OperationError` for a bad argument, or if
+            the request fails.
+        """
         request = plugin.GetRequest(
             url, headers, proxies, timeout, retries, backoff_factor
         )

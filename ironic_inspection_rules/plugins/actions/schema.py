@@ -37,9 +37,11 @@ TEXT_KINDS = ('a string', NAME_KIND)
 class Attribute(typing.NamedTuple):
     """An attribute of a node or a port that rules may change.
 
-    ``kind`` is a key of :data:`KINDS`, ``longest`` the maximum length of
-    text. ``default`` is the value after it was removed or set to null; ``...``
-    if it cannot be.
+    :ivar kind: what its value must be, such as ``a string``: one of
+        :data:`KINDS`.
+    :ivar default: its value after it was removed or set to null; ``...`` if it
+        cannot be removed.
+    :ivar longest: the maximum length of text.
     """
 
     kind: str
@@ -54,6 +56,8 @@ class Attribute(typing.NamedTuple):
     def read(self, value: typing.Any) -> typing.Any:
         """Convert a value to the attribute's kind; null gives its default.
 
+        An attribute that is true or false reads ``'yes'`` as True.
+
         :raises: :class:`.exceptions.OperationError` if the value is of
             another kind, too long, null for an attribute that cannot be
             removed, or a text that the database cannot store.
@@ -63,29 +67,39 @@ class Attribute(typing.NamedTuple):
                 raise exceptions.OperationError(_('cannot be removed'))
             return self.default
         try:
-            read = KINDS[self.kind].read(value)
+            converted = KINDS[self.kind].read(value)
         except (TypeError, ValueError) as exc:
             raise exceptions.OperationError(
                 _('must be %s') % self.kind
             ) from exc
-        if isinstance(read, str) and len(read) > self.longest:
+        if not isinstance(converted, str):
+            return converted
+        if len(converted) > self.longest:
             raise exceptions.OperationError(
                 _('must not be longer than %d characters') % self.longest
             )
-        if isinstance(read, str) and table_members.UNSTORABLE.search(read):
-            # A column of text; members of a mapping are stored as JSON, which
-            # escapes these characters.
+        if table_members.UNSTORABLE.search(converted):
+            # This text is a column of its own. Texts in a mapping are stored
+            # as JSON, which escapes such characters.
             raise exceptions.OperationError(engine_schema.UNSTORABLE)
-        return read
+        return converted
 
 
 def _read_text(value: typing.Any) -> str:
+    """Return text as it is, and a number as its text.
+
+    :raises: TypeError for any other value.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise TypeError
     return str(value)
 
 
 def _read_node_name(value: typing.Any) -> str:
+    """Return a name that a node may have in Ironic.
+
+    :raises: TypeError or ValueError for any other value.
+    """
     name = _read_text(value)
     if not re.fullmatch(NODE_NAME, name) or uuidutils.is_uuid_like(name):
         raise ValueError
@@ -93,6 +107,10 @@ def _read_node_name(value: typing.Any) -> str:
 
 
 def _read_truth(value: typing.Any) -> bool:
+    """Read true or false, also of words such as "yes" and "off".
+
+    :raises: TypeError or ValueError for any other value.
+    """
     if not isinstance(value, bool | str):
         raise TypeError
     return bool(strutils.bool_from_string(value, strict=True))
@@ -111,17 +129,22 @@ def _read_uuid(value: typing.Any) -> str:
 
 
 def _read_mac(value: typing.Any) -> str:
+    """Return a MAC address in lower case, as Ironic stores it.
+
+    :raises: ValueError for any other value.
+    """
     if not isinstance(value, str) or not netutils.is_valid_mac(value):
         raise ValueError
     return value.lower()
 
 
 class AttributeKind(typing.NamedTuple):
-    """What the value of an attribute may be.
+    """What the value of an attribute may be, such as true or false.
 
-    ``read`` returns such a value, or raises TypeError or ValueError.
-    ``schemas`` are the JSON Schemas of what it reads, of which a value meets
-    one.
+    :ivar read: converts a value of a rule to such a value; raises TypeError or
+        ValueError if it cannot.
+    :ivar schemas: JSON Schemas of the values that ``read`` takes. Every such
+        value meets at least one of them.
     """
 
     read: typing.Callable[[typing.Any], typing.Any]
@@ -226,13 +249,15 @@ CAPABILITIES = ('properties', 'capabilities')
 def path_schemas(
     table: typing.Mapping[str, Attribute], targets: typing.Iterable[str]
 ) -> dict[str, list[dict[str, typing.Any]]]:
-    """Return the JSON Schema of the argument ``path``, by its name.
+    """Return the JSON Schemas of the argument ``path`` of an action.
 
-    A path may always lead into a mapping. Of a mapping ``extra``, and ``name``
-    as a target, the pattern matches ``/extra/a``, ``extra.a`` and ``/name``,
-    but not ``/driver``.
+    Every action takes paths into an attribute that is a mapping. If that is
+    ``extra``, and ``name`` is the only target, the pattern matches
+    ``/extra/a``, ``extra.a`` and ``/name``, but not ``/driver``.
 
-    :param targets: the attributes that may be the whole path.
+    :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
+    :param targets: the attributes that the action takes as a whole.
+    :returns: ``{'path': [{'type': 'string', 'pattern': …}]}``.
     """
     mappings = engine_schema.match_names(
         name
@@ -265,9 +290,10 @@ def list_removable(table: typing.Mapping[str, Attribute]) -> list[str]:
 def list_cases(
     table: typing.Mapping[str, Attribute],
 ) -> typing.Iterator[tuple[str, dict[str, typing.Any], dict[str, typing.Any]]]:
-    """Yield the schemas of the values of attributes, kind by kind.
+    """Yield the JSON Schemas of the values of all attributes.
 
-    For example, for all attributes that hold a mapping and may be removed::
+    Attributes with the same schemas come together. For example, for all that
+    hold a mapping and may be removed::
 
         ('^/?(?:extra|properties)…',
          {'anyOf': [{'type': 'object'}, VARIES, NULL]},
@@ -277,17 +303,18 @@ def list_cases(
         the cleanup value.
     """
     # Attributes that differ only in their default have the same schemas.
-    alike: dict[tuple[str, int, bool], list[str]] = {}
+    names_by_form: dict[tuple[str, int, bool], list[str]] = {}
     for name, attribute in table.items():
-        key = (attribute.kind, attribute.longest, attribute.is_removable)
-        alike.setdefault(key, []).append(name)
-    for (kind, longest, is_removable), names in alike.items():
+        form = (attribute.kind, attribute.longest, attribute.is_removable)
+        names_by_form.setdefault(form, []).append(name)
+    for (kind, longest, is_removable), names in names_by_form.items():
         schemas = []
         for schema_of_kind in KINDS[kind].schemas:
             if kind in TEXT_KINDS:
                 schemas.append({**schema_of_kind, 'maxLength': longest})
             else:
                 schemas.append(schema_of_kind)
+        # A text with a field may stand for any value.
         schemas.append(engine_schema.VARIES)
         # Null stands for no cleanup value, whatever the attribute is.
         cleanup = engine_schema.any_of(*schemas, engine_schema.NULL)
@@ -327,7 +354,8 @@ def read_value(
 ) -> typing.Any:
     """Convert a value to the kind of the attribute at a path.
 
-    A value inside of an attribute may be of any kind.
+    For ``('retired',)``, "yes" becomes True. A value inside of an attribute,
+    as at ``('extra', 'a')``, may be of any kind and stays as it is.
 
     :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
     :raises: :class:`.exceptions.OperationError` if it cannot hold the value.
@@ -350,11 +378,11 @@ def value_afterwards(
 ) -> typing.Any:
     """Return the value that a path has after an action.
 
-    A whole attribute always has a value of its kind: a written value is
-    converted, and a removed attribute gets its default. A value with fields is
-    returned as it is.
+    A whole attribute always has a value of its kind: after "yes" was written
+    to ``/retired`` it is True, and after a removal it is its default, False. A
+    value with fields is returned as it is, as it is known on a machine only.
 
-    :param path: any value, as the rule has it.
+    :param path: the path as the rule has it, which may be no text at all.
     :param value: the written value; :data:`.path.ABSENT` for a removal.
     :param table: the attributes of nodes or of ports, by name.
     :returns: :data:`.path.ABSENT` if no value is left.
@@ -363,15 +391,17 @@ def value_afterwards(
         return value
     written = value
     if value is data_path.ABSENT:
+        # Null stands for a removal: it gives the default.
         written = None
     try:
-        steps = data_path.parse(path)
-        if len(steps) > 1:
+        tokens = data_path.parse(path)
+        if len(tokens) > 1:
+            # Inside of an attribute any value stays as it was written.
             return value
-        check_path(steps, table)
-        return read_value(steps, written, table)
+        check_path(tokens, table)
+        return read_value(tokens, written, table)
     except exceptions.OperationError:
-        # It is an error of the rule.
+        # The validation of the rule reports it.
         return value
 
 
@@ -379,9 +409,11 @@ def check_capabilities(path: data_path.Path, value: typing.Any) -> None:
     """Check that ``properties/capabilities`` stays text after a write.
 
     Otherwise, every later inspection would fail, as Ironic reads it as text.
+    The value may be written to the capabilities, inside of them, to
+    ``properties`` as a whole, or anywhere else.
 
-    :param path: the place of the value: at the capabilities, inside of them,
-        at ``properties`` as a whole, or anywhere else.
+    :param path: the path of the value below the node.
+    :param value: the value to be written.
     :raises: :class:`.exceptions.OperationError` if they would become anything
         but text, null or absent.
     """

@@ -28,7 +28,9 @@ def _replace_all(target: Target, names: list[str]) -> None:
 
 
 def _check_names(names: typing.Iterable[typing.Any]) -> None:
-    """Check that all names are good names of traits.
+    """Check that all names are names of traits.
+
+    These are the names of os-traits, and ``CUSTOM_…``.
 
     :raises: :class:`.exceptions.OperationError` if one is not, which ends the
         inspection.
@@ -93,9 +95,10 @@ class SetTraits(plugin.Action):
         )
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield the problems of names: no trait, or without the prefix.
+        """Yield a problem for every name that is no trait or lacks the prefix.
 
-        Only literal names are checked; fields are checked when the rule runs.
+        Only literal names are checked here. Names with fields are checked when
+        the rule runs.
         """
         names = arguments.get('names', [])
         prefix = arguments.get('prefix', '')
@@ -114,7 +117,11 @@ class SetTraits(plugin.Action):
     def __call__(
         self, target: Target, names: typing.Any, prefix: str = ''
     ) -> None:
-        """Replace the traits with the prefix, without a prefix all of them.
+        """Replace the traits that begin with a prefix by these names.
+
+        With the prefix ``CUSTOM_GPU_``, a node with ``CUSTOM_GPU_OLD`` and
+        ``HW_CPU_X86_VMX`` keeps the second. Without a prefix, all traits of
+        the node are replaced.
 
         :raises: :class:`.exceptions.OperationError` for names that are no
             traits or lack the prefix, and for too many traits of a node.
@@ -127,8 +134,8 @@ class SetTraits(plugin.Action):
             if problem is not None:
                 raise exceptions.OperationError(problem)
         # For "explain", the record of the run says that this rule also sets
-        # traits that the node has already. This comes first, as the node has
-        # all names afterwards.
+        # traits that the node has already. This comes before they are set, as
+        # the node has all of them afterwards.
         target.confirm_traits(names)
         # Every name begins with the empty prefix, so without a prefix no
         # other traits are left.

@@ -42,13 +42,13 @@ VersionKey = tuple[tuple[typing.Any, ...], ...]
 
 @text_cache.cache_short_texts(maxsize=1024, longest=_LONGEST_CACHED)
 def as_number(text: str) -> int | float | None:
-    """Read a string that is compared with a number as a number, if it is one.
+    """Read a string as a number, to compare it with a number.
 
-    Space around the number is allowed. A text with more than 300 digits before
-    or behind the point, or more than four in the exponent, is no number, nor
-    is a number beyond the range of a float.
+    White space around the number is allowed. A text with more than 300 digits
+    before or behind the point, or more than four in the exponent, is read as
+    no number, and so is a number beyond the range of a float.
 
-    :returns: 16 for ``' 16 '``, 1.5 for ``1.5``, None for ``16 GiB``.
+    :returns: 16 for ``' 16 '``, 1.5 for ``'1.5'``, None for ``'16 GiB'``.
     """
     if _INTEGER.fullmatch(text):
         return int(text)
@@ -61,10 +61,12 @@ def as_number(text: str) -> int | float | None:
 def version_key(version: str) -> VersionKey:
     """Return a sort key of a version, with a tuple for each part.
 
-    The first number of a tuple is the rank of its kind: ``~`` (0), the end
-    of the version (1), ``^`` (2), letters (3), digits (4). So 1.0~rc1 comes
-    before 1.0, and 1.0^fix after it, but before 1.0.1. Separators and zeros
-    before a number make no difference: 1.01 has the key of 1-1.
+    ``1.0~rc1`` has the key ``((4, 1, '1'), (4, 0, ''), (0,), (3, 'rc'), (4, 1,
+    '1'), (1,))``. The first number of a tuple is the rank of its kind: ``~``
+    (0), the end of the version (1), ``^`` (2), letters (3), digits (4). So
+    1.0~rc1 comes before 1.0, and 1.0^fix after it, but before 1.0.1.
+    Separators and zeros before a number make no difference: 1.01 has the key
+    of 1-1.
     """
     parts: list[tuple[typing.Any, ...]] = []
     for part in _VERSION_PART.finditer(version):
@@ -106,7 +108,7 @@ def _is_number(value: typing.Any) -> bool:
 
 
 def equal(left: typing.Any, right: typing.Any) -> bool:
-    """Return whether two values are equal, as ``eq`` does."""
+    """Return whether two values are equal to ``eq``, as 16 and "16" are."""
     if left.__class__ is not right.__class__:
         left, right = _make_comparable(left, right)
     are_equal: bool = left == right
@@ -132,8 +134,10 @@ class ValueComparison(plugin.Relation):
     ) -> plugin.Facts:
         """Yield the relation of every value to the next value.
 
-        With ``force_strings`` there are no facts: it compares 5 and "5.0" as
-        text, while a fact says how the values themselves compare.
+        ``lt`` of 4, ``{inventory.cpu.count}`` and 16 has two facts: 4 is less
+        than the field, and the field is less than 16. With ``force_strings``
+        there are no facts: it compares 5 and "5.0" as text, while a fact says
+        how the values themselves compare.
         """
         values = arguments.get('values')
         if not isinstance(values, list) or arguments.get('force_strings'):
@@ -142,7 +146,8 @@ class ValueComparison(plugin.Relation):
         unordered = False
         if inverted:
             if len(values) != 2:
-                # It is unknown which of several relations does not hold.
+                # Of three values there are two relations, and nobody knows
+                # which of them does not hold.
                 return
             relation = plugin.OPPOSITES[relation]
             # "!lt" also holds for values without a common order.
@@ -157,10 +162,11 @@ class ValueComparison(plugin.Relation):
         *values: typing.Any,
         force_strings: bool = False,
     ) -> bool:
-        """Check that the relation holds between each value and the next.
+        """Return whether the relation holds between each value and the next.
 
-        A single list stands for its items. A single value always passes.
+        A single list stands for its items. For a single value it always holds.
 
+        :param allowance: pays for values that are made text.
         :param force_strings: whether values are compared as text.
         """
         for left, right in self.pairs(values):
@@ -174,13 +180,16 @@ class ValueComparison(plugin.Relation):
         return True
 
     def holds(self, left: typing.Any, right: typing.Any) -> bool:
-        """Return whether the relation holds between two values."""
+        """Return whether the relation holds between two values.
+
+        It never holds for values without a common order, as a text and null.
+        """
+        # Values of one class need no conversion, and are spared the call.
         if left.__class__ is not right.__class__:
             left, right = _make_comparable(left, right)
         try:
             holds: bool = self.compare(left, right)
         except TypeError:
-            # Types without a common order.
             return False
         return holds
 
@@ -248,7 +257,8 @@ class VersionComparison(plugin.Relation):
     ) -> plugin.Facts:
         """Yield the relation of every version to the next version."""
         if inverted:
-            # It also holds for values that are no text: no fact says that.
+            # It also holds for values that are no text, and no fact can say
+            # that.
             return
         relation = f'{plugin.VERSION}{self.compare.__name__}'
         for left, right in self.pairs(arguments.get('values') or ()):
@@ -319,6 +329,11 @@ class OneOf(plugin.Condition):
             yield 'values', _('must be a list')
 
     def __call__(self, value: typing.Any, values: typing.Any) -> bool:
+        """Return whether the value equals one in the list.
+
+        :raises: :class:`.exceptions.OperationError` if a field has given no
+            list.
+        """
         if not isinstance(values, list):
             raise exceptions.OperationError(
                 _('values must be a list, not %s') % suggestion.kind_of(values)

@@ -55,7 +55,8 @@ def _list_spellings(word: str) -> list[str]:
     return [''.join(choice) for choice in itertools.product(*letters)]
 
 
-# As "eq" compares them: zero equals false.
+# All that is-false holds for. As "eq" compares these, zero is among them: it
+# equals false.
 _FALSE = [
     None,
     False,
@@ -65,7 +66,10 @@ _FALSE = [
 
 
 class _FewValues(plugin.Condition):
-    """A condition that holds for a few values and no others."""
+    """A condition that holds for a few values and no others.
+
+    So it states a fact: the value is one of these; inverted, none of these.
+    """
 
     ACCEPTS_MISSING = True
 
@@ -88,7 +92,7 @@ class IsTrue(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        # Inverted it states nothing: it is false for any other text as well.
+        # Inverted it also holds for any other text, and no fact can say that.
         if not inverted:
             yield plugin.Fact(arguments['value'], 'none-of', _FALSE)
 
@@ -104,11 +108,11 @@ class IsFalse(_FewValues):
     VALUES = _FALSE
 
     def __call__(self, value: typing.Any) -> bool:
-        if isinstance(value, str):
-            return value.lower() in ('no', 'false')
         if value is None:
             return True
-        return isinstance(value, int | float) and not value
+        if isinstance(value, str):
+            return value.lower() in ('no', 'false')
+        return isinstance(value, int | float) and value == 0
 
 
 class IsNone(_FewValues):
@@ -152,7 +156,8 @@ class InNet(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        # Inverted it also holds for what is no address.
+        # Inverted it also holds for a value that is no address, and no fact
+        # can say that.
         if not inverted:
             yield plugin.Fact(
                 arguments['address'], plugin.IN_NET, arguments['subnet']
@@ -171,7 +176,7 @@ class InNet(plugin.Condition):
     ) -> typing.Callable[..., bool]:
         """Build the check with a literal subnet read once for all machines."""
         if 'subnet' not in arguments:
-            # It has a field, so every machine may have another subnet.
+            # The subnet has a field, so every machine may have another one.
             return super().bind(arguments)
         network = _read_network(arguments['subnet'])
         return super().bind({**arguments, 'subnet': network})
@@ -214,7 +219,9 @@ def read_address(text: str) -> _Address:
 
 
 def _read_network(subnet: typing.Any) -> _Network:
-    """Read a subnet.
+    """Read a subnet, such as ``192.0.2.0/24``.
+
+    That of an address with a prefix is read as well: ``192.0.2.7/24``.
 
     :raises: :class:`.exceptions.OperationError` for any other value.
     """
@@ -237,7 +244,11 @@ class RegexCondition(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield which texts match, if the expression is a list of words."""
+        """Yield which texts match, if the expression is a list of words.
+
+        For ``matches`` with ``Dell|HPE``, the fact is that the value is one of
+        these two words.
+        """
         searches = self.METHOD == 'search'
         words = _list_matching_texts(arguments['regex'], searches=searches)
         if words and _TEXT_OF_OTHER_TYPES.isdisjoint(words):
@@ -303,8 +314,8 @@ def _list_matching_texts(regex: str, *, searches: bool) -> list[str]:
         than words with ``|`` between them, or matches longer texts too.
     """
     if searches:
-        # Without anchors at both ends, "Dell" is found in "Dell Inc." and in
-        # any number of other texts.
+        # Without anchors at both ends, the expression "Dell" is also found in
+        # "Dell Inc." and in any number of other texts.
         match = _ANCHORED.fullmatch(regex)
     else:
         # Where the whole text has to match, anchors change nothing.
@@ -316,11 +327,12 @@ def _list_matching_texts(regex: str, *, searches: bool) -> list[str]:
     if group is not None:
         alternatives = group['inside']
     elif searches and '|' in alternatives:
-        # In "^a|b$", an anchor belongs to a single alternative.
+        # In "^a|b$", each anchor belongs to one alternative only.
         return []
     words = []
     for word in alternatives.split('|'):
         if not _LITERAL.fullmatch(word):
             return []
+        # "a\.b" is written for "a.b".
         words.append(re.sub(r'\\(.)', r'\1', word))
     return words
