@@ -66,6 +66,13 @@ class Items(plugin.Filter):
         key_name: str = 'key',
         value_name: str = 'value',
     ) -> list[Mapping]:
+        """Return a mapping for every entry of the value.
+
+        ``{'a': 1}`` gives ``[{'key': 'a', 'value': 1}]``.
+
+        :param key_name: the name for the keys, in place of ``key``.
+        :param value_name: the name for the values, in place of ``value``.
+        """
         mapping = require_mapping(value)
         # Each entry becomes a mapping, which takes far more memory.
         allowance.spend(len(mapping))
@@ -135,9 +142,13 @@ class Lookup(plugin.Filter):
     ) -> typing.Any:
         """Return the entry of a mapping, or the row of a table, for a value.
 
-        :param value: the name of the entry or the key of the row; 5 and true
-            stand for ``5`` and ``true``.
+        For ``r1``, the mapping ``{'r1': 'Berlin'}`` gives ``Berlin``.
+
+        :param value: the name of the entry or the key of the row. The number 5
+            finds the name ``'5'``, and true the name ``'true'``.
         :param mapping: a mapping or a table.
+        :param default: the result if there is no such entry or row; without
+            it, the result is missing.
         :raises: :class:`.exceptions.OperationError` if the value is a list or
             a mapping, or if there is neither a mapping nor a table.
         """
@@ -147,13 +158,14 @@ class Lookup(plugin.Filter):
             raise exceptions.OperationError(
                 _('takes a plain value and a mapping')
             )
-        key = str(value)
-        entry = mapping.get(key, default)
-        # The names in a mapping are texts. For null and truth values older
-        # rules have "None", "True" and "False" there, as Python does; others
-        # have them as JSON does, which comes first.
+        # The names in a mapping are texts. Null, true and false may be written
+        # as in Python, "None" and "True", which older rules do; or as in JSON,
+        # "null" and "true". The entry by JSON's word counts more.
+        name_in_python = str(value)
+        entry = mapping.get(name_in_python, default)
         if value is None:
             return mapping.get('null', entry)
         if isinstance(value, bool):
-            return mapping.get(key.lower(), entry)
+            name_in_json = name_in_python.lower()
+            return mapping.get(name_in_json, entry)
         return entry

@@ -21,7 +21,9 @@ _NUMBER = {'type': 'number', 'errorMessage': _('must be a number')}
 
 
 def require_number(value: typing.Any) -> Number:
-    """Return a value that is a finite number.
+    """Return a value, which must be a finite number.
+
+    True and false are no numbers here.
 
     :raises: :class:`.exceptions.OperationError` for any other value.
     """
@@ -41,10 +43,11 @@ def _too_large_error() -> exceptions.OperationError:
 def _read_number(value: typing.Any, *kinds: type[Number]) -> Number:
     """Read a value as a number, for the filters ``int`` and ``float``.
 
-    Python reads texts, so ``"1_0"`` is 10. ``"inf"`` and ``"nan"`` give a
+    Python reads texts, so ``'1_0'`` is 10. ``'inf'`` and ``'nan'`` give a
     float that is not finite: a filter must not return it.
 
-    :param kinds: types of numbers, tried in this order.
+    :param kinds: ``int``, ``float`` or both. The first that can read the value
+        gives the number: for both, ``'1.5'`` is 1.5.
     :raises: :class:`.exceptions.OperationError` if none can read the value, or
         the value is neither text, number nor boolean.
     """
@@ -52,7 +55,7 @@ def _read_number(value: typing.Any, *kinds: type[Number]) -> Number:
         raise exceptions.OperationError(
             _('the text is longer than %d characters') % _LONGEST_TEXT
         )
-    # Texts and booleans are for the types themselves to read.
+    # Python itself reads texts, and true and false as 1 and 0.
     if not isinstance(value, str | bool):
         value = require_number(value)
     for kind in kinds:
@@ -72,10 +75,13 @@ class Int(plugin.Filter):
     GIVES = 'number'
 
     def __call__(self, value: typing.Any) -> int:
-        """Return a number, a truth value or a text as a whole number."""
-        # Text such as "1.5" and "1e3" is read as a float, and cut off.
+        """Return a number, a truth value or a text as a whole number.
+
+        ``'16'`` gives 16, and ``'1.9'`` and ``'1e0'`` give 1.
+        """
         number = _read_number(value, int, float)
-        # Text may also be "inf" or "nan", which compares false.
+        # The text may be "inf" or "nan". No comparison holds for the latter;
+        # math.isfinite() fails for whole numbers beyond the range of a float.
         if not abs(number) < math.inf:
             raise exceptions.OperationError(_('"%s" is no number') % value)
         return int(number)
@@ -98,9 +104,10 @@ class Round(plugin.Filter):
     GIVES = 'number'
 
     def __call__(self, value: typing.Any, precision: int = 0) -> Number:
-        # So far left of the point every number rounds to zero. Further left
-        # round() would be slow.
-        return round(require_number(value), max(precision, -_MOST_DIGITS))
+        # A negative precision counts digits left of the point. So far left,
+        # every number rounds to zero; further left, round() would be slow.
+        limited_precision = max(precision, -_MOST_DIGITS)
+        return round(require_number(value), limited_precision)
 
 
 class Abs(plugin.Filter):
@@ -122,12 +129,16 @@ class Add(plugin.Filter):
     operate: typing.ClassVar[typing.Any] = operator.add
 
     def __call__(self, value: typing.Any, number: typing.Any) -> Number:
-        """Return the result of the operation on the value and a number."""
+        """Return the result of the operation on the value and a number.
+
+        :raises: :class:`.exceptions.OperationError` if one of them is no
+            finite number, the result is too large, or the number is zero and
+            divides.
+        """
+        left = require_number(value)
+        right = require_number(number)
         try:
-            return typing.cast(
-                Number,
-                self.operate(require_number(value), require_number(number)),
-            )
+            return typing.cast(Number, self.operate(left, right))
         except ZeroDivisionError as exc:
             raise exceptions.OperationError(_('division by zero')) from exc
         except OverflowError as exc:
@@ -181,7 +192,8 @@ class Tier(plugin.Filter):
         In the table ``[[0, 'small'], [64, 'large']]``, 96 has the label
         ``large``.
 
-        :param default: returned for a value below all bounds.
+        :param default: the result for a value below all bounds; without it,
+            the result is missing.
         """
         number = require_number(value)
         highest_bound = None

@@ -27,9 +27,12 @@ class Row(plugin.Filter):
     ) -> typing.Any:
         """Return a row of a table, ABSENT if no row has the key.
 
+        :param view: the data of the machine by root name.
         :param value: the table.
-        :param key: without it, the key is made of the data of the machine, as
-            the table says by ``of``.
+        :param key: the key of the row. Without it, the row is that of the
+            machine: the member ``of`` of the table says which of its data are
+            the key.
+        :raises: :class:`.exceptions.OperationError` if the value is no table.
         """
         if not isinstance(value, table.Table):
             raise exceptions.OperationError(

@@ -19,6 +19,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.plugins.filters import sequence
 
 Test = typing.Callable[[typing.Any], bool]
+"""Returns whether a condition holds for a value."""
 
 
 class _Select(plugin.Filter):
@@ -39,14 +40,15 @@ class _Select(plugin.Filter):
         A value with a field is checked only when the filter is called.
         """
         name = str(arguments.get('op'))
-        tests = _list_tests()
-        if name not in tests:
-            yield 'op', suggestion.not_one_of(name, sorted(tests))
+        conditions = _list_usable_conditions()
+        if name not in conditions:
+            yield 'op', suggestion.not_one_of(name, sorted(conditions))
             return
-        op = tests[name]
+        op = conditions[name]
         parameter = _find_parameter(op)
         if 'value' not in arguments:
-            # It is missing, or it is a field, which is no expression.
+            # There is no value, or it is a field. A regular expression must
+            # be written out, as a machine must not choose it.
             if parameter and parameter.type is pattern.Pattern:
                 yield 'value', _('must be a regular expression')
         elif parameter is None:
@@ -63,8 +65,9 @@ class _Select(plugin.Filter):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., typing.Any]:
-        # Only for its errors, so that a wrong rule is refused. As no argument
-        # varies, a value that is not here is missing.
+        # Called only for its errors, so that a wrong rule is refused. None of
+        # the arguments has a field, so a value that is not among them is
+        # missing.
         _make_test(
             arguments['op'],
             arguments.get('value', data_path.ABSENT),
@@ -78,18 +81,21 @@ class _Select(plugin.Filter):
         items: sequence.Items,
         values: sequence.Items,
         op: str,
-        wanted: typing.Any,
+        operand: typing.Any,
     ) -> sequence.Items:
         """Return the items for whose value the condition gives :attr:`KEEPS`.
 
-        For a missing value the condition is false, unless it takes missing
-        values.
+        ``choose(…, disks, sizes, 'ge', 64)`` keeps the disks whose size is at
+        least 64. For a missing value a condition is false, unless it is one
+        that takes missing values, such as ``is-none``.
 
-        :param values: the value of each item: the item or its attribute.
+        :param values: what is tested of every item: the item itself, or its
+            attribute.
         :param op: the name of the condition.
-        :param wanted: the second argument of the condition.
+        :param operand: what a value is compared with; ABSENT for a condition
+            that takes one value only.
         """
-        test, holds_for_missing = _make_test(op, wanted, allowance)
+        test, holds_for_missing = _make_test(op, operand, allowance)
         chosen = []
         allowance.spend(len(items))
         for item, value in zip(items, values, strict=True):
@@ -132,6 +138,11 @@ class SelectAttribute(_Select):
         op: str,
         value: typing.Any = data_path.ABSENT,
     ) -> sequence.Items:
+        """Test an attribute of every item, and return the items to keep.
+
+        :param name: the name of the attribute, or names with dots between
+            them, such as ``wwn.vendor``.
+        """
         path = tuple(name.split('.'))
         is_one_step = len(path) == 1
         values = []
@@ -151,8 +162,8 @@ class RejectAttribute(SelectAttribute):
 
 
 @functools.cache
-def _list_tests() -> typing.Mapping[str, registry.Op]:
-    """Return the conditions that can test a value, by name."""
+def _list_usable_conditions() -> typing.Mapping[str, registry.Op]:
+    """Return the conditions that a filter can select items by, by name."""
     conditions = registry.installed().conditions
     return {name: op for name, op in conditions.items() if _can_test(op)}
 
@@ -160,11 +171,11 @@ def _list_tests() -> typing.Mapping[str, registry.Op]:
 def _can_test(op: registry.Op) -> bool:
     """Return whether a condition can be called with one or two values.
 
-    The first value is the item or its attribute, the second value is the
-    argument ``value`` of the filter.
+    The first value is the item or its attribute; the second value, if the
+    condition takes two, is the argument ``value`` of the filter.
     """
     if op.plugin.NEEDS_VIEW or isinstance(op.plugin, plugin.ConditionGroup):
-        # It needs more than these values.
+        # It needs the data of the machine, or other conditions.
         return False
     if not op.signature.arguments:
         return False
@@ -176,6 +187,8 @@ def _can_test(op: registry.Op) -> bool:
 
 def _find_parameter(op: registry.Op) -> engine_arguments.Argument | None:
     """Return the argument of a condition that gets ``value`` of the filter.
+
+    For ``one-of(value, values)`` that is ``values``.
 
     :returns: None if the condition takes only the value that it tests.
     """
@@ -189,33 +202,40 @@ def _find_parameter(op: registry.Op) -> engine_arguments.Argument | None:
 
 
 def _convert_literal(
-    parameter: engine_arguments.Argument, wanted: typing.Any
+    parameter: engine_arguments.Argument, operand: typing.Any
 ) -> dict[str, typing.Any]:
-    """Convert ``value`` of the filter as the condition takes it, by name."""
+    """Convert ``value`` of the filter to an argument of the condition.
+
+    :param parameter: the argument of the condition.
+    :returns: the converted value by the name of the argument.
+    """
     if parameter.variadic:
-        return {parameter.name: [wanted]}
-    return {parameter.name: engine_arguments.convert(wanted, parameter)}
+        return {parameter.name: [operand]}
+    return {parameter.name: engine_arguments.convert(operand, parameter)}
 
 
 def _make_test(
-    name: str, wanted: typing.Any, allowance: budget.Budget
+    name: str, operand: typing.Any, allowance: budget.Budget
 ) -> tuple[Test, bool]:
     """Make the function that tests one value by a condition.
 
+    Of ``ge`` and 64, it returns whether a value is at least 64.
+
     :param name: the name of the condition.
-    :param wanted: the second argument of the condition, or ABSENT.
+    :param operand: what a value is compared with; ABSENT for a condition that
+        takes one value only.
     :param allowance: charged by a condition that takes long.
     :returns: the function; and the result for a missing value, for which the
         caller does not call it.
-    :raises: :class:`.exceptions.OperationError` if the argument is missing,
-        or the condition does not take it.
+    :raises: :class:`.exceptions.OperationError` if the condition needs an
+        operand, or does not take this one.
     """
-    op = _list_tests()[name]
+    op = _list_usable_conditions()[name]
     parameter = _find_parameter(op)
-    is_given = wanted is not data_path.ABSENT
-    if parameter is not None and parameter.required and not is_given:
+    has_operand = operand is not data_path.ABSENT
+    if parameter is not None and parameter.required and not has_operand:
         raise exceptions.OperationError(_('%s takes a value') % name)
-    test = _bind_all_but_tested(op, parameter, wanted, allowance)
+    test = _bind_operand(op, parameter, operand, allowance)
     if op.plugin.SEES_MISSING:
         return test, test(data_path.ABSENT)
     if op.plugin.ACCEPTS_MISSING:
@@ -223,19 +243,19 @@ def _make_test(
     return test, False
 
 
-def _bind_all_but_tested(
+def _bind_operand(
     op: registry.Op,
     parameter: engine_arguments.Argument | None,
-    wanted: typing.Any,
+    operand: typing.Any,
     allowance: budget.Budget,
 ) -> Test:
-    """Bind all arguments of a condition but the value that it tests.
+    """Bind the operand of a condition, so that only the tested value is left.
 
-    :param parameter: the argument that gets ``wanted``, None if none does.
-    :param wanted: the second argument of the condition, or ABSENT.
+    :param parameter: the argument that gets the operand, None if none does.
+    :param operand: what a value is compared with; ABSENT for none.
     :param allowance: charged by a condition that takes long.
-    :raises: :class:`.exceptions.OperationError` if the condition cannot take
-        that argument.
+    :raises: :class:`.exceptions.OperationError` if the condition does not take
+        such an operand.
     """
     first_arguments = []
     if op.plugin.PAYS:
@@ -247,17 +267,20 @@ def _bind_all_but_tested(
         compare = op.relation()
         if compare is None:
             compare = functools.partial(op.bind({}), *first_arguments)
-        return functools.partial(_compare_with, compare, wanted)
+        return functools.partial(_compare_with, compare, operand)
     literals = {}
-    if parameter is not None and wanted is not data_path.ABSENT:
-        literals = _convert_literal(parameter, wanted)
+    if parameter is not None and operand is not data_path.ABSENT:
+        literals = _convert_literal(parameter, operand)
     return functools.partial(op.bind(literals), *first_arguments)
 
 
 def _compare_with(
     compare: typing.Callable[..., typing.Any],
-    wanted: typing.Any,
+    operand: typing.Any,
     value: typing.Any,
 ) -> bool:
-    """Compare a value, which comes last, so that the others can be bound."""
-    return bool(compare(value, wanted))
+    """Compare a value with an operand.
+
+    The value comes last, so that ``functools.partial`` can bind the others.
+    """
+    return bool(compare(value, operand))

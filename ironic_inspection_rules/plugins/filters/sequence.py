@@ -29,10 +29,13 @@ def list_attributes(
 ) -> typing.Any:
     """Return the value of an attribute of every item.
 
+    Of ``[{'size': 1}, {'size': 2}]``, the attribute ``size`` gives ``[1, 2]``.
+
     :param attribute: the name, or names with dots between them; None for the
         items themselves.
-    :param default: the value for an item without the attribute; by default,
-        the result is then :data:`.path.ABSENT`.
+    :param default: the value for an item without the attribute.
+    :returns: the values; :data:`.path.ABSENT` if an item lacks the attribute
+        and there is no default.
     :raises: :class:`.exceptions.OperationError` if the attribute is no name.
     """
     if attribute is None:
@@ -54,9 +57,12 @@ def list_attributes(
 
 
 def _no_order_error(columns: list[Items]) -> exceptions.OperationError:
-    """Return the error for values that cannot be compared.
+    """Return the error for values that cannot be put in order.
 
-    :param columns: the values of each attribute.
+    It says "cannot compare a number with text" for the first attribute with
+    values of several kinds.
+
+    :param columns: a list for every attribute, with its values of all items.
     """
     for column in columns:
         kinds = sorted({suggestion.kind_of(value) for value in column})
@@ -92,12 +98,16 @@ class Join(plugin.Filter):
         sep: str = '',
         attribute: typing.Any = None,
     ) -> typing.Any:
-        """Return the text; missing where an item lacks the attribute."""
+        """Return the text of all items, or of an attribute of all.
+
+        The result is missing if an item lacks the attribute.
+        """
         values = list_attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
-        # Before the text is made, as a long separator makes it far longer than
-        # its items. To measure the texts of all items takes the memory of one.
+        # Paid for before it is made, as a long separator makes the text far
+        # longer than its items. This loop has the text of one item in memory
+        # at a time.
         length = 0
         for value in values:
             length += len(str(value)) + len(sep)
@@ -131,6 +141,10 @@ class Sum(plugin.Filter):
     def __call__(
         self, items: Items, attribute: typing.Any = None
     ) -> typing.Any:
+        """Return the sum of all items, or of an attribute of all.
+
+        The result is missing if an item lacks the attribute.
+        """
         values = list_attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
@@ -148,27 +162,36 @@ class Sum(plugin.Filter):
 
 
 class _Extreme(plugin.Filter):
-    """Base of filters that choose one item by the order of all."""
+    """Base of ``min`` and ``max``."""
 
     TAKES = KINDS
     TAKES_ITEMS = True
     REARRANGES = True
     SCHEMAS = _ATTRIBUTE
     choose: typing.ClassVar[typing.Any]
-    """The function that returns one of several keys: ``min`` or ``max``."""
+    """The function ``min`` or ``max`` of Python."""
 
     def __call__(
         self, items: Items, attribute: typing.Any = None
     ) -> typing.Any:
+        """Return the item with the smallest or largest value.
+
+        :param attribute: the attribute whose values are compared; None to
+            compare the items themselves.
+        :returns: the first such item; ABSENT if there are no items, or one
+            lacks the attribute.
+        :raises: :class:`.exceptions.OperationError` for values without an
+            order, such as a text beside a number.
+        """
         values = list_attributes(items, attribute)
         if values is data_path.ABSENT or not values:
             return data_path.ABSENT
         keys = [ignore_case(value) for value in values]
         try:
-            chosen = type(self).choose(keys)
+            extreme_key = type(self).choose(keys)
         except TypeError as exc:
             raise _no_order_error([keys]) from exc
-        return items[keys.index(chosen)]
+        return items[keys.index(extreme_key)]
 
 
 class Min(_Extreme):
@@ -215,6 +238,11 @@ class Unique(plugin.Filter):
     def __call__(
         self, items: Items, attribute: typing.Any = None
     ) -> typing.Any:
+        """Return the first item with each value, in the order of the items.
+
+        ``['a', 'A', 'b']`` gives ``['a', 'b']``. The result is missing if an
+        item lacks the attribute.
+        """
         values = list_attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
@@ -276,11 +304,13 @@ class Sort(plugin.Filter):
             values = list_attributes(items, name)
             if values is data_path.ABSENT:
                 return data_path.ABSENT
-            # A machine may choose how many attributes there are.
-            allowance.spend(1 + (len(items) >> 2))
+            # The names may come from a machine, which then chooses how many
+            # there are. So a name costs an operation, and four items another.
+            allowance.spend(1 + len(items) // 4)
             columns.append([ignore_case(value) for value in values])
-        # As in Jinja2, tuples compare only the first values that differ:
-        # equal values need no order.
+        # One tuple for every item, with its values of all attributes. As in
+        # Jinja2, two tuples are compared only by the first values that differ:
+        # equal values, such as null and null, need no order.
         keys = list(zip(*columns, strict=True))
         try:
             order = sorted(
@@ -308,11 +338,12 @@ class Map(plugin.Filter):
         attribute: typing.Any = None,
         default: typing.Any = data_path.ABSENT,
     ) -> typing.Any:
-        """Return the results for all items; missing where one is missing.
+        """Return the result of a filter, or an attribute, for every item.
 
-        :param filter: a function of one item, which applies the filter; None
-            to take an attribute.
-        :param default: for an item without the attribute.
+        :param filter: a function that applies the filter to an item; None to
+            take an attribute.
+        :param default: the value for an item without the attribute.
+        :returns: the results in a list; ABSENT if one of them is missing.
         """
         if filter is None:
             return list_attributes(items, attribute, default)
@@ -322,13 +353,13 @@ class Map(plugin.Filter):
         return results
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Check that a filter or an attribute is given, and not both.
+        """Yield a problem unless either a filter or an attribute is given.
 
-        The message has the name of the argument before the text: "attribute or
-        the name of a filter is expected".
+        Messages have the name of the argument before the text, and so this is
+        "attribute or the name of a filter is expected".
         """
         has_filter = 'filter' in arguments
         has_attribute = 'attribute' in arguments
-        # Equal: both are given, or none is.
-        if has_filter == has_attribute:
+        is_one_given = has_filter != has_attribute
+        if not is_one_given:
             yield 'attribute', _('or the name of a filter is expected')

@@ -111,31 +111,33 @@ class Replace(plugin.Filter):
     ) -> str:
         """Return the text with one text in place of another.
 
-        :param count: how many times from the left; all where it is negative.
+        :param count: how many times, from the left; a negative number for
+            all.
         """
         text = as_text(value)
         times = text.count(old)
         if 0 <= count < times:
             times = count
-        # Before the text is made, as it may be far longer than its parts.
+        # Paid for before it is made, as it may be far longer than its parts.
         allowance.make_text(len(text) + times * len(new))
         return text.replace(old, new, count)
 
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., typing.Any]:
-        """Return the filter with its arguments, faster for short text.
+        """Return the filter as a function of a budget and a text.
 
-        The budget charges nothing for a result of up to 255 characters. A
-        text whose result cannot be longer is replaced without counting.
+        It is faster for a short text: the budget charges nothing for a result
+        of up to 255 characters, so the length of a result that cannot be
+        longer need not be counted.
         """
         replace_and_charge = super().bind(arguments)
         old = arguments['old']
         new = arguments['new']
         count = arguments.get('count', -1)
-        # The length of a text up to which no result costs anything. The
-        # longest result is that of an empty "old": "new" comes before every
-        # character and at the end.
+        # The longest result is that of an empty "old": "new" comes before
+        # every character, and at the end. For a text of up to this length even
+        # that is free: (length + 1) * len(new) + length <= 255.
         longest_free = (_FREE_LENGTH - len(new)) // (len(new) + 1)
 
         def replace(allowance: budget.Budget, value: typing.Any) -> typing.Any:
@@ -173,23 +175,25 @@ class Split(plugin.Filter):
 
         :param sep: the separator; None for runs of blanks.
         """
-        # Numbers are refused: reading 2.10 as one has lost a part already.
+        # Numbers are refused: 2.10 that was read as a number is 2.1, and has
+        # lost a part already.
         text = as_text(value, accepts_numbers=False)
         if sep is None:
-            # Between two blanks there is a character at least.
-            most_separators = len(text) >> 1
+            # A run of blanks separates, and between two runs there is another
+            # character: at most half of all characters begin such a run.
+            most_separators = len(text) // 2
         else:
             most_separators = text.count(sep)
         # Every separator adds a part, which takes more memory than its text:
-        # four of them cost one operation.
-        allowance.spend(most_separators >> 2)
+        # four parts cost one operation.
+        allowance.spend(most_separators // 4)
         return text.split(sep)
 
 
 def _parse_group(written: typing.Any) -> typing.Any:
-    """Return the number or the name of a group.
+    """Return the number or the name of a group of a regular expression.
 
-    ``\\1`` gives 1, and ``\\g<vendor>`` gives ``vendor``.
+    ``\\1`` gives 1, ``\\g<vendor>`` gives ``vendor``, and ``2`` gives 2.
 
     :param written: a number, a name, or a reference to either.
     """
@@ -230,7 +234,11 @@ class RegexSearch(plugin.Filter):
         regex: pattern.Pattern,
         group: typing.Any = 0,
     ) -> typing.Any:
-        """Return the match or a group of it, ABSENT if there is none."""
+        """Return the match or a group of it, ABSENT if there is none.
+
+        Of ``Xeon 6430``, the expression ``Xeon ([0-9]+)`` finds ``Xeon 6430``,
+        and its group 1 is ``6430``.
+        """
         match = regex.find('search', as_text(value), allowance)
         if match is None:
             return data_path.ABSENT
@@ -292,16 +300,24 @@ class Date(plugin.Filter):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         """Yield what is wrong with the format, when a rule is made."""
         written = arguments['format']
+        # "%%Y" is a percent sign and a Y, and no year.
         if not re.search(_DIRECTIVE, written.replace('%%', '')):
             yield 'format', _('"%s" has no part such as %%Y') % written
         try:
-            # A good format reads what it has written itself.
+            # A good format can read any date that it has written.
             datetime.datetime.strptime(_SOME_DAY.strftime(written), written)
         except (ValueError, re.error):
             yield 'format', _('"%s" is no format of a date') % written
 
     def __call__(self, value: typing.Any, format: str) -> str:
-        """Return the date in ISO 8601, with the time if the format has one."""
+        """Return the date in ISO 8601, with the time if the format has one.
+
+        By ``%d.%m.%Y``, ``17.5.2023`` gives ``2023-05-17``; by ``%d.%m.%Y
+        %H``, ``17.5.2023 10`` gives ``2023-05-17T10:00:00``.
+
+        :raises: :class:`.exceptions.OperationError` for a text that is no such
+            date.
+        """
         if len(as_text(value, accepts_numbers=False)) > _LONGEST_DATE:
             raise exceptions.OperationError(
                 _('the text is longer than %d characters') % _LONGEST_DATE
