@@ -47,7 +47,8 @@ class PathAction(FormattedAction):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         """Yield why no rule may change what is at the path."""
         try:
-            # That a path is missing is said of all ops alike.
+            # A rule without a path is refused elsewhere. "/extra" is a path
+            # that has no problem.
             _read_path(arguments.get('path', '/extra'))
         except exceptions.OperationError as exc:
             yield 'path', str(exc)
@@ -55,7 +56,8 @@ class PathAction(FormattedAction):
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         """Yield the write at the path.
 
-        A value without fields is declared as it is on the node afterwards.
+        A value without fields is declared as it is on the node afterwards:
+        "yes" at ``/retired`` as true.
         """
         path = arguments['path']
         if not isinstance(path, str):
@@ -76,7 +78,10 @@ class InspectorSetAttribute(PathAction):
     """
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        """Yield the write at the path; that of a driver resets interfaces."""
+        """Yield the write at the path.
+
+        For a new driver, the writes that reset all interfaces follow.
+        """
         yield from super().writes(arguments)
         path = arguments['path']
         is_driver = isinstance(path, str) and (
@@ -95,7 +100,9 @@ class InspectorSetAttribute(PathAction):
         reset_interfaces: bool = True,
         cleanup: typing.Any = None,
     ) -> None:
-        """Set the value; in a list it is inserted, as by a JSON patch.
+        """Set the value at a path.
+
+        In a list, it is inserted at the index, as by ``add`` of a JSON patch.
 
         :param reset_interfaces: whether a new driver gives the node its
             default interfaces.
@@ -103,13 +110,13 @@ class InspectorSetAttribute(PathAction):
             does not exist or is masked, the path may not be changed, its
             parent does not exist, or the attribute cannot hold the value.
         """
-        where = _read_path(path)
-        if where == _DRIVER and reset_interfaces:
+        tokens = _read_path(path)
+        if tokens == _DRIVER and reset_interfaces:
             for name in _INTERFACES:
                 # Null gives an interface the default of the new driver.
                 if isinstance(target.get(_NODE, (name,)), str):
                     target.set(_NODE, (name,), None)
-        _add(target, where, _fill(target, view, value))
+        _add(target, tokens, _fill_in(target, view, value))
 
     def revert(
         self,
@@ -124,15 +131,15 @@ class InspectorSetAttribute(PathAction):
             to set the default of a whole attribute. The driver stays then, as
             a node needs one.
         """
-        where = _read_path(path)
+        tokens = _read_path(path)
         if cleanup is not None:
-            _add(target, where, cleanup)
-        elif len(where) > 1:
-            target.unset(_NODE, where)
-        elif where != _DRIVER:
-            target.set(
-                _NODE, where, schema.read_value(where, None, schema.NODE)
-            )
+            _add(target, tokens, cleanup)
+        elif len(tokens) > 1:
+            target.unset(_NODE, tokens)
+        elif tokens != _DRIVER:
+            # A whole attribute gets its default, for which null stands.
+            default = schema.read_value(tokens, None, schema.NODE)
+            target.set(_NODE, tokens, default)
 
 
 class InspectorExtendAttribute(PathAction):
@@ -153,47 +160,48 @@ class InspectorExtendAttribute(PathAction):
         At a path of three steps or more, a new list replaces any value.
 
         :param unique: whether a list that has the value stays as it is.
-        :raises: OperationError if the value at the path is no list.
+        :raises: :class:`.exceptions.OperationError` if the value at the path
+            is no list.
         """
-        steps = _read_path(path)
+        tokens = _read_path(path)
         items: typing.Any = data_path.ABSENT
-        # As ironic-inspector did, which replaced a list that is more than two
+        # ironic-inspector did so: it replaced a list that is more than two
         # steps deep by a new one.
-        if len(steps) <= 2:
-            items = target.get(_NODE, steps)
+        if len(tokens) <= 2:
+            items = target.get(_NODE, tokens)
         if items is data_path.ABSENT:
             items = []
         if not isinstance(items, list):
             raise exceptions.OperationError(
-                _('%s is not a list') % data_path.pointer(steps)
+                _('%s is not a list') % data_path.pointer(tokens)
             )
-        new_item = _fill(target, view, value)
+        new_item = _fill_in(target, view, value)
         if not unique or new_item not in items:
-            _add(target, steps, [*items, new_item])
+            _add(target, tokens, [*items, new_item])
 
     def revert(
         self, target: Target, view: budget.View, path: str, value: typing.Any
     ) -> None:
         """Undo what the action appended when its rule matched earlier.
 
-        Which value that was is not known where a field in it is missing now:
-        then the list stays.
+        Where a field in the value is missing now, nobody knows which value
+        that was, and the list stays as it is.
         """
         try:
-            value = _fill(target, view, value)
+            appended_item = _fill_in(target, view, value)
         except exceptions.MissingField:
             return
-        target.discard(_NODE, _read_path(path), value)
+        target.discard(_NODE, _read_path(path), appended_item)
 
 
 class InspectorSetCapability(FormattedAction):
     """``inspector-set-capability``: set a capability; null removes it."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        """Yield the capability that is set or removed, as a rule has it.
+        """Yield the capabilities that are set or removed.
 
-        For the name ``a`` and the value ``1,b:2`` these are two, ``a`` of the
-        value ``1`` and ``b`` of the value ``2``: a comma ends a value.
+        It is mostly one. For the name ``a`` and the value ``1,b:2`` there are
+        two, ``a`` with ``1`` and ``b`` with ``2``, as a comma ends a value.
         """
         name = arguments['name']
         value = arguments['value']
@@ -219,8 +227,14 @@ class InspectorSetCapability(FormattedAction):
         name: str,
         value: typing.Any = None,
     ) -> None:
-        """Write the text of all capabilities with this one set or removed."""
-        formatted = _fill(target, view, value)
+        """Write the text of all capabilities with this one set or removed.
+
+        :param value: the value, whose fields are filled in; None to remove
+            the capability.
+        :raises: :class:`.exceptions.OperationError` if a field brings a comma
+            into the value, does not exist or is masked.
+        """
+        formatted = _fill_in(target, view, value)
         if str(formatted).count(',') > str(value).count(','):
             # A comma out of the data would add capabilities that the rule
             # does not name.
@@ -233,7 +247,7 @@ class InspectorSetCapability(FormattedAction):
         }
         items = []
         for name_in_text, value_in_text in capabilities.items():
-            # This action removes a capability by setting it to null.
+            # None stands for the capability that is to be removed.
             if value_in_text is not None:
                 items.append(f'{name_in_text}:{value_in_text}')
         _add(target, capability.PATH, ','.join(items))
@@ -273,38 +287,44 @@ class InspectorFail(plugin.Action):
         raise exceptions.FailRequested(str(message), maintenance)
 
 
-def _fill(target: Target, view: budget.View, value: typing.Any) -> typing.Any:
+def _fill_in(
+    target: Target, view: budget.View, value: typing.Any
+) -> typing.Any:
     """Return a value with its fields filled in.
 
+    ``{data[inventory][cpu][count]} cores`` gives ``8 cores``.
+
+    :param view: the data by root name as the rule sees them.
     :raises: :class:`.exceptions.MaskedField` if one is or has a secret that
         the rule does not see; another :class:`.exceptions.OperationError` as
         :func:`.text.render` does.
     """
-    seen = document.InspectorData(view)
-    # Else the rule sees all secrets.
-    if view is not target.roots:
-        _refuse_masked(target, view, seen, list(text.fields(value)))
-    return text.render(value, seen)
+    visible_data = document.InspectorData(view)
+    is_masked = view is not target.roots
+    if is_masked:
+        fields = list(text.fields(value))
+        _refuse_masked_fields(target, view, visible_data, fields)
+    return text.render(value, visible_data)
 
 
-def _refuse_masked(
+def _refuse_masked_fields(
     target: Target,
     view: budget.View,
-    seen: document.InspectorData,
+    visible_data: document.InspectorData,
     fields: list[tuple[str, text.Steps]],
 ) -> None:
-    """Refuse a text that reads a secret which is masked for this rule.
+    """Refuse fields that read a secret which is masked for this rule.
 
-    The rule would write the mask in place of the secret.
+    The rule would write the mask ``******`` in place of the secret.
 
-    :param view: the same data as ``seen``, with the budget.
-    :param seen: the data as the rule sees them, with masks.
-    :param fields: the fields of the text: their texts, and paths in the data.
-    :raises: :class:`.exceptions.MaskedField`.
+    :param view: the data by root name as the rule sees them, with the budget.
+    :param visible_data: the same data as ironic-inspector had them.
+    :param fields: texts of fields, each with its keys and indices.
+    :raises: :class:`.exceptions.MaskedField` for the first such field.
     """
     if not fields:
         return
-    real = document.InspectorData(target.roots)
+    real_data = document.InspectorData(target.roots)
     for name, steps in fields:
         # The last name in the field tells whether its value is a secret.
         key = None
@@ -313,27 +333,31 @@ def _refuse_masked(
         masked_field.refuse(
             text=name,
             key=key,
-            value=_find_value(seen, steps),
-            real=_find_value(real, steps),
+            value=_find_value(visible_data, steps),
+            real=_find_value(real_data, steps),
             allowance=view.budget,
         )
 
 
 def _find_value(data: typing.Any, steps: text.Steps) -> typing.Any:
-    """Return the value of a field, or :data:`.path.ABSENT`."""
+    """Return the value of a field, or :data:`.path.ABSENT`.
+
+    :param data: the data as ironic-inspector had them.
+    """
+    value = data
     try:
         for step in steps:
-            data = data[step]
+            value = value[step]
     except (LookupError, TypeError):
         return data_path.ABSENT
-    return data
+    return value
 
 
 def _read_path(path: typing.Any) -> data_path.Path:
-    """Return the path of an action.
+    """Read the path of an action: ``extra/rack`` gives ``('extra', 'rack')``.
 
-    :raises: :class:`.exceptions.OperationError` if it is none, or leads to no
-        attribute that may be changed.
+    :raises: :class:`.exceptions.OperationError` if it is no path, or leads to
+        no attribute that rules may change.
     """
     if not isinstance(path, str):
         raise exceptions.OperationError(_('must be a string'))
@@ -358,16 +382,17 @@ def _parse_path(text: str) -> data_path.Path:
 def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
     """Apply ``add`` of a JSON patch, as ironic-inspector sent it.
 
-    In a mapping, or as a whole attribute, the value replaces what is there;
-    in a list it is inserted.
+    In a mapping, or as a whole attribute, the value replaces what is there. In
+    a list it is inserted: 2 at ``/extra/a/1`` makes ``[1, 2, 3]`` of ``[1,
+    3]``.
 
     :raises: :class:`.exceptions.OperationError` if the parent does not
         exist, or the attribute cannot hold the value.
     """
     parent = target.get(_NODE, path[:-1])
     if len(path) == 2 and parent in (None, data_path.ABSENT):
-        # A node has all attributes, but the data may lack one, or have null
-        # in place of an empty mapping.
+        # The parent is an attribute, and those of a node always exist; but
+        # the data may lack it, or have null in place of an empty mapping.
         parent = {}
     if isinstance(parent, list):
         index = data_path.index(path[-1])

@@ -50,15 +50,17 @@ class FieldCondition(plugin.Condition):
     ) -> plugin.Facts:
         """Yield what is true of the field if the condition holds.
 
-        For ``gt`` 4096 on ``memory_mb`` the field is greater than 4096. So
-        checks of rule files find contradictions.
+        For ``gt`` of ``memory_mb`` and 4096, that field is greater than 4096;
+        inverted, it is not. By such facts, checks of rule files find
+        contradictions.
         """
         field = json_field.as_replacement(arguments['field'])
         relation, value = self.relation(arguments)
         if not field or not relation:
             return
         unordered = False
-        # The condition itself may be inverted, and the op in the rule.
+        # Either "invert" of ironic-inspector or the "!" of this language
+        # inverts the condition; both together do not.
         is_opposite = bool(arguments.get('invert')) is not inverted
         if is_opposite:
             relation = plugin.OPPOSITES[relation]
@@ -68,9 +70,9 @@ class FieldCondition(plugin.Condition):
         yield plugin.Fact(field, relation, value, unordered)
 
     def relation(self, arguments: plugin.Arguments) -> tuple[str, typing.Any]:
-        """Return the relation and the value of a fact.
+        """Return the relation and the value of a fact, as ``('gt', 4096)``.
 
-        :returns: an empty relation if there is no fact.
+        :returns: an empty relation if the condition states no fact.
         """
         return '', None
 
@@ -78,55 +80,62 @@ class FieldCondition(plugin.Condition):
     def tester(self, wanted: typing.Any) -> Test:
         """Build the test of a field's value against the value in the rule.
 
+        :param wanted: the value in the rule; None if the condition has none.
         :raises: :class:`.exceptions.OperationError` if the value in the rule
             is not usable.
         """
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield the problems of the arguments when a rule is validated."""
-        for name, check in (
+        """Yield the problems of the arguments when a rule is validated.
+
+        A field and a value are checked by building what a machine is checked
+        with: that raises the error of a wrong one.
+        """
+        for name, build in (
             ('field', json_field.compile_field),
             ('value', self.tester),
         ):
             try:
                 # Some conditions have no value.
                 if name in arguments:
-                    check(arguments[name])
+                    build(arguments[name])
             except exceptions.OperationError as exc:
                 yield name, str(exc)
         if arguments.get('multiple', MULTIPLE[0]) not in MULTIPLE:
             yield 'multiple', _('must be one of %s') % ', '.join(MULTIPLE)
 
     def of_node(self, arguments: plugin.Arguments) -> typing.Iterator[str]:
-        """Yield "field" where the field is over the node."""
-        if json_field.split(str(arguments.get('field')))[0] == 'node':
+        """Yield "field" where the field is of the node: ``node://driver``."""
+        scheme, _path = json_field.split(str(arguments.get('field')))
+        if scheme == 'node':
             yield 'field'
 
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., bool]:
-        """Return the check of a machine, with the field and test compiled.
+        """Build the check of a machine, with the field and the test compiled.
 
-        The check tests the values of the field until one of them decides.
+        It tests the values of the field one by one, until one of them decides.
         """
         find = json_field.compile_field(arguments['field'])
         test = self.tester(arguments.get('value'))
         multiple = arguments.get('multiple', 'any')
         invert = arguments.get('invert', False)
-        if_missing = []
+        values_if_missing = []
         if self.TESTS_MISSING:
-            if_missing = [None]
-        # A value for which it holds decides "any", one for which it does not
-        # decides "all". With "first" the first one decides in any case.
-        decisive = multiple == 'any'
+            values_if_missing = [None]
+        # "any" is decided by the first value for which the condition holds,
+        # and "all" by the first for which it does not.
+        decisive_result = multiple == 'any'
 
         def check(view: budget.View) -> bool:
             """Return whether the condition holds on a machine."""
             # Without any value the condition is false, inverted or not.
             holds = False
-            for value in find(view) or if_missing:
+            for value in find(view) or values_if_missing:
+                # Inverted, it holds if the test does not.
                 holds = test(value, view.budget) is not invert
-                if multiple == 'first' or holds is decisive:
+                if multiple == 'first' or holds is decisive_result:
                     break
             return holds
 
@@ -135,7 +144,10 @@ class FieldCondition(plugin.Condition):
     def explain(
         self, view: budget.View, arguments: typing.Mapping[str, typing.Any]
     ) -> str:
-        """Return what the field is: why the condition holds, or does not."""
+        """Return what the field is: why the condition holds, or does not.
+
+        Such a reason is "memory_mb is 4096".
+        """
         field: str = arguments['field']
         find = json_field.compile_field(field)
         values = find(view)
@@ -176,26 +188,27 @@ class ValueCondition(FieldCondition):
 
 
 class TypedComparison(ValueCondition):
-    """A comparison with a number, or with anything else as it is.
+    """A comparison of the field with a value.
 
-    If the rule has a number, the field is read as a number of that type; true
-    and false count as 1 and 0.
+    If the rule has the number 8, the field is read as a whole number, so that
+    "8" equals it; and as a number with a fraction for 8.0. True and false in
+    the rule count as 1 and 0. Any other value is compared as it is.
     """
 
     compare: typing.ClassVar[typing.Callable[[typing.Any, typing.Any], bool]]
 
     def tester(self, wanted: typing.Any) -> Test:
-        """Return the test of a value against the one in the rule.
+        """Return the test of a field's value against the value in the rule.
 
-        It raises :class:`.exceptions.OperationError` for a value that cannot
-        be compared with it.
+        The test raises :class:`.exceptions.OperationError` for a value that
+        cannot be compared with it.
         """
         compare = type(self).compare
         read: typing.Callable[[typing.Any], typing.Any] = _unread
         if isinstance(wanted, float):
             read = float
         elif isinstance(wanted, int):
-            # Of a boolean too, which is an integer to Python.
+            # Also for true and false, which are integers to Python.
             read = int
         return functools.partial(_compare, compare, read, wanted)
 
@@ -275,7 +288,8 @@ class InspectorInNet(ValueCondition):
     def tester(self, wanted: typing.Any) -> Test:
         """Return the test whether a value is an address in the network.
 
-        A value that is no address is an error of the test.
+        The test raises :class:`.exceptions.OperationError` for a value that is
+        no address.
         """
         try:
             network = ipaddress.ip_network(_text(wanted), strict=False)
@@ -300,9 +314,9 @@ class InspectorContains(ValueCondition):
     ) -> bool:
         """Return whether the condition holds.
 
-        :param ignored: a mapping of parameters that do nothing, by name.
-            ironic-inspector took any for a regular expression, and showed
-            them again.
+        :param ignored: further parameters by name, which do nothing. In a
+            condition with a regular expression, ironic-inspector took any
+            parameter, and showed it again.
         """
         return super().__call__(view, field, value, multiple, invert)
 
@@ -349,21 +363,25 @@ class InspectorMatches(InspectorContains):
     """
 
     def matcher(self, regex: pattern.Pattern) -> pattern.Matcher:
-        """Return the test of a text, as ironic-inspector matched it."""
+        """Return the test of a text, as ironic-inspector matched it.
+
+        Of ``a|b`` it holds for "ab" and "b", but not for "bc".
+        """
         if not regex.text:
-            # The rule is taken, and fails on machines that have the field.
+            # The rule is accepted, and fails on machines that have the field.
             return _refuse_to_match
-        # It appended "$" to the text. So the end binds only the part after
-        # the last "|", and fullmatch() would not do the same.
+        # ironic-inspector appended "$" to the text. So only the part after the
+        # last "|" has to match to the end, and fullmatch() would not do.
         if not regex.text.endswith('$'):
             regex = pattern.Pattern(f'{regex.text}$')
         return regex.matcher('match')
 
 
 def _refuse_to_match(_allowance: budget.Budget, _value: typing.Any) -> bool:
-    """Raise the error of an empty expression: ironic-inspector failed at it.
+    """Raise the error of an empty expression.
 
-    It took the rule, which did no harm on machines without the field.
+    ironic-inspector accepted such a rule, which failed on machines that have
+    the field, and did no harm on others.
     """
     raise exceptions.OperationError(
         _('an empty regular expression matches nothing; use "is-empty"')
@@ -371,9 +389,10 @@ def _refuse_to_match(_allowance: budget.Budget, _value: typing.Any) -> bool:
 
 
 def _text(value: typing.Any) -> str:
-    """Return a text; raise ValueError for another value.
+    """Return a text as it is.
 
-    The library would read a number, a tuple or bytes as an address, too.
+    :raises: ValueError for any other value. The library would read a number,
+        a tuple or bytes as an address, too.
     """
     if not isinstance(value, str):
         raise ValueError
@@ -383,16 +402,18 @@ def _text(value: typing.Any) -> str:
 def _read_address(
     value: typing.Any,
 ) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return the address that a text or an integer is.
+    """Read an IP address, as ironic-inspector did.
 
-    :raises: :class:`.exceptions.OperationError` if it is none.
+    :param value: a text, or an integer: 1 is ``0.0.0.1``.
+    :raises: :class:`.exceptions.OperationError` for a value that is no
+        address.
     """
     try:
         if isinstance(value, int):
-            # Of a boolean too, which is an integer to Python.
+            # Also true and false, which are integers to Python.
             return ipaddress.ip_address(int(value))
-        # ironic-inspector took no address with a zone, as fe80::1%eth0. The
-        # library takes it, but no address with a slash.
+        # ironic-inspector refused an address with a zone, as fe80::1%eth0. The
+        # library of today takes it; but it refuses one with a slash.
         return ipaddress.ip_address(_text(value).replace('%', '/'))
     except ValueError as exc:
         raise exceptions.OperationError(
@@ -412,10 +433,14 @@ def _compare(
     value: typing.Any,
     _allowance: budget.Budget,
 ) -> bool:
-    """Test a value against the one in the rule.
+    """Test a value of a field against the value in the rule.
 
-    :param relation: such as ``operator.lt``.
-    :param read: makes a number of the value, or leaves it as it is.
+    :param relation: a function of two values, such as ``operator.lt``.
+    :param read: converts the value of the field to a number, such as ``int``;
+        or returns it as it is.
+    :param wanted: the value in the rule.
+    :param value: the value of the field.
+    :raises: :class:`.exceptions.OperationError` if the two cannot be compared.
     """
     try:
         return bool(relation(read(value), wanted))
@@ -450,5 +475,5 @@ def _is_in(
 def _matches_text(
     matches: pattern.Matcher, value: typing.Any, allowance: budget.Budget
 ) -> bool:
-    """Return whether a test holds for a value as text."""
+    """Return whether a regular expression matches a value as text."""
     return matches(allowance, str(value))

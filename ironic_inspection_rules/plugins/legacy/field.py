@@ -28,6 +28,7 @@ from ironic_inspection_rules.plugins.legacy import document
 
 Values = list[typing.Any]
 Find = typing.Callable[[typing.Any, budget.Budget], Values]
+"""Returns the values that a JSON path finds in a value."""
 Path = typing.Any  # A node of jsonpath-ng's syntax tree.
 
 ANY = ...  # The step ``[*]``.
@@ -60,24 +61,31 @@ SOURCES: dict[str, Source] = {
 
 
 def split(field: str) -> tuple[str, str]:
-    """Split a field into scheme and path; ``data`` is the default."""
+    """Split a field into its scheme and its JSON path.
+
+    ``node://driver`` gives ``('node', 'driver')``. Without a scheme it is
+    ``data``: ``cpus`` gives ``('data', 'cpus')``.
+    """
     scheme, separator, path = field.partition('://')
     if not separator:
         return 'data', field
     return scheme, path
 
 
-# The library makes its tables anew for each path, which takes 10 ms.
+# The library makes the tables of its parser anew for each path, which takes
+# 10 ms.
 @text_cache.cache_short_texts(maxsize=4096, longest=256)
 def parse(path: str) -> Path:
     """Return the syntax tree of a JSON path, as ironic-inspector reads it.
 
-    Trees are cached: callers must not change them. ``[*]`` is read as ``[:]``.
+    ``[*]`` is read as ``[:]``. Trees are cached: callers must not change them.
 
-    :raises: :class:`.exceptions.OperationError` if it is invalid, or so long
-        that its tree would be too deep.
+    :raises: :class:`.exceptions.OperationError` if it is no JSON path, or one
+        of so many steps that its tree would be too deep.
     """
-    steps_at_most = sum(map(path.count, _STEPS))
+    # A text in quotes may have some of these, too, so there may be fewer
+    # steps.
+    steps_at_most = sum(path.count(separator) for separator in _STEPS)
     if steps_at_most > MAX_STEPS:
         raise exceptions.OperationError(
             _('A JSON path may have %d steps at most') % MAX_STEPS
@@ -87,7 +95,7 @@ def parse(path: str) -> Path:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore', DeprecationWarning)
             return parser.parse(path_with_slices)
-    # A number may have more digits than Python converts.
+    # ValueError: an index may have more digits than Python converts.
     except (jsonpath_exceptions.JSONPathError, ValueError) as exc:
         raise exceptions.OperationError(
             _('"%(path)s" is not a JSON path: %(reason)s')
@@ -99,8 +107,8 @@ def _as_slice(match: re.Match[str]) -> str:
     """Return ``[:]`` for the step ``[*]``; quoted text stays as it is.
 
     ``[*]`` stands for the items of a list, ``*`` for the members of a mapping.
-    Newer releases of jsonpath-ng make the same tree of both. That of ``[:]``
-    is always another one.
+    Newer releases of jsonpath-ng make the same tree of both, and then nobody
+    could tell them apart. The tree of ``[:]`` is always another one.
     """
     quoted: str | None = match['quoted']
     if quoted:
@@ -111,8 +119,11 @@ def _as_slice(match: re.Match[str]) -> str:
 def steps(field: str) -> tuple[Step, ...]:
     """Return the steps of a field, if its JSON path has only simple ones.
 
+    ``data://inventory.disks[0].size`` has the steps ``('inventory', 'disks',
+    0, 'size')``.
+
     :returns: names, indices, and :data:`ANY` for ``[*]``; an empty tuple if
-        the path has a filter, a union or another step that is not simple.
+        the path has a union, a ``..`` or another step that is not simple.
     :raises: :class:`.exceptions.OperationError` if it is not a JSON path.
     """
     return _list_steps(_without_root(parse(split(field)[1])))
@@ -121,11 +132,12 @@ def steps(field: str) -> tuple[Step, ...]:
 def as_replacement(field: str) -> str | None:
     """Convert a field of ironic-inspector to a field of this language.
 
-    ``node://`` becomes the root ``node``. Data of the ramdisk are plugin
-    data here, but for the inventory.
+    ``inventory.cpu.count`` becomes ``{inventory[cpu][count]}``, ``a.b``
+    becomes ``{plugin_data[a][b]}``, and ``node://driver`` becomes
+    ``{node[driver]}``.
 
-    :returns: ``{inventory[cpu][count]}``, for example; None if the field may
-        have several values, or a name in it has a bracket.
+    :returns: None if the field may have several values, or a name in it has a
+        bracket.
     :raises: :class:`.exceptions.OperationError` if it is not a JSON path.
     """
     path = steps(field)
@@ -140,6 +152,7 @@ def as_replacement(field: str) -> str | None:
     if scheme == 'node':
         names.insert(0, 'node')
     elif names[0] != 'inventory':
+        # All else that the ramdisk sends is plugin data here.
         names.insert(0, 'plugin_data')
     root, *keys = names
     brackets = ''.join(f'[{key}]' for key in keys)
@@ -186,7 +199,9 @@ def _find_by_library(tree: Path, source: Source, roots: budget.View) -> Values:
 def _without_root(path: Path) -> Path:
     """Return the tree of a JSON path without the ``$`` at its beginning.
 
-    ``$.a`` and ``a`` mean the same. The given tree is not changed.
+    ``$.a`` and ``a`` mean the same, and give the tree of ``a``. The tree of
+    ``$`` alone becomes that of "this", the value itself. The given tree is
+    not changed.
     """
     name = type(path).__name__
     if name == 'Root':
@@ -201,21 +216,23 @@ def _without_root(path: Path) -> Path:
 
 
 def _compile_node(path: Path) -> Find | None:
-    """Build the function for the syntax tree of a JSON path.
+    """Build the function that finds the values at a JSON path.
 
-    The function takes a value and a budget, and returns the values that the
-    path finds in the value. The function of a tree with two parts, such as
-    ``a.b``, combines the functions of both parts.
+    The function takes a value and a budget, and returns a list of values: for
+    ``a.*`` and ``{'a': {'b': 1, 'c': 2}}`` that is ``[1, 2]``. The function of
+    a tree with two parts calls those of both parts.
 
+    :param path: the syntax tree of the path.
     :returns: None if a part of the tree is not known here, or needs more than
         the value, such as the parent of a value.
     """
     # By the names of classes: not every release of the library has all.
     name = type(path).__name__
-    names = _list_names(path)
-    if names:
-        # Most paths are names alone: a single function is faster.
-        return functools.partial(_find_at_names, names)
+    path_steps = _list_steps(path)
+    has_only_names = all(isinstance(step, str) for step in path_steps)
+    if path_steps and has_only_names:
+        # Most paths are names alone, for which a single function is faster.
+        return functools.partial(_find_at_names, path_steps)
     if name == 'This':
         return _find_itself
     if name == 'Wildcard':
@@ -240,19 +257,12 @@ def _compile_node(path: Path) -> Find | None:
     return functools.partial(combine, left, right)
 
 
-def _list_names(path: Path) -> tuple[Step, ...]:
-    """Return the steps of a syntax tree if all are names, else no steps."""
-    path_steps = _list_steps(path)
-    for step in path_steps:
-        if not isinstance(step, str):
-            return ()
-    return path_steps
-
-
 def _list_steps(path: Path) -> tuple[Step, ...]:
     """Return the steps of a syntax tree if all are simple, else no steps.
 
-    A simple step is a name, an index, or ``[:]`` for any item.
+    A simple step is a name, an index, or ``[:]`` for any item. The tree of
+    ``disks[0].size`` has the steps ``('disks', 0, 'size')``, and that of
+    ``a|b`` has none.
     """
     name = type(path).__name__
     if name == 'Child':
@@ -279,7 +289,10 @@ def _list_indices(path: Path) -> tuple[int, ...]:
 def _find_at_names(
     names: tuple[Step, ...], value: typing.Any, _allowance: budget.Budget
 ) -> Values:
-    """Return a list with the value at a path of names, or an empty list."""
+    """Return a list with the value at a path of names.
+
+    The list is empty if there is no such value.
+    """
     for name in names:
         if not isinstance(value, dict):
             return []
@@ -319,9 +332,10 @@ def _find_named(
 def _find_items(
     indices: tuple[int, ...], value: typing.Any, _allowance: budget.Budget
 ) -> Values:
-    """Return the items of a list, or characters of a text, at some indices.
+    """Return the items of a list, or the characters of a text, at indices.
 
-    Indices behind the end find nothing, as in jsonpath-rw.
+    ``[0, 2]`` of ``['a', 'b']`` gives ``['a']``: an index behind the end finds
+    nothing, as in jsonpath-rw.
 
     :raises: :class:`.exceptions.OperationError` for a value without items,
         and for a negative index before the first item.
@@ -344,8 +358,8 @@ def _find_slice(
     """
     if isinstance(value, list):
         return value[part]
-    # jsonpath-rw takes these for the only item of a list, and no others: a
-    # number with a fraction and null are errors.
+    # jsonpath-rw takes a mapping, a whole number or a text for a list of this
+    # one item. For a number with a fraction, and for null, it fails.
     if isinstance(value, dict | int | str):
         return [value][part]
     raise exceptions.OperationError(
@@ -362,16 +376,17 @@ def _find_below(
     any depth below. Every searched value costs an operation.
     """
     values: Values = []
-    # A stack, so that no depth exhausts Python's. Its top is the next value.
+    # A stack, so that no depth exhausts Python's. Its end is the next value,
+    # so that lists are put on it in reverse.
     ahead = left(value, allowance)[::-1]
     while ahead:
         allowance.spend()
-        inner = ahead.pop()
-        values += right(inner, allowance)
-        if isinstance(inner, dict):
-            inner = list(inner.values())
-        if isinstance(inner, list):
-            ahead += inner[::-1]
+        searched = ahead.pop()
+        values += right(searched, allowance)
+        if isinstance(searched, dict):
+            ahead += list(searched.values())[::-1]
+        elif isinstance(searched, list):
+            ahead += searched[::-1]
     return values
 
 
@@ -393,7 +408,8 @@ def _find_where(
 ) -> Values:
     """Return the values of ``left where right``.
 
-    They are the values of the left part in which the right part finds any.
+    They are the values of the left part in which the right part finds any:
+    ``disks[*] where wwn`` finds the disks that have a ``wwn``.
     """
     return [
         candidate
@@ -419,4 +435,4 @@ _PAIRS: dict[
     '_Union': _find_both,
     'Where': _find_where,
 }
-"""How the values of two nodes become those of a node made of both."""
+"""The functions of trees with two parts, by the name of the tree's class."""

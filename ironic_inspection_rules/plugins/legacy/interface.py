@@ -28,9 +28,11 @@ IN_IRONIC = {'ip': 'ipv4_address', 'mac': 'mac_address', 'pxe': 'pxe_enabled'}
 class Interface(dict[str, typing.Any]):
     """A network interface of Ironic that also has ironic-inspector's names.
 
-    Only ``interface[name]`` finds these: ``get`` and ``in`` do not.
+    ``interface['ip']`` is the value of ``ipv4_address``, for example. The
+    methods ``get`` and ``in`` know Ironic's names only.
 
-    :param lldp: what a switch says of its port there, or ABSENT.
+    :param lldp: what the switch says of the port that it is plugged into;
+        ABSENT if nothing is known.
     """
 
     def __init__(self, interface: Container, lldp: typing.Any) -> None:
@@ -57,9 +59,10 @@ class Interface(dict[str, typing.Any]):
 
 
 class Interfaces(dict[str, typing.Any]):
-    """Network interfaces by name, read as :class:`Interface`.
+    """Network interfaces by name, each as an :class:`Interface`.
 
-    Those that ``get`` and ``items`` return lack ironic-inspector's names.
+    ``interfaces[name]`` and ``values`` return such interfaces; ``get`` and
+    ``items`` return mappings with Ironic's names only.
 
     :param lldp: what switches say of their ports, by name of an interface.
     """
@@ -71,7 +74,7 @@ class Interfaces(dict[str, typing.Any]):
     def __getitem__(self, name: str) -> typing.Any:
         """Return an interface with ironic-inspector's names.
 
-        A value that is no interface is returned as it is.
+        A value that is no mapping is no interface, and is returned as it is.
         """
         value = super().__getitem__(name)
         if not isinstance(value, dict):
@@ -91,9 +94,11 @@ def read_all(
 ) -> Interfaces:
     """Return the interfaces of an inventory by name.
 
-    Interfaces without a name or a MAC address are left out. ``pxe_enabled``
-    says whether the machine booted from an interface.
+    Interfaces without a name or a MAC address are left out. Every interface
+    gets the value ``pxe_enabled``: whether the machine booted from it.
 
+    :param interfaces: ``interfaces`` of the inventory, which a machine has
+        sent: any value.
     :param boot: the MAC address that the machine booted from, in lower case;
         None if it is not known.
     :raises: KeyError if no interface is left.
@@ -118,20 +123,22 @@ def read_all(
 
 
 def choose_suitable(
-    interfaces: Interfaces, boot: str | None, is_chosen: bool
+    interfaces: Interfaces, boot: str | None, has_hook_chosen: bool
 ) -> Container:
     """Return the interfaces that ironic-inspector made ports for.
 
-    By default it made a port for the interface that the machine booted from,
-    if that has an IP address. Where the boot interface is not known, it made
-    one for every interface with an IP address. Interfaces that Ironic's hook
-    has chosen with a known boot interface are all suitable, as the options of
-    the hook say which they are. The loopback interface never is.
+    * Boot interface not known: all interfaces with an IP address.
+    * Boot interface known: this one, if it has an IP address. That was the
+      default of ironic-inspector.
+    * Boot interface known, and the interfaces are those that Ironic's hook
+      ``validate-interfaces`` has chosen: all of them, as the options of the
+      hook say which are wanted.
+
+    The loopback interface is never one of them.
 
     :param boot: the MAC address that the machine booted from, in lower case;
         None if it is not known.
-    :param is_chosen: whether Ironic's hook ``validate-interfaces`` has chosen
-        the interfaces.
+    :param has_hook_chosen: whether that hook has chosen the interfaces.
     :raises: KeyError if no interface is suitable.
     """
     by_name = {}
@@ -145,10 +152,10 @@ def choose_suitable(
         mac = interface.get('mac') or interface.get('mac_address')
         has_address = bool(interface['ip'])
         if boot is None:
-            # Ironic's hook did not know it either, and then it also keeps
-            # interfaces without an address.
+            # Also for interfaces that the hook has chosen: without a boot
+            # interface, it keeps those without an address as well.
             is_suitable = has_address
-        elif is_chosen:
+        elif has_hook_chosen:
             is_suitable = True
         else:
             is_suitable = has_address and str(mac).lower() == boot
@@ -162,9 +169,9 @@ def choose_suitable(
 def boot_mac(document: Container) -> str | None:
     """Return the MAC address that a machine booted from, in lower case.
 
-    It is ``boot_interface``, else ``pxe_interface`` of the inventory. In the
-    form of pxelinux, ``01-aa-bb-cc-dd-ee-ff``, the type of the hardware comes
-    first.
+    It is the value ``boot_interface``, else ``pxe_interface`` of the
+    inventory. pxelinux writes it as ``01-aa-bb-cc-dd-ee-ff``, with the type of
+    the hardware in front, which gives ``aa:bb:cc:dd:ee:ff``.
 
     :param document: the data of the machine as ironic-inspector had them.
     :returns: None if there is no such text.
@@ -181,7 +188,10 @@ def boot_mac(document: Container) -> str | None:
 
 
 def _is_loopback(name: str, address: typing.Any) -> bool:
-    """Return whether an interface leads only to the machine itself."""
+    """Return whether an interface leads only to the machine itself.
+
+    :param address: its IP address, or any other value.
+    """
     if name == 'lo':
         return True
     try:
@@ -191,7 +201,10 @@ def _is_loopback(name: str, address: typing.Any) -> bool:
 
 
 def _without_scope(address: typing.Any) -> typing.Any:
-    """Return an IPv6 address without the name of an interface behind it."""
+    """Return ``fe80::1`` for ``fe80::1%eth0``, and other values as they are.
+
+    Behind the percent sign is the scope of a link-local IPv6 address.
+    """
     if isinstance(address, str):
         return address.partition('%')[0]
     return address

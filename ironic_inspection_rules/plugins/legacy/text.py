@@ -17,8 +17,11 @@ from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
 Data = typing.Mapping[str, typing.Any]
+"""What the name "data" stands for, see :class:`.document.InspectorData`."""
 Render = typing.Callable[[Data], str]
+"""Returns a text with its fields filled in."""
 Steps = tuple[str | int, ...]
+"""Keys and indices of a field: ``('disks', 0)`` of ``data[disks][0]``."""
 
 _NAME = re.compile(r'(?P<root>[^.\[\]]*)(?P<steps>(?:\[[^\]]+\])*)')
 _STEP = re.compile(r'\[([^\]]+)\]')
@@ -42,9 +45,11 @@ _CONVERSIONS: dict[str | None, typing.Callable[[typing.Any], typing.Any]] = {
 def render(value: typing.Any, data: Data) -> typing.Any:
     """Return a value with the fields in all its strings filled in.
 
+    ``{'size': '{data[disks][0][size]} GB'}`` gives ``{'size': '960 GB'}``.
+
     :param value: a string, or lists and mappings with strings anywhere, in
         keys too.
-    :param data: the document; see :class:`.document.InspectorData`.
+    :param data: the data of the machine as ironic-inspector had them.
     :raises: :class:`.exceptions.OperationError` if a field does not exist or
         the text is not a format string.
     """
@@ -63,7 +68,10 @@ def render(value: typing.Any, data: Data) -> typing.Any:
 def problems(value: typing.Any) -> typing.Iterator[str]:
     """Yield the errors of all texts in a value that cannot be formatted.
 
-    An example is ``{data[a}``, which lacks a bracket.
+    Such a text is ``{data[a}``, which lacks a bracket.
+
+    :param value: a string, or lists and mappings with strings anywhere, in
+        keys too.
     """
     parts: list[typing.Any] = []
     if isinstance(value, str):
@@ -82,11 +90,12 @@ def problems(value: typing.Any) -> typing.Iterator[str]:
 def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
     """Yield the fields in all strings of a value, also those inside of fields.
 
-    ``{data[a]:>{data[b]}}`` has ``data[a]`` with the steps ``('a',)``, and
-    ``data[b]`` with ``('b',)``. A value with problems has no fields.
+    ``{data[a]:>{data[b]}}`` gives ``('data[a]', ('a',))`` and ``('data[b]',
+    ('b',))``. A value with a text that cannot be formatted gives none.
 
     :param value: a string, or lists and mappings with strings anywhere, in
         keys too.
+    :returns: the text of a field, and its keys and indices.
     """
     if any(problems(value)):
         return
@@ -100,7 +109,8 @@ def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
         elif isinstance(part, str):
             for piece in string.Formatter().parse(part):
                 _literal, name, spec, _conversion = piece
-                # Behind the last field there may be a literal alone.
+                # A piece is literal text with the field behind it. Only the
+                # last one may have no field.
                 if name is not None:
                     yield name, steps(name)
                     # The format of a field may have fields, too.
@@ -111,11 +121,14 @@ def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
 def _compile(text: str) -> Render:
     """Build a function that returns a text with its fields filled in.
 
+    Of ``{data[a]} GB`` and the data ``{'a': 1}``, it returns ``1 GB``.
+
     :raises: :class:`.exceptions.OperationError` if it is no format string.
     """
     pieces: list[str | Render] = []
     try:
         for piece in string.Formatter().parse(text):
+            # "GB: {data[a]!r:>3}" is ('GB: ', 'data[a]', '>3', 'r').
             literal, name, spec, conversion = piece
             pieces.append(literal)
             if name is not None:
@@ -129,7 +142,10 @@ def _compile(text: str) -> Render:
 
 
 def _join(pieces: list[str | Render], data: Data) -> str:
-    """Return pieces of text as one, with the fields among them filled in."""
+    """Return the text of all pieces: literal texts as they are, and fields.
+
+    :param pieces: literal texts, and the functions of fields.
+    """
     text = ''
     for piece in pieces:
         if isinstance(piece, str):
@@ -142,10 +158,10 @@ def _join(pieces: list[str | Render], data: Data) -> str:
 def steps(name: str) -> Steps:
     """Return the keys and indices of a field.
 
-    For ``data[disks][0]`` return ``('disks', 0)``.
+    ``data[disks][0]`` gives ``('disks', 0)``.
 
     :raises: :class:`.exceptions.MissingField` if it does not begin with
-        ``data``.
+        ``data``, or goes on by a dot: no machine has such a field.
     """
     match = _NAME.fullmatch(name)
     if match is None or match['root'] != 'data':
@@ -162,9 +178,11 @@ def steps(name: str) -> Steps:
 def _compile_field(name: str, spec: str, conversion: str | None) -> Render:
     """Build a function that returns the text of a field.
 
-    :param name: what stands before the conversion and the format:
-        ``data[disks][0]``.
-    :raises: :class:`.exceptions.MissingField` if no machine has it.
+    The field ``{data[disks][0]!r:>8}`` has the name ``data[disks][0]``, the
+    format ``>8`` and the conversion ``r``.
+
+    :param spec: the format, which may be empty.
+    :raises: :class:`.exceptions.MissingField` if no machine has such a field.
     """
     if conversion not in _CONVERSIONS:
         raise exceptions.MissingField(f'{name}!{conversion}')
@@ -182,10 +200,15 @@ def _fill_in(
     render_spec: Render,
     data: Data,
 ) -> str:
-    """Return the text of a field.
+    """Return the text of a field on a machine.
 
-    :param convert: what ``!r`` or ``!s`` does, if the field has one.
-    :param render_spec: returns the format.
+    :param name: the text of the field, for errors.
+    :param keys: the keys and indices that lead to its value.
+    :param convert: converts the value, as ``repr`` does for ``!r``.
+    :param render_spec: returns the format, whose own fields are filled in.
+    :raises: :class:`.exceptions.MissingField` if there is no such value;
+        another :class:`.exceptions.OperationError` if it does not take the
+        format.
     """
     value: typing.Any = data
     for key in keys:

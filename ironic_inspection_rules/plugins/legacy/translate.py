@@ -28,9 +28,9 @@ Operation = dict[str, typing.Any]
 PREFIX = 'inspector-'
 IGNORED = condition.IGNORED
 
-# Blueprint 000 calls a path a key.
+# Blueprint 000 says "key" for the path of an action.
 _OLDER_ARGUMENTS = {'key': 'path'}
-# The only required argument that may be null.
+# The only required argument that may be null, with its op.
 _NULLABLE = ('inspector-set-attribute', 'value')
 
 _FIELDS = ('uuid', 'description', 'scope', 'conditions', 'actions', 'links')
@@ -40,7 +40,9 @@ _FIELDS = ('uuid', 'description', 'scope', 'conditions', 'actions', 'links')
 def parse(
     rule: typing.Any, ops: registry.Registry, only_known: bool = False
 ) -> model.Rule:
-    """Return a rule of ironic-inspector as a rule of this engine, checked.
+    """Translate a rule of ironic-inspector to a rule of this engine.
+
+    The rule is checked as well.
 
     :param rule: a mapping with ``uuid``, ``description``, ``scope``,
         ``conditions`` and ``actions``.
@@ -60,7 +62,7 @@ def parse(
     problems: list[Problem] = []
     if only_known:
         problems += _find_unknown_fields(rule)
-    for name, translate in (
+    for name, translate_operation in (
         ('conditions', _translate_condition),
         ('actions', _translate_action),
     ):
@@ -70,10 +72,11 @@ def parse(
             continue
         fields[name] = []
         for index, operation in enumerate(operations):
-            new_operation, problems_of_operation = translate(
+            new_operation, problems_of_operation = translate_operation(
                 operation, ops, only_known
             )
             fields[name].append(new_operation)
+            # "/value" of the second condition is "/conditions/1/value".
             for problem in problems_of_operation:
                 problems.append(problem.below(f'/{name}/{index}'))
     problems += list(_check_translated(fields, ops, problems))
@@ -89,6 +92,10 @@ def _check_translated(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of a translated rule, at places in the old rule.
 
+    A problem at ``/actions/0/args/path`` of the translated rule is yielded at
+    ``/actions/0/path``.
+
+    :param fields: the fields of the translated rule.
     :param problems: the problems of the translation. An operation that has any
         is not checked: its author would not understand further problems.
     """
@@ -96,16 +103,17 @@ def _check_translated(
         _shorten_to_operation(problem.pointer) for problem in problems
     }
     for problem in validation.validate(fields, ops):
-        if _shorten_to_operation(problem.pointer) not in places_with_problems:
-            # ironic-inspector has the arguments in the operation itself.
-            pointer = problem.pointer.replace('/args', '', 1)
-            yield problem.at(pointer)
+        if _shorten_to_operation(problem.pointer) in places_with_problems:
+            continue
+        # ironic-inspector has the arguments in the operation itself.
+        pointer = problem.pointer.replace('/args', '', 1)
+        yield problem.at(pointer)
 
 
 def _find_unknown_fields(rule: dict[typing.Any, typing.Any]) -> list[Problem]:
-    """Return the problems of fields that ironic-inspector would ignore.
+    """Return a problem for every field that ironic-inspector would ignore.
 
-    They are errors only for callers with ``only_known``.
+    Such a field may be mistyped: ``action`` in place of ``actions``.
 
     :param rule: the rule of ironic-inspector.
     """
@@ -128,18 +136,18 @@ def _shorten_to_operation(pointer: str) -> str:
 def _translate_condition(
     operation: typing.Any, ops: registry.Registry, only_known: bool
 ) -> tuple[Operation, list[Problem]]:
-    """Translate a condition of ironic-inspector.
+    """Translate a condition of ironic-inspector, as :mod:`.translate` shows.
 
     :param only_known: whether keys that ironic-inspector ignored are refused.
     :returns: the condition, empty if it cannot be translated; and its
-        problems.
+        problems, with pointers such as ``/invert``.
     """
     new_condition, problems = _translate_operation(
         operation, 'op', ops.conditions, only_known
     )
     args = new_condition.get('args', {})
-    # ironic-inspector refused such values. This engine would not: it converts
-    # them to text or a boolean, and takes null for an argument left out.
+    # ironic-inspector refused the values below. This engine would take them:
+    # it converts them to text or a boolean, and null is no argument to it.
     if 'field' in args and not isinstance(args['field'], str):
         problems.append(Problem('/field', _('must be a string')))
     if 'invert' in args and not isinstance(args['invert'], bool):
@@ -154,12 +162,16 @@ def _translate_action(
 ) -> tuple[Operation, list[Problem]]:
     """Translate an action of ironic-inspector.
 
+    ``{'action': 'add-trait', 'name': 'CUSTOM_A'}`` becomes ``{'op':
+    'inspector-add-trait', 'args': {'name': 'CUSTOM_A'}}``.
+
+    :param only_known: makes no difference here, as no action ignores keys.
     :returns: the action, empty if it cannot be translated; and its problems.
     """
     new_action, problems = _translate_operation(
         operation, 'action', ops.actions, only_known
     )
-    # To this engine it is no argument, but a key of the action.
+    # To this engine "revert" is no argument, but a key of the action.
     if 'revert' in new_action.get('args', {}):
         new_action['revert'] = new_action['args'].pop('revert')
     return new_action, problems
@@ -184,38 +196,43 @@ def _translate_operation(
     name = operation.get(word)
     op = ops.get(f'{PREFIX}{name}')
     if not isinstance(name, str) or op is None:
-        known_names = []
+        names_of_inspector = []
         for op_name in ops:
             if op_name.startswith(PREFIX):
-                known_names.append(op_name.removeprefix(PREFIX))
-        return {}, [
-            suggestion.not_one_of_at(f'/{word}', name, sorted(known_names))
-        ]
-    values = {}
+                names_of_inspector.append(op_name.removeprefix(PREFIX))
+        problem = suggestion.not_one_of_at(
+            f'/{word}', name, sorted(names_of_inspector)
+        )
+        return {}, [problem]
+    # All other keys of the operation are its parameters.
+    parameters = {}
     for key, value in operation.items():
         if key != word:
-            values[key] = value
-    args, problems = _translate_arguments(op, values, only_known)
+            parameters[key] = value
+    args, problems = _translate_parameters(op, parameters, only_known)
     return {'op': op.name, 'args': args}, problems
 
 
-def _translate_arguments(
-    op: registry.Op, values: Operation, only_known: bool
+def _translate_parameters(
+    op: registry.Op, parameters: Operation, only_known: bool
 ) -> tuple[Operation, list[Problem]]:
     """Return the arguments of an op for the parameters of an operation.
 
-    :param values: by the names that ironic-inspector has for them.
-    :param only_known: whether to refuse unknown parameters; otherwise they
-        are kept under :data:`IGNORED`, if the op has that argument.
-    :returns: the arguments, unknown ones as well, which validation refuses;
-        and the problems of the parameters.
+    They have the same names, but for ``key``, which becomes ``path``. Unknown
+    parameters become arguments as well, which validation refuses. But if the
+    op ignores them, they become ``{'ignored': {'a': 1}}``.
+
+    :param parameters: the values by their names in ironic-inspector.
+    :param only_known: whether to refuse unknown parameters also if the op
+        ignores them.
+    :returns: the arguments by name; and the problems of the parameters.
     """
     declared = op.signature.by_name
     ignores_unknown = IGNORED in declared and not only_known
     problems = []
     args: Operation = {}
     ignored = {}
-    for key, value in values.items():
+    for key, value in parameters.items():
         argument = key
         if _OLDER_ARGUMENTS.get(key) in declared:
             argument = _OLDER_ARGUMENTS[key]
@@ -246,12 +263,13 @@ def restore(
 ) -> dict[str, list[Operation]] | None:
     """Translate conditions and actions back to ironic-inspector's language.
 
-    Its clients see rules in this language, where every rule acts and has no
-    vars. Priority and phase only say when it acts.
+    Clients of ironic-inspector see rules in that language. It has no vars, and
+    no mode in which a rule does not act. Priority and phase, which it does not
+    have either, are left out: they only say when a rule acts.
 
-    :param rule: has the attributes ``conditions``, ``actions``, ``mode`` and
+    :param rule: an object with ``conditions``, ``actions``, ``mode`` and
         ``vars``.
-    :returns: conditions and actions, by name, or None if that language
+    :returns: ``{'conditions': […], 'actions': […]}``; None if that language
         cannot express the rule.
     """
     if rule.mode != model.ENFORCE or rule.vars:
@@ -276,6 +294,9 @@ def _restore_operation(
     operation: Operation, word: str, ops: typing.Mapping[str, registry.Op]
 ) -> Operation | None:
     """Translate an operation back to ironic-inspector's language.
+
+    ``{'op': 'inspector-eq', 'args': {'field': 'cpus', 'value': 8}}`` becomes
+    ``{'op': 'eq', 'field': 'cpus', 'value': 8}``.
 
     :param word: the key with its name there: ``op`` or ``action``.
     :returns: None if that language has no such op, or the operation has a loop

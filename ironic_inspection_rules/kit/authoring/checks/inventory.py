@@ -247,7 +247,9 @@ def _read_path_of_inspector(
             tokens.append(str(step))
     if tokens:
         yield ReadField(
-            operation.pointer_to('field'), path, document.in_ironic(tokens)
+            operation.pointer_to('field'),
+            path,
+            document.place_in_ironic(tokens),
         )
 
 
@@ -269,7 +271,7 @@ def _read_fields_of_inspector(
                     yield ReadField(
                         operation.pointer_to(name),
                         field,
-                        document.in_ironic(keys),
+                        document.place_in_ironic(keys),
                     )
 
 

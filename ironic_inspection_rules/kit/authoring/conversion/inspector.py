@@ -78,7 +78,7 @@ def convert_path(field: str) -> ConvertedPath:
         # A value that ironic-inspector computed needs filters, too.
         return ConvertedPath(_write_field(steps))
     else:
-        steps = document.in_ironic(steps)
+        steps = document.place_in_ironic(steps)
     if inspector_field.ANY not in steps:
         return ConvertedPath(rule.write_field(steps))
     first, *others = _split_at_items(steps)
@@ -126,7 +126,7 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
     :raises: :class:`Inconvertible` for an interface whose name cannot stand
         in the argument of a filter.
     """
-    steps_here = document.in_ironic(steps)
+    steps_here = document.place_in_ironic(steps)
     # Filters, and what stands behind them.
     ending = suffix
     match steps:
@@ -259,7 +259,7 @@ def _may_have_fraction(steps: Steps) -> bool:
     :param steps: the path in the data of ironic-inspector.
     """
     names = []
-    for step in document.in_ironic(steps):
+    for step in document.place_in_ironic(steps):
         if step is inspector_field.ANY:
             names.append(inventory_fields.MEMBER)
         else:

@@ -299,5 +299,7 @@ class PlaceTestCase(base.TestCase):
             ('root_disk.wwn', 'plugin_data.root_disk.wwn'),
         ):
             self.assertEqual(
-                tuple(new.split('.')), document.in_ironic(old.split('.')), old
+                tuple(new.split('.')),
+                document.place_in_ironic(old.split('.')),
+                old,
             )
