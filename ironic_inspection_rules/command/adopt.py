@@ -40,13 +40,14 @@ _UUID_IN_USE = _('a rule with the UUID %s is here already')
 
 _SAME = 0
 _DIFFERENT = 2
-"""Exit statuses: whether the rules do the same here."""
+"""Exit statuses: whether the rules do the same here as in stock Ironic."""
 
 
 @dataclasses.dataclass(frozen=True)
 class StockRule:
     """A rule as stock Ironic has it.
 
+    :param fields: its fields by name, such as ``uuid`` and ``conditions``.
     :param row: its row in Ironic's table, None for a rule of a file.
     """
 
@@ -137,11 +138,11 @@ def adopt_from_ironic(
 def _print_comparison(
     candidates: list[Candidate], inventories: str | None
 ) -> int:
-    """Print the rules to adopt, and all that they would do otherwise here.
+    """Print the rules to adopt, and all that they would do differently here.
 
     :param inventories: a directory with further inventories to try the rules
         on.
-    :returns: the exit status: whether anything differs.
+    :returns: the exit status, by which scripts know whether anything differs.
     """
     _print_candidates(candidates)
     print(*stock_rule.IN_GENERAL, sep='\n')
@@ -163,34 +164,28 @@ def _print_comparison(
 
 def _print_adopted(candidates: list[Candidate]) -> None:
     """Print what has become of the rules of stock Ironic."""
-    adopted = sum(candidate.rule is not None for candidate in candidates)
+    count = sum(candidate.rule is not None for candidate in candidates)
     print(
         _P(
             '%d rule was adopted; stock Ironic does not run it any more.',
             '%d rules were adopted; stock Ironic does not run them any more.',
-            adopted,
+            count,
         )
-        % adopted
+        % count
     )
     for candidate in candidates:
         if candidate.rule is not None:
             continue
         if candidate.stock is not None and candidate.stock.row is not None:
-            print(
-                _(
-                    "%s is not adopted; it is set aside in Ironic's table, "
-                    'and nobody runs it.'
-                )
-                % candidate.name
+            text = _(
+                "%s is not adopted; it is set aside in Ironic's table, and "
+                'nobody runs it.'
             )
         else:
-            print(
-                _(
-                    '%s is not adopted; it stays in the file, and nobody runs '
-                    'it.'
-                )
-                % candidate.name
+            text = _(
+                '%s is not adopted; it stays in the file, and nobody runs it.'
             )
+        print(text % candidate.name)
     print(_('ironic-inspection-rules-dbsync adopt --undo puts all back.'))
 
 
@@ -208,23 +203,24 @@ def undo(dry_run: bool) -> int:
     """
     migration.check()
     rows = adoption.read_ironic(set_aside=True)
+    # The rules of this package, by UUID.
     descriptions = dict(db_rule.list_values('description'))
     changed_at_by_uuid = dict(db_rule.list_values('updated_at'))
-    adopted = []
+    adopted_uuids = []
     for rule in (*rows, *_read_built_in_rules()):
         adopted_uuid = stock_form.uuid_of(rule['uuid'])
-        # A rule may be in the table and in the file.
         is_here = adopted_uuid in descriptions
-        if is_here and adopted_uuid not in adopted:
-            adopted.append(adopted_uuid)
+        # A rule may be both in the table and in the file.
+        if is_here and adopted_uuid not in adopted_uuids:
+            adopted_uuids.append(adopted_uuid)
     _print_given_back(rows, descriptions)
-    _print_removed(adopted, descriptions, changed_at_by_uuid)
-    if not rows and not adopted:
+    _print_removed(adopted_uuids, descriptions, changed_at_by_uuid)
+    if not rows and not adopted_uuids:
         print(_('There is nothing to put back.'))
     elif not dry_run:
         adoption.restore(
             rows,
-            adopted,
+            adopted_uuids,
             _origin(_("Given back to Ironic's own inspection rules")),
         )
     return 0
@@ -250,17 +246,17 @@ def _print_given_back(
 
 
 def _print_removed(
-    adopted: list[str],
+    adopted_uuids: list[str],
     descriptions: Mapping[str, str | None],
     changed_at_by_uuid: Mapping[str, Any],
 ) -> None:
     """Print which adopted rules are removed here.
 
-    :param adopted: their UUIDs.
-    :param descriptions: of the rules of this package, by UUID.
-    :param changed_at_by_uuid: when these were changed; None if never.
+    :param descriptions: descriptions of the rules of this package, by UUID.
+    :param changed_at_by_uuid: the times of their last changes, by UUID; None
+        for a rule that was never changed since it was adopted.
     """
-    for adopted_uuid in adopted:
+    for adopted_uuid in adopted_uuids:
         changed_at = changed_at_by_uuid[adopted_uuid]
         if changed_at:
             text = _(
@@ -279,12 +275,14 @@ def _print_removed(
 
 
 def _convert_all(rows: list[adoption.Row]) -> list[Candidate]:
-    """Convert the rules of stock Ironic: of its table, then of its file.
+    """Convert the rules of stock Ironic.
 
-    Stock Ironic runs rules of one priority in this order. Rules of the file
-    that were adopted before are left out. Priorities that are too high here
-    are lowered, in the same order.
+    First come those of its table, then those of its file of built-in rules:
+    stock Ironic runs rules of one priority in this order. Rules of the file
+    that were adopted before are left out. Priorities that are too high for
+    this package are lowered, without a change of the order.
 
+    :param rows: the rules in Ironic's table.
     :raises: Invalid if a UUID is taken by another rule.
     """
     # UUIDs of the rules that this package has already.
@@ -300,13 +298,13 @@ def _convert_all(rows: list[adoption.Row]) -> list[Candidate]:
 
 
 def _refuse_taken_uuids(rows: list[adoption.Row], taken: set[str]) -> None:
-    """Check that no rule here has the UUID that a rule of Ironic's would get.
+    """Refuse a rule of Ironic's table whose UUID a rule here has already.
 
-    Rows of rules that were adopted are set aside, and not among these: such
-    a rule came here in another way.
-
-    :param taken: UUIDs of the rules here.
-    :raises: Invalid
+    :param rows: the rules in Ironic's table. Those that were adopted before
+        are set aside, and not among them: so the rule here came from
+        elsewhere.
+    :param taken: UUIDs of the rules of this package.
+    :raises: Invalid for the first such rule.
     """
     for row in rows:
         if stock_form.uuid_of(row['uuid']) in taken:
@@ -314,9 +312,11 @@ def _refuse_taken_uuids(rows: list[adoption.Row], taken: set[str]) -> None:
 
 
 def _refuse_same_uuids(stock_rules: list[StockRule]) -> None:
-    """Check that no two rules to be adopted would get the same UUID.
+    """Refuse two rules that would get the same UUID here.
 
-    :raises: Invalid
+    In the file, a rule may have no UUID, and gets one made of its content.
+
+    :raises: Invalid that names the first two.
     """
     names: dict[str, str] = {}
     for rule in stock_rules:
@@ -346,10 +346,10 @@ def _rules_of_table(rows: list[adoption.Row]) -> list[StockRule]:
 def _new_rules_of_file(
     rows: list[adoption.Row], taken: set[str]
 ) -> list[StockRule]:
-    """Return the rules of Ironic's file of built-in rules to be adopted.
+    """Return the rules to be adopted from Ironic's file of built-in rules.
 
-    Rules that were adopted before are left out, and so are rules that are
-    adopted from Ironic's table.
+    Rules that were adopted before are left out, and so are rules that are in
+    Ironic's table as well.
 
     :param rows: the rules in Ironic's table.
     :param taken: UUIDs of the rules that this package has already.
@@ -364,28 +364,28 @@ def _new_rules_of_file(
 
 
 def _within_range(priorities: list[int]) -> list[int]:
-    """Return priorities in the same order, none above the highest allowed.
+    """Lower priorities that are too high here, and keep their order.
 
-    If 9 is the highest, ``[20, 5, 30, 20]`` becomes ``[8, 5, 9, 8]``. The
-    file of stock Ironic's built-in rules may have higher ones. Equal
-    priorities stay equal.
+    If 9 were the highest of this package, ``[20, 5, 30, 20]`` would become
+    ``[8, 5, 9, 8]``. In stock Ironic's file, priorities may be any numbers.
     """
     lowered: dict[int, int] = {}
     highest = schema.PRIORITIES[-1]
     for priority in sorted(set(priorities), reverse=True):
         lowered[priority] = min(priority, highest)
-        # The next one stays below, however many are too high.
+        # The next lower priority must stay below this one.
         highest = lowered[priority] - 1
     return [lowered[priority] for priority in priorities]
 
 
 def _convert(stock: StockRule, priority: int) -> Candidate:
-    """Convert a stock rule to a rule of this package, with remarks on it.
+    """Convert a rule of stock Ironic to a rule of this package.
 
-    The remarks say what the conversion loses, hints, and a new priority.
+    The candidate has remarks: on what the conversion loses, on what is to be
+    checked, and on a priority that is changed.
 
-    :param priority: the priority of the converted rule.
-    :returns: a candidate; without a rule if the rule cannot be converted.
+    :param priority: the priority that the rule is to have here.
+    :returns: a candidate; without a rule if it cannot be converted.
     """
     ops = registry.installed()
     converted = stock_rule.convert(
@@ -416,9 +416,9 @@ def _convert(stock: StockRule, priority: int) -> Candidate:
 def _try_in_both_engines(
     candidates: list[Candidate], inventories: str | None
 ) -> list[stock_trial.TrialDifference]:
-    """Compare the results of both engines on all known machines.
+    """Run the rules on all known machines by the engines of both projects.
 
-    Every difference is printed, and how many machines there were.
+    Every difference of the results is printed, and the number of machines.
 
     :param inventories: a directory with inventories of further machines.
     :returns: the differences, in the order in which the rules run.
@@ -458,7 +458,9 @@ def _in_order_of_rules(
 ) -> list[stock_trial.TrialDifference]:
     """Return differences in the order of the rules that make them.
 
-    Differences without a rule, of all rules run together, come last.
+    A difference that only all rules together make has no rule, and comes last.
+
+    :param pairs: the rules in their order, each with its conversion.
     """
     by_rule: dict[str, list[stock_trial.TrialDifference]] = {}
     for pair in pairs:
@@ -480,10 +482,10 @@ def _pair_with_originals(
     """
     pairs = []
     for candidate in candidates:
-        # The fields that a rule of a file may leave out, but stock Ironic's
-        # engine reads.
+        # A rule of a file may leave these out, but stock Ironic's engine reads
+        # them.
         fields = {'sensitive': False, 'conditions': []}
-        # Rules of ironic-inspector have none; they are not tried.
+        # Only rules of ironic-inspector have none, and these are not tried.
         if candidate.stock is not None:
             fields.update(candidate.stock.fields)
         pairs.append(
@@ -499,7 +501,7 @@ def _pair_with_originals(
 
 
 def _stock_priority(pair: stock_trial.Pair) -> int:
-    """Return the priority that stock Ironic's engine goes by."""
+    """Return the priority by which stock Ironic orders its rules."""
     return pair.stock.get('priority') or 0
 
 
@@ -520,7 +522,7 @@ def _read_built_in_rules() -> list[dict[str, Any]]:
 def adopt_from_inspector(url: str, dry_run: bool) -> None:
     """Copy the rules of ironic-inspector's database, all or none.
 
-    Print them, with the reasons why some cannot be copied.
+    They are printed in a table, with the reasons why some cannot be copied.
 
     :param url: the URL of its database, which is only read.
     :raises: :class:`.exceptions.InspectionRulesError` if a rule cannot be
@@ -532,8 +534,8 @@ def adopt_from_inspector(url: str, dry_run: bool) -> None:
     for row in adoption.read_inspector(url):
         candidates.append(_translate(row, taken))
     _print_candidates(candidates)
-    bad = sum(candidate.rule is None for candidate in candidates)
-    if bad:
+    bad_count = sum(candidate.rule is None for candidate in candidates)
+    if bad_count:
         raise exceptions.Invalid(
             _P(
                 '%(bad)d of %(all)d rule cannot be taken over; nothing was '
@@ -542,7 +544,7 @@ def adopt_from_inspector(url: str, dry_run: bool) -> None:
                 'changed',
                 len(candidates),
             )
-            % {'bad': bad, 'all': len(candidates)}
+            % {'bad': bad_count, 'all': len(candidates)}
         )
     if not dry_run:
         adoption.store(
@@ -591,22 +593,26 @@ def _print_candidates(candidates: list[Candidate]) -> None:
 
 
 def _to_columns(candidates: list[Candidate]) -> list[dict[str, Any]]:
-    """Return the rules that can be adopted as columns of the rules' table."""
-    values = []
+    """Return the rows of the rules that can be adopted.
+
+    They are for the table of rules of this package: the values of a row by the
+    names of its columns.
+    """
+    rows = []
     for candidate in candidates:
         if candidate.rule is None:
             continue
-        # A rule may be written with capitals or without dashes in its UUID;
-        # queries compare UUIDs as text.
+        # In the form in which this package stores it, as queries compare UUIDs
+        # as text: that of a rule may have capitals, or no dashes.
         rule_uuid = str(uuid.UUID(candidate.rule.uuid))
-        values.append(
+        rows.append(
             {
                 **candidate.rule.to_mapping(),
                 'uuid': rule_uuid,
                 'version': rule_object.StoredRule.VERSION,
             }
         )
-    return values
+    return rows
 
 
 def _read_machines(
@@ -655,9 +661,10 @@ def _read_machines_of_files(
 
     A file has no node, so every machine gets one as Ironic makes it when it
     enrolls a machine: without traits, and with a port for every interface
-    that has a MAC address.
-    Node and ports are built as objects of Ironic, because the engine of stock
-    Ironic, which runs the rules, takes nothing else.
+    that has a MAC address. Node and ports are objects of Ironic, as its engine
+    takes nothing else.
+
+    :param directory: the directory with the files.
     """
     context = ironic_context.get_admin_context()
     # Without a file of the node, its fields have their defaults.
@@ -665,7 +672,7 @@ def _read_machines_of_files(
     for path in machine_test.find_inventories([directory]):
         facts = machine_test.load_facts(path, new_node)
         node_fields = facts.node or {}
-        node = _build_object(objects.Node, object_id=0, known=node_fields)
+        node = _build_object(objects.Node, object_id=0, fields=node_fields)
         node.traits = objects.TraitList(context, objects=[])
         ports = []
         for port_id, port in enumerate(facts.ports, 1):
@@ -680,25 +687,29 @@ def _read_machines_of_files(
         )
 
 
-def _build_object(kind: Any, object_id: int, known: Mapping[str, Any]) -> Any:
-    """Return an object of Ironic, such as a node, that is in no database.
+def _build_object(
+    object_class: Any, object_id: int, fields: Mapping[str, Any]
+) -> Any:
+    """Build an object of Ironic that is in no database.
 
     The machine comes from a file, but stock Ironic's engine takes only objects
-    of Ironic. All fields are set, as it is an error to read a field that is
-    not.
+    of Ironic. All fields are set, as it is an error to read one that is not.
 
+    :param object_class: the class of the object, such as ``objects.Node``.
     :param object_id: its ``id``, from which its UUID is made, too.
-    :param known: values of fields. Other fields are null if they may, else
-        false; ``id``, ``uuid`` and ``traits`` are ignored.
+    :param fields: values of fields; those of ``id``, ``uuid`` and ``traits``
+        are ignored. A field without a value becomes None if it may, else
+        False.
     """
     values: dict[str, Any] = {}
-    for name, field in kind.fields.items():
-        values[name] = False
-        if field.nullable:
+    for name, field in object_class.fields.items():
+        # The traits of an object are a list of objects, which names are not.
+        if name in fields and name != 'traits':
+            values[name] = fields[name]
+        elif field.nullable:
             values[name] = None
-        # Traits are a list of objects.
-        if name in known and name != 'traits':
-            values[name] = known[name]
+        else:
+            values[name] = False
     values['id'] = object_id
     values['uuid'] = str(uuid.UUID(int=object_id))
-    return kind(ironic_context.get_admin_context(), **values)
+    return object_class(ironic_context.get_admin_context(), **values)

@@ -84,10 +84,11 @@ def version() -> None:
 def adopt() -> int:
     """Take over rules of Ironic's own table or of ironic-inspector.
 
-    With ``--undo``, give those of Ironic's table back instead, and remove them
-    here, with the copies of rules from Ironic's own file.
+    With ``--undo``, give the rules of Ironic's table back instead. They are
+    removed here, and so are the copies of rules from Ironic's own file.
 
-    :returns: the exit code: 0, or 2 if something differs, adopted or not.
+    :returns: the exit code: 2 if the rules do something else here, whether
+        they were adopted or not; else 0.
     """
     options = CONF.command
     if options.undo:
@@ -107,12 +108,14 @@ def drop() -> int:
 
     Without ``--yes``, only print them and their numbers of rows.
 
-    :returns: 0 if no tables are left, 1 without ``--yes``.
-    :raises: Conflict if services seem to use the tables, or if the originals
-        of adopted rules are set aside: nobody would run these any more.
+    :returns: the exit code: 0 if no tables are left, 1 without ``--yes``.
+    :raises: Conflict if services seem to use the tables; or if rules of Ironic
+        are set aside, as these were adopted here: nobody would run them any
+        more.
     """
-    # "adopt --undo" cannot read the tables of a preview of release 1.0: it can
-    # put the rules back only when these tables are gone and new ones are made.
+    # "adopt --undo" cannot read the tables of a preview of release 1.0. There
+    # it can put the rules back only once these tables are removed, and new
+    # ones made.
     can_undo = not migration.is_of_preview(migration.version())
     if can_undo and adoption.read_ironic(set_aside=True):
         raise exceptions.Conflict(
@@ -156,10 +159,11 @@ def check() -> int:
     """Print what in this configuration keeps services from running rules.
 
     It reads what a service reads when it starts, tries to connect to the
-    coordination service, and changes nothing. Remarks, such as on a phase
-    that does not run, are printed as well.
+    coordination service, and changes nothing. What a service would only warn
+    of, such as a phase that does not run, is printed as well.
 
-    :returns: 1 if services would not start or not run rules, else 0.
+    :returns: the exit code: 1 if services would not start or not run rules,
+        else 0.
     """
     # Imported here: they load drivers, which most commands do not need.
     from ironic_inspection_rules.inspection import announcement
@@ -175,6 +179,8 @@ def check() -> int:
         ]
         remarks = list(announcement.remarks())
     except exceptions.InspectionRulesError as exc:
+        # A service would not start. What is switched off is known without its
+        # rules.
         problems = [str(exc), *switches.problems()]
         remarks = []
     problems += _find_problems_of_coordination()
@@ -205,10 +211,10 @@ def _find_problems_of_coordination() -> Iterator[str]:
 def _list_running_services() -> list[str]:
     """Return the names of the services that seem to use the tables.
 
-    While there are any, ``drop`` refuses to remove the tables. These are the
+    While there are any, ``drop`` refuses to remove the tables. They are the
     workers that process a request and, if this configuration names the plugin,
-    the conductors that are online. Nobody knows of API services and idle
-    workers.
+    the conductors that are online. API services and idle workers are not
+    among them, as these leave no trace in the database.
     """
     # Imported here, as it loads drivers, which most commands do not need.
     from ironic_inspection_rules.inspection import switches
@@ -304,8 +310,9 @@ def _add_parser(
 ) -> argparse.ArgumentParser:
     """Add a sub-command with the name of the function that it calls.
 
+    :param subparsers: the parsers of all sub-commands.
     :param text: the help text.
-    :returns: its parser, to which options can be added.
+    :returns: the parser of the sub-command, to which options can be added.
     """
     parser: argparse.ArgumentParser = subparsers.add_parser(
         function.__name__, help=text

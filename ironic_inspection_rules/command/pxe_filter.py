@@ -64,16 +64,9 @@ def main() -> int:
     try:
         service.prepare_command(sys.argv)
         if CONF.dry_run:
-            # Without a log file oslo.log writes to standard output, where a
-            # warning would be in the script.
-            for handler in logging.getLogger().handlers:
-                if (
-                    isinstance(handler, logging.StreamHandler)
-                    and handler.stream is sys.stdout
-                ):
-                    handler.setStream(sys.stderr)
-        # No retries by oslo.db: the filter itself tries again, and blocks
-        # meanwhile.
+            _log_to_standard_error()
+        # oslo.db is not to try again where the database is away: the filter
+        # does so itself, and blocks meanwhile.
         CONF.set_default('max_retries', 0, group='database')
         options = CONF.inspection_pxe_filter
         table, guard = _prepare_firewall()
@@ -103,10 +96,24 @@ def main() -> int:
     return 0
 
 
+def _log_to_standard_error() -> None:
+    """Write the log to standard error in place of standard output.
+
+    Without a log file, oslo.log writes to standard output. There a warning
+    would be part of the script that is printed.
+    """
+    for handler in logging.getLogger().handlers:
+        if not isinstance(handler, logging.StreamHandler):
+            continue
+        if handler.stream is sys.stdout:
+            handler.setStream(sys.stderr)
+
+
 def _prepare_firewall() -> tuple[nftables.FilterTable, firewall.Firewall]:
     """Block everything, unless in a dry run, and check the configuration.
 
-    In this order, so that errors in other options let nobody pass.
+    In this order: if an option is bad, the command ends, and nobody may pass
+    then.
 
     :raises: Invalid for options of this package that are bad.
     :raises: FirewallError if the table cannot be created.
@@ -117,9 +124,9 @@ def _prepare_firewall() -> tuple[nftables.FilterTable, firewall.Firewall]:
         if not CONF.dry_run:
             guard.install()
     finally:
-        # Also after an error above: if options are bad, this error names all
-        # of them, in fewer words than oslo.config, and takes the place of the
-        # first one.
+        # Also after an error above. If options are bad, the error of this call
+        # takes its place: it names all of them, in fewer words than
+        # oslo.config.
         conf.check(CONF)
     return table, guard
 
@@ -159,11 +166,11 @@ def _warn_of_late_admission() -> None:
 def _build_port_source() -> watcher.PortSource:
     """Build the source from which the filter reads the ports of nodes.
 
-    It knows the nodes with one of the inspect interfaces that the
+    Machines pass only if their node has one of the inspect interfaces that the
     configuration names.
 
-    :raises: Invalid if it names none, or one that is not installed: for a
-        typo, the filter would block the machines with that interface.
+    :raises: Invalid if it names none, or one that is not installed. That may
+        be a typo, and then the filter would block machines in inspection.
     """
     names = CONF.inspection_pxe_filter.supported_inspect_interfaces
     if not names:
@@ -197,8 +204,8 @@ def _dry_run(
 ) -> str:
     """Return the nftables script that a leader would apply at this moment.
 
-    It makes the table, blocks and admits the machines that the database has
-    now, and says until when they pass. Nothing is changed.
+    The script creates the table, fills it with the machines that the database
+    has now, and lets those in inspection pass for some seconds. It is not run.
 
     :raises: Invalid as :func:`_build_port_source`, BadAddress as
         :func:`.read_macs`.
@@ -241,7 +248,8 @@ def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
     )
     systemd.notify_once()
     if notification.is_received(CONF):
-        # Connecting to the bus may take for ever and must block nothing.
+        # A thread of its own, as to connect to the message broker may take for
+        # ever.
         threading.Thread(
             target=notification.listen,
             daemon=True,

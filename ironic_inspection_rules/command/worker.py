@@ -38,7 +38,10 @@ class WorkerProcess(service.ServiceBase):
         self._service: worker_service.WorkerService | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # A spawned child process has no configuration yet.
+        """Read the configuration again, in the process that has been spawned.
+
+        oslo.service passes this object to its child process by pickle.
+        """
         self.__dict__.update(state)
         _prepare(self._argv)
 

@@ -95,12 +95,17 @@ def probe(conf: cfg.ConfigOpts, member: str) -> None:
 
 
 def _why_not_connected(backend_url: str, member: str) -> str | None:
-    """Return why no connection to the service is possible, else None."""
+    """Return why there is no connection to the service, None if there is one.
+
+    :param member: name of this member, unique in the cluster.
+    """
+    # One at most. A list, as the thread below puts it there.
     failures = []
 
     def connect() -> None:
         try:
-            # It only connects and disconnects, and never holds the lock.
+            # The block connects at its begin and disconnects at its end. The
+            # lock is never acquired, so any name will do.
             with LeasedLock(
                 url=backend_url,
                 member=member,
@@ -126,9 +131,10 @@ def _why_not_connected(backend_url: str, member: str) -> str | None:
 
 @contextlib.contextmanager
 def _name_option_in_errors() -> Iterator[None]:
-    """Have errors inside of the block name the option.
+    """Have errors inside of the ``with`` block name the option.
 
-    :raises: Invalid.
+    :raises: Invalid, such as "[coordination]backend_url cannot be used: it is
+        not a URL".
     """
     try:
         yield
@@ -139,51 +145,46 @@ def _name_option_in_errors() -> Iterator[None]:
 
 
 def _check_url(backend_url: str) -> urllib.parse.SplitResult:
-    """Parse the URL of a service, and check its scheme and its form.
+    """Parse and check the URL of a service, without connecting to it.
 
-    :raises: Invalid.
+    Good URLs are ``file:///var/lib/ironic/locks`` and
+    ``redis://:secret@192.0.2.1:6379``.
+
+    :raises: Invalid if it is no URL of a supported driver, names no directory
+        or no host, or the library of the driver is not installed.
     """
-    url = _parse_url(backend_url)
-    _check_scheme(url)
-    if url.scheme == 'file':
-        _check_directory(url)
-    else:
-        _check_host(url)
-        _check_library(url)
-    return url
-
-
-def _parse_url(backend_url: str) -> urllib.parse.SplitResult:
     try:
-        return urllib.parse.urlsplit(backend_url)
+        url = urllib.parse.urlsplit(backend_url)
     except ValueError as exc:
         # Python's message may quote the password.
         raise exceptions.Invalid(_('it is not a URL')) from exc
-
-
-def _check_scheme(url: urllib.parse.SplitResult) -> None:
     if url.scheme not in _EXTRAS:
         raise exceptions.Invalid(
             _('"%(scheme)s" is none of %(schemes)s')
             % {'scheme': url.scheme, 'schemes': ', '.join(_EXTRAS)}
         )
-
-
-def _check_directory(url: urllib.parse.SplitResult) -> None:
-    """Check that a URL names a directory."""
-    # With two slashes the first part of the path is read as a host.
-    if url.netloc or not url.path.startswith('/'):
-        raise exceptions.Invalid(
-            _('a directory is given as file:///directory')
-        )
+    if url.scheme == 'file':
+        # With two slashes the first part of the path is read as a host.
+        if url.netloc or not url.path.startswith('/'):
+            raise exceptions.Invalid(
+                _('a directory is given as file:///directory')
+            )
+    else:
+        # The message does not show the port, and has no cause that would: in
+        # etcd3+http://user:se/cret@host, the "port" is "se", of the password.
+        if not url.hostname or not _has_valid_port(url):
+            raise exceptions.Invalid(_('it names no host, or a bad port'))
+        _check_library(url.scheme)
+    return url
 
 
 def _check_writable(path: pathlib.Path) -> None:
     """Check that this user could make files in a directory.
 
-    The directory may be yet to be created: nothing is created here.
+    Nothing is created. For a directory that does not exist yet, the user must
+    be able to create it.
 
-    :raises: OSError.
+    :raises: NotADirectoryError or PermissionError if the user could not.
     """
     # The directory, or the nearest folder around it that exists.
     nearest = path
@@ -199,35 +200,28 @@ def _check_writable(path: pathlib.Path) -> None:
         )
 
 
-def _check_host(url: urllib.parse.SplitResult) -> None:
-    """Check that a URL names a host, and that its port is valid.
-
-    :raises: Invalid.
-    """
-    # The message does not show the port, and has no cause that would: in
-    # etcd3+http://user:se/cret@host, the "port" is "se", of the password.
-    if not url.hostname or not _has_valid_port(url):
-        raise exceptions.Invalid(_('it names no host, or a bad port'))
-
-
 def _has_valid_port(url: urllib.parse.SplitResult) -> bool:
-    """Check that the port of a URL, if it has one, is from 1 to 65535."""
-    # Python parses the port when it is read, and raises if it is no number or
-    # too large. It accepts 0, where no service can listen.
+    """Return whether the port of a URL is from 1 to 65535, or left out."""
+    # Python parses the port only when it is read here, and raises ValueError
+    # if it is no number or too large. It accepts 0, where no service can
+    # listen.
     try:
         return url.port != 0
     except ValueError:
         return False
 
 
-def _check_library(url: urllib.parse.SplitResult) -> None:
-    """Check that the client library of the driver is installed.
+def _check_library(scheme: str) -> None:
+    """Check that the client library of a driver is installed.
 
-    The plugin does not require it: an operator needs only the library of the
-    chosen service.
+    This package does not require it: an operator needs only the library of
+    the chosen service.
+
+    :param scheme: the scheme of the URL, which is the name of the driver.
+    :raises: Invalid that says what to install.
     """
     [driver] = importlib.metadata.entry_points(
-        group='tooz.backends', name=url.scheme
+        group='tooz.backends', name=scheme
     )
     try:
         driver.load()
@@ -237,11 +231,7 @@ def _check_library(url: urllib.parse.SplitResult) -> None:
                 '%(scheme)s needs a library (%(reason)s), install '
                 'tooz[%(extra)s]'
             )
-            % {
-                'scheme': url.scheme,
-                'reason': exc,
-                'extra': _EXTRAS[url.scheme],
-            }
+            % {'scheme': scheme, 'reason': exc, 'extra': _EXTRAS[scheme]}
         ) from exc
 
 
@@ -302,7 +292,10 @@ class LeasedLock:
         exc: BaseException | None,
         traceback: types.TracebackType | None,
     ) -> None:
-        """Release the lock if it is held, and disconnect."""
+        """Release the lock if it is held, and disconnect.
+
+        Both are tried, even if the first fails.
+        """
         steps: list[Callable[[], object]] = []
         if self._lock is not None:
             steps.append(self._lock.release)
@@ -310,8 +303,8 @@ class LeasedLock:
         for step in steps:
             try:
                 step()
-            # A lock that is not renewed any more expires by itself. The error
-            # that ended the block, if there is one, is not to be hidden.
+            # Raised, it would hide the error that ended the block, if there is
+            # one. A lock that is not released expires by itself.
             except Exception as failure:
                 LOG.debug(
                     'Leaving %(name)s: %(reason)s',
@@ -325,8 +318,9 @@ class LeasedLock:
         :raises: LockLost, or any error of the driver or of the file system.
             The connection must not be used any more then.
         """
-        # The heartbeat renews the locks of the connection. For a lock that
-        # has expired, some drivers raise no error: the owner is checked below.
+        # The heartbeat renews the lock, if this process holds it. If it has
+        # expired meanwhile, some drivers raise no error: so the owner of the
+        # lock is checked below.
         self._coordinator.heartbeat()
         if self._lock is None:
             lock = self._coordinator.get_lock(self._name.encode())
@@ -348,8 +342,8 @@ class LeasedLock:
         :raises: OSError if the lock file is gone, or any error of the driver.
         """
         if self._file is not None:
-            # The kernel locks a file, not a name. Once the file is replaced,
-            # another process can lock the new file.
+            # The kernel locks a file, not a name. Once the file is replaced by
+            # another of the same name, another process can lock the new one.
             inode = self._file.stat().st_ino
             if inode != self._inode:
                 return False
@@ -357,18 +351,18 @@ class LeasedLock:
             return lock.is_still_owner()
         except tooz.NotImplemented:
             if self._file is not None:
-                # Earlier releases of tooz do not have it for files. But the
-                # kernel keeps the lock of a file for as long as the process
-                # lives, and the name is that of the same file.
+                # Earlier releases of tooz cannot tell this for files. But the
+                # kernel keeps the lock of a file for as long as this process
+                # lives, and the file is still the same.
                 return True
-            # Of the other drivers, only that of etcd does not have it.
+            # Of the other drivers, only that of etcd cannot tell.
             return self._is_held_by_us_in_etcd(lock)
 
     def _is_held_by_us_in_etcd(self, lock: typing.Any) -> bool:
         """Return whether the key of a lock has the value of this process.
 
-        Neither method of the driver says it: it has no ``is_still_owner``,
-        and its ``heartbeat`` ignores the answer that the lease has expired.
+        The key is read from etcd, as the driver has no ``is_still_owner``, and
+        its ``heartbeat`` ignores the answer that the lease has expired.
         """
         # The driver keeps its own value encoded, and decodes what it reads.
         values = self._coordinator.client.get(lock._key)
@@ -379,8 +373,9 @@ class LeasedLock:
 def _prepare_directory(path: str) -> None:
     """Create the directory of lock files, with mode 0700.
 
-    Whoever can open a lock file can lock it and prevent an election. So an
-    existing directory is closed to other users too, if this user owns it.
+    A directory that exists, and is owned by this user, gets that mode as well.
+    Another user who could open a lock file could lock it, and so prevent an
+    election.
 
     :raises: OSError when it cannot be created or its mode changed.
     """

@@ -66,8 +66,9 @@ class _LeaseExpired(Exception):
 class Leadership:
     """When a holder of the lock is the leader, in ``time.monotonic`` seconds.
 
-    ``until`` comes before ``since`` while the leadership of an earlier leader
-    may last. Renewals move ``until``, so that it is later from then on.
+    A member that acquires the lock has to wait for a lease, as an earlier
+    leader may not know that it has lost the lock. At first ``until`` is before
+    ``since``, so that it does not lead. Every renewal moves ``until``.
 
     :param since: the time at which leadership of any earlier leader is over.
     :param until: the time from which another member may hold the lock.
@@ -168,6 +169,10 @@ class Candidacy:
     def _acquire_or_renew(self, lock: coordinator.LeasedLock) -> None:
         """Ask for the lock once, and publish the leadership that follows.
 
+        With a lease of 3 seconds, a member that acquires the lock at 10.0 is
+        the leader from 13.0, if it has renewed the lock by then. A renewal
+        that it asks for at 12.5 makes it the leader until 15.5.
+
         :raises: _LeaseExpired if the answer to a renewal came too late, or any
             error of :meth:`.LeasedLock.hold`.
         """
@@ -182,15 +187,15 @@ class Candidacy:
             self._publish(None)
         elif present is None:
             # The lock was acquired just now. An earlier leader may not know
-            # that it has lost the lock. But its last confirmation came before
-            # this answer, so its leadership ends within a lease.
+            # that it has lost the lock. But it was last confirmed before this
+            # answer, so that its leadership ends within a lease from now.
             begin = answered_at + self._lease
             self._publish(Leadership(since=begin, until=end_of_lease))
         elif answered_at < present.until:
             self._publish(dataclasses.replace(present, until=end_of_lease))
         else:
-            # Another member may have led since the lease was over, although
-            # this one holds the lock again. It has to begin anew.
+            # The lease was over before this answer came, and another member
+            # may have led since. This one has to begin anew.
             confirmed_at = present.until - self._lease
             silence = answered_at - confirmed_at
             raise _LeaseExpired(_('no answer for %.1f seconds') % silence)
@@ -318,26 +323,27 @@ class Election:
     ) -> None:
         """Call ``on_gained`` and ``on_lost`` until a stop is requested.
 
-        They are called when leadership begins and ends. After ``on_gained``
-        comes ``on_lost`` in any case, even if a callback fails.
+        They are called when leadership begins and ends. Every call of
+        ``on_gained`` is followed by one of ``on_lost``, even if it fails.
         """
         # Whether the last callback was on_gained.
         was_leader = False
         try:
             while not stop.is_set():
-                # Before leadership is read, so that a later change ends the
-                # wait below at once.
+                # Cleared before leadership is read, so that a change behind
+                # this line ends the wait below at once.
                 candidacy.changed.clear()
                 if self.is_leader != was_leader:
-                    # Before the callback, so that on_lost is called even if
-                    # on_gained fails.
+                    # Set before the callback, so that on_lost is called even
+                    # if on_gained fails.
                     was_leader = not was_leader
                     self._call_back(was_leader)
                 candidacy.changed.wait(
                     self._seconds_to_wait(candidacy.leadership, was_leader)
                 )
         finally:
-            # Before on_lost is called, so that leadership has ended for it.
+            # Without a candidacy this member does not lead: so leadership has
+            # ended when on_lost is called.
             self._candidacy = None
             if was_leader:
                 self._call_back(leading=False)
@@ -347,8 +353,8 @@ class Election:
     ) -> float:
         """Return the seconds until leadership begins or ends by the clock.
 
-        At most a heartbeat, so that ``stop`` is noticed. An answer of the
-        coordinator meanwhile sets ``changed``.
+        It is a heartbeat at most, so that the caller notices a stop. An answer
+        of the coordinator ends the wait earlier: it sets ``changed``.
 
         :param was_leader: whether the last callback was ``on_gained``.
         :returns: 0.0 only if leadership has ended, but ``on_lost`` was not
@@ -362,11 +368,11 @@ class Election:
         elif now < leadership.until:
             change_at = leadership.until
         elif was_leader:
-            # It ended after the caller had looked at it.
+            # It has ended since the caller looked at it.
             return 0.0
         else:
-            # Only an answer changes it, and a coordinator that hangs gives
-            # none for as long as it likes.
+            # It is over. Only an answer of the coordinator, which may hang,
+            # begins another one.
             return self._heartbeat
         return min(change_at - now, self._heartbeat)
 

@@ -89,13 +89,12 @@ class WatchedLoop:
     def look_after(self, limit: float) -> None:
         """Replace the thread if a round takes longer than ``limit`` seconds.
 
-        The time counts from the last :meth:`note_life`, with which every round
-        begins. The old thread cannot be ended: ``give_up`` gives up what it
-        holds, and it ends by itself should it ever wake up. If the new thread
-        cannot be started, a call tries again once another ``limit`` has
-        passed.
-
         Another thread calls this now and then, see :func:`watch`.
+
+        The time counts from the last :meth:`note_life`, with which every round
+        begins. The old thread cannot be ended; should it ever wake up, it ends
+        by itself. What it holds is given up for it. If the new thread cannot
+        be started, a call tries again after another ``limit``.
         """
         if self._thread is None or self._stop.is_set():
             return
@@ -113,9 +112,8 @@ class WatchedLoop:
                 },
             )
             # The generation first: an old thread that wakes up from here on
-            # finds that it was given up, and leaves what it holds to
-            # give_up(). In the other order it could go on with what was given
-            # up.
+            # finds that it was given up, and no longer uses what it holds. In
+            # the other order, it could go on with what was given up already.
             self.generation += 1
             self._give_up()
             self._is_given_up = True
@@ -128,10 +126,11 @@ class WatchedLoop:
             )
 
     def _work_in_rounds(self, generation: int) -> None:
-        """Work in rounds until a stop, or until the thread is given up.
+        """Work in rounds until a stop, or until this thread is given up.
 
-        A thread whose round hangs is given up: another one takes its place,
-        and the generation of the loop is one more from then on.
+        A thread that hangs in a round is given up: another one takes its
+        place, and the generation of the loop is increased by one. Should the
+        old thread wake up, it ends when it sees that.
 
         :param generation: the generation of the loop when this thread began.
         """
@@ -161,9 +160,9 @@ def watch(
 def describe_place(thread: threading.Thread) -> str:
     """Return the last calls of a thread in one line, the innermost last.
 
-    The log of a thread that hangs has it, for example
-    ``pymysql/cursors.py:153 execute > pymysql/connections.py:558 query``. The
-    path of a file in site-packages begins below it; any other is whole.
+    The log has it of a thread that hangs: ``pymysql/cursors.py:153 execute >
+    pymysql/connections.py:558 query``. The path of a file in site-packages is
+    cut in front; any other path is whole.
 
     :returns: 'its end' for a thread that has ended, or has not begun.
     """
@@ -200,7 +199,10 @@ class Outage:
         self._lock = threading.Lock()
 
     def failed(self, failure: BaseException, traceback: bool = False) -> None:
-        """Count a failure; log it if its class is new or retries are over.
+        """Count a failure, and log it if there is something new to say.
+
+        The first failure of every class is logged as a warning, and the one
+        after the last retry as an error.
 
         :param traceback: whether the warning has a traceback; the error
             never has one.
@@ -240,11 +242,11 @@ class Outage:
 
 
 def one_line_reason(failure: BaseException) -> str:
-    """Return the first line of the message of an error.
+    """Return the reason of a failure in one line, for the log.
 
-    It is the message of the cause, as the error of a library may say less:
-    for a missing file, tooz says "error opening file". An error of this
-    project says enough itself.
+    The error of a library may say less than its cause: for a missing file,
+    tooz says "error opening file". So it is the first line of the cause's
+    message. An error of this project says enough itself.
     """
     cause = failure
     if not isinstance(failure, exceptions.InspectionRulesError):

@@ -56,8 +56,8 @@ class Machines:
 def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
     """Decide which machines one host lets pass.
 
-    The last result is cached, since a host decides twice a second, and there
-    may be many machines.
+    The last result is cached, since a host decides twice a second, there may
+    be tens of thousands of machines, and they rarely change.
 
     :param leads: whether this host is the leader. All other hosts block.
     :param auto_discovery: whether unknown machines always pass.
@@ -76,13 +76,13 @@ def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
 def read_macs(rows: Iterable[Row]) -> frozenset[str]:
     """Return the MAC addresses of ports, in lower case.
 
-    :raises: BadAddress for the first bad address. Without the address, a known
-        machine would pass as an unknown machine.
+    :param rows: are all read, also after a bad address: the transaction that
+        reads them ends only with the last row.
+    :raises: BadAddress for the first bad address. If the port were left out,
+        a known machine would pass as an unknown one.
     """
     first_error = None
     macs = set()
-    # To the end even after an error, so that the transaction that reads the
-    # rows ends.
     for uuid, address in rows:
         mac = address.lower()
         if _MAC.fullmatch(mac):

@@ -45,6 +45,8 @@ def run_nft(
 ) -> str:
     """Run the nft program.
 
+    ``run_nft('list', 'tables')`` returns the tables of the kernel.
+
     :param script: applied in one transaction.
     :param timeout: seconds after which timeout(1) kills the program, even
         while this process is suspended.
@@ -82,7 +84,8 @@ def run_nft(
 def seconds_to_pass(remaining: float) -> float:
     """Return the seconds for which the kernel may let machines pass.
 
-    They end before leadership does, even if nft takes its full time limit.
+    They are over before leadership is, even if nft takes its full time limit
+    of one second: 1.5 for 3 seconds of leadership, 0 for 1.5 or less.
 
     :param remaining: seconds until the leadership of this host ends.
     """
@@ -113,8 +116,8 @@ class Firewall:
     def install(self) -> None:
         """Create the table anew, so that it blocks everything.
 
-        Our own table of that name is replaced. A foreign table of that name
-        stays, and a table of another name blocks everything.
+        Our own table of that name is replaced. A table of that name that is
+        not ours stays; then one of another name blocks everything.
 
         :raises: FirewallError if there is a foreign table, even though all is
             blocked then; if there is no such interface; or if nft fails.
@@ -135,7 +138,10 @@ class Firewall:
         self._admitted = admission.Admission()
 
     def _is_name_taken(self) -> bool:
-        """Return whether the kernel has a foreign table of our name."""
+        """Return whether the kernel has a table of our name that is not ours.
+
+        :raises: FirewallError if nft fails.
+        """
         try:
             # -t: terse, without the elements of the sets.
             listing = self._run(
@@ -150,6 +156,7 @@ class Firewall:
     def update(self, admit: admission.Admission, remaining: float) -> None:
         """Change which machines pass, and for how long, in one transaction.
 
+        :param admit: the machines that are to pass.
         :param remaining: seconds until the leadership of this host ends; if
             too few are left, all machines are blocked.
         :raises: FirewallError when nft failed, and nothing has changed, or was
@@ -159,16 +166,17 @@ class Firewall:
         script = self._table.change(self._admitted, admit)
         seconds = seconds_to_pass(remaining)
         if seconds > 0:
-            # The kernel compares the time of day of a packet. It can be set
-            # back, but the timeout of the set "leader" runs on.
+            # Two limits: a timeout of the kernel that begins when nft runs;
+            # and a time of day, in case nft runs late. If the clock is set
+            # back, the first limit still counts.
             now = time.time()
             script += self._table.pass_for(seconds, now, now + remaining)
             self._apply_script(script, _PASS_TIMEOUT)
         else:
             script += self._table.block()
             self._apply_script(script)
-        # Only now: after an error, the next change starts from what was
-        # admitted before.
+        # Not before nft has succeeded: after an error, the next change starts
+        # from what was admitted before.
         self._admitted = admit
 
     def block(self) -> None:
@@ -176,7 +184,7 @@ class Firewall:
 
         The denylist is not changed, as that would take longer.
 
-        :raises: FirewallError when that fails; the table, if it exists, then
+        :raises: FirewallError when both fail. The table, if it exists, then
             blocks by its timeout.
         """
         admit_nobody = admission.Admission(denylist=self._admitted.denylist)

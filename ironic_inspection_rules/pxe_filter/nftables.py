@@ -96,12 +96,13 @@ class FilterTable:
     def change(
         self, before: admission.Admission, after: admission.Admission
     ) -> list[str]:
-        """Return the script that changes the sets to another admission.
+        """Return the script that changes which machines the sets name.
 
-        It names only what differs, and is empty if nothing does.
+        It has only what differs, such as ``delete element inet … whitelist {
+        52:54:00:00:00:01 }``, and is empty if nothing does.
 
-        :param before: the content of the sets now.
-        :param after: the content of the sets after the script.
+        :param before: the machines that the sets name now.
+        :param after: the machines that they name after the script.
         """
         script = [
             *self._change_elements(
@@ -125,8 +126,8 @@ class FilterTable:
         self, name: str, old: frozenset[str], new: frozenset[str]
     ) -> list[str]:
         """Return the script that changes the elements of a set."""
-        # A host decides twice a second, mostly with the same object. To
-        # compare the addresses of many machines would take too long.
+        # A host decides twice a second, mostly on the very same machines. To
+        # compare tens of thousands of addresses would take too long.
         if old is new:
             return []
         return [
@@ -149,11 +150,11 @@ class FilterTable:
 
         nft fails if the table is gone.
 
-        :param seconds: how long, from the time at which nft runs; rounded
-            down to 0.1 seconds.
-        :param now: the present time, in seconds since 1970.
-        :param until: the time after which nobody passes, whenever nft runs,
-            in seconds since 1970; rounded down to whole seconds.
+        :param seconds: how long they pass, from the moment at which nft runs;
+            rounded down to 0.1 seconds.
+        :param now: the present time of day, in seconds since 1970.
+        :param until: the time of day after which nobody passes, however late
+            nft runs; rounded down to whole seconds.
         """
         tenths = int(seconds * 10)
         if not tenths:
@@ -174,7 +175,12 @@ class FilterTable:
         return f'"{MARK}"' not in listing
 
     def _define_table(self, table: str) -> Iterator[str]:
-        """Yield the script for a new table, which lets nobody pass."""
+        """Yield the script for a new table, which lets nobody pass.
+
+        All its sets are empty. The docstring of this module shows its rules.
+
+        :param table: the name of the table.
+        """
         yield f'add table {FAMILY} {table}'
         for name, kind in _SETS.items():
             yield f'add set {FAMILY} {table} {name} {{ {kind} }}'
@@ -197,12 +203,12 @@ class FilterTable:
     def _edit_elements(
         self, action: str, name: str, elements: list[str]
     ) -> list[str]:
-        """Return the line that adds elements to a set, or deletes elements.
+        """Return the script that adds elements to a set, or deletes them.
 
         :param action: ``add`` or ``delete``.
-        :returns: a script of one line, or an empty one without elements.
+        :returns: one line; none if there are no elements.
         """
-        # nft refuses an empty list.
+        # nft refuses a line without elements.
         if not elements:
             return []
         items = ', '.join(elements)
@@ -214,6 +220,7 @@ class FilterTable:
 
 
 def _drop_table(name: str) -> list[str]:
-    """Return the script that removes a table, if it exists."""
-    # nft fails to delete a table that does not exist, but adds one that does.
+    """Return the script that removes a table, whether it exists or not."""
+    # To delete a table that does not exist is an error of nft, but to add one
+    # that exists is none.
     return [f'add table {FAMILY} {name}', f'delete table {FAMILY} {name}']

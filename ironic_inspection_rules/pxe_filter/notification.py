@@ -112,9 +112,9 @@ def is_received(conf: cfg.ConfigOpts) -> bool:
 def may_let_pass_too_late(conf: cfg.ConfigOpts) -> bool:
     """Return whether a machine may boot before the filter lets it pass.
 
-    The filter learns of an inspection from a message, or when it next reads
-    the database. Without messages, it must read the database often. The
-    command warns where neither is configured.
+    The filter learns of an inspection by a message, or when it next reads the
+    database. Where there are no messages, it must read the database often. The
+    command warns if neither is so.
     """
     period = conf.inspection_pxe_filter.whitelist_period
     never_reads = period == 0
@@ -212,11 +212,13 @@ class PxeFilterDriver(notifier.Driver):
 def _changes(event: str, payload: dict[str, Any]) -> Iterator[ListChange]:
     """Yield the list changes that a notification of Ironic implies.
 
-    A port or port group that is created, updated or deleted is a change of
-    the list of known addresses; the begin or the end of an inspection one of
-    the list of machines that may boot. Other notifications imply nothing.
+    A port or port group that is created, updated or deleted changes the list
+    of known addresses. The begin or the end of an inspection changes the list
+    of machines that may boot. Other notifications imply nothing.
 
-    :param event: ``event_type`` of the notification.
+    :param event: ``event_type`` of the notification, such as
+        ``baremetal.port.create.end``.
+    :param payload: ``payload`` of the notification.
     """
     if event in _PORT_EVENTS:
         port = payload['ironic_object.data']

@@ -163,7 +163,7 @@ class PxeFilter:
     def _wait_for_machines(self, stop: threading.Event) -> None:
         """Wait until the watcher has read the machines, or for a stop.
 
-        A leader that knows no machines yet would block machines in inspection.
+        A leader that knows no machines yet would block those in inspection.
         """
         while self._watcher.machines() is None and not stop.is_set():
             self._wait_for_change()
@@ -178,8 +178,8 @@ class PxeFilter:
 
         :param leave: set here to end this host's part.
         """
-        # The election calls the first when this host becomes the leader, and
-        # the second before another host can become it.
+        # The election calls _request_read() when this host becomes the leader,
+        # and _wait_until_blocked() before another host can become it.
         member = self._elect(self._request_read, self._wait_until_blocked)
         with futures.ThreadPoolExecutor(max_workers=1) as pool:
             election_run = pool.submit(member.run, leave)
@@ -188,9 +188,9 @@ class PxeFilter:
                     self._update_firewall(member)
                     self._wait_for_change()
             finally:
-                # In this order, as machines may pass on another host once
-                # this one has left. It must leave even if it cannot block, as
-                # the end of the pool waits until the election has ended.
+                # Block first: once this host has left the election, machines
+                # may pass on another one. It must leave even if it cannot
+                # block, as the end of the pool waits for the election to end.
                 try:
                     self._block_everything()
                 finally:
@@ -211,8 +211,8 @@ class PxeFilter:
 
         A host that does not lead blocks everything.
         """
-        # None only before the first read, for which the caller has waited; it
-        # may raise the error of a later one.
+        # This may raise the error of the last read. The caller has waited for
+        # the first read, so there are machines.
         machines = self._watcher.machines() or admission.Machines()
         admit = admission.decide(
             machines,
@@ -221,10 +221,9 @@ class PxeFilter:
         )
         remaining = member.remaining()
         passes = firewalls.seconds_to_pass(remaining) > 0
-        # Noted before the kernel lets machines pass, and after it blocks. So
-        # the election, which waits for this note before it releases its lock,
-        # does not release it while machines may pass here: another host could
-        # let them pass then as well.
+        # The election releases its lock only once "blocked" is noted, as
+        # another host may let machines pass from then on. So "passes" is noted
+        # before the kernel lets machines pass, and "blocked" after it blocks.
         if passes:
             self._set_passes(True)
         self._firewall.update(admit, remaining)
@@ -233,8 +232,10 @@ class PxeFilter:
         self._outage.over()
 
     def _block_everything(self) -> None:
-        """Have the kernel block everything, then note that it does."""
-        # In this order, as in _update_firewall().
+        """Have the kernel block everything, then note that it does.
+
+        In this order: after the note, machines may pass on another host.
+        """
         self._firewall.block()
         self._set_passes(False)
 
@@ -255,15 +256,16 @@ class PxeFilter:
             self._state.notify_all()
 
     def _wait_until_blocked(self) -> None:
-        """Wait until this filter blocks, or the kernel blocks by its timeout.
+        """Wait until no machine can pass on this host any more.
 
-        The election calls this before it releases its lock.
+        The election calls this before it releases its lock. Another thread
+        updates the firewall. If it hangs, the kernel blocks by itself.
         """
         # Wakes up the thread that updates the firewall.
         self._changed.set()
         with self._state:
-            # If that thread hangs, the kernel blocks by its timeout, which is
-            # shorter than a lease.
+            # After a lease, the timeout in the kernel is over in any case: it
+            # is shorter.
             self._state.wait_for(self._is_blocked, election.LEASE)
 
     def _is_blocked(self) -> bool:
@@ -272,7 +274,8 @@ class PxeFilter:
     def _wait_for_change(self) -> None:
         """Wait until something may have changed, for a heartbeat at most.
 
-        By then the timeout in the kernel has to be renewed.
+        By then the timeout in the kernel has to be renewed, or machines would
+        be blocked.
         """
         self._changed.wait(election.HEARTBEAT)
         self._changed.clear()

@@ -70,11 +70,12 @@ class PortSource:
     def read_inspected_ports(self) -> Iterator[admission.Row | None]:
         """Yield the ports and port groups of nodes in inspection.
 
-        Only nodes with an inspect interface that may pass count.
+        Only nodes count whose inspect interface is one of those that may pass.
 
-        :returns: UUID and MAC address of every port. None stands for a node
-            without ports, for a node without port groups, and for a port group
-            without an address: the caller learns that a node is in inspection.
+        :returns: UUID and MAC address of every port. A node without ports or
+            without port groups gives None in their place, and so does a port
+            group without an address: then the caller at least learns that a
+            node is in inspection.
         """
         for kind in _KINDS:
             query = sa.select(kind.uuid, kind.address)
@@ -122,9 +123,9 @@ def _replace_inspected_ports(
 ) -> admission.Machines:
     """Return the machines, with the ports of nodes in inspection replaced.
 
-    :param rows: UUID and MAC address of the ports of nodes in inspection, see
-        :meth:`PortSource.read_inspected_ports`. Every row, also None, means
-        that a node is in inspection.
+    :param rows: UUID and MAC address of the ports of nodes in inspection, as
+        :meth:`PortSource.read_inspected_ports` yields them. None, which stands
+        for no port, also means that a node is in inspection.
     """
     all_rows = list(rows)
     ports = [row for row in all_rows if row is not None]
@@ -216,11 +217,12 @@ class Watcher:
         self._received.put(change)
 
     def read_inspected(self) -> None:
-        """Ask for a read of the nodes in inspection; do not wait for it.
+        """Ask for a read of the nodes in inspection, without waiting for it.
 
         May be called from any thread.
         """
-        # The message of an inspection that begins or ends asks for the same.
+        # This is the message of an inspection that begins: after it, the
+        # thread that reads the database does just that.
         self._received.put(
             notification.ListChange(
                 notification.ALLOWLIST, notification.ADD, port=None, mac=None
@@ -244,11 +246,9 @@ class Watcher:
             self._changed.set()
 
     def _read_if_due(self) -> None:
-        """Read the ports that are due, and publish all machines.
-
-        Even if nothing is due, the database has to answer: otherwise
-        :meth:`machines` soon fails.
-        """
+        """Read the ports whose next read is due, and publish all machines."""
+        # Even if nothing is due: machines() fails unless the database answers
+        # every few seconds.
         self._source.ping()
         self._answered_at = time.monotonic()
         machines = self._machines or admission.Machines()
@@ -263,16 +263,22 @@ class Watcher:
         self._publish(machines)
 
     def _note_answers(self, rows: Iterable[_T]) -> Iterator[_T]:
-        """Yield rows, and note for every row that the database answers."""
+        """Yield rows, and note for every row that the database answers.
+
+        So a long read does not count as a database that does not answer.
+        """
         for row in rows:
             self._answered_at = time.monotonic()
             yield row
 
     def _apply_messages(self) -> None:
-        """Wait a short time for a message, and apply all that have arrived."""
+        """Apply all messages that have arrived.
+
+        If there is none, wait for one, but no longer than POLL_INTERVAL.
+        """
         try:
             self._apply_message(self._received.get(timeout=POLL_INTERVAL))
-            # All messages that have arrived share the next read.
+            # Those that have arrived meanwhile share the next read with it.
             while True:
                 self._apply_message(self._received.get_nowait())
         except queue.Empty:
@@ -316,7 +322,10 @@ class Watcher:
         self._publish(dataclasses.replace(machines, known=known_macs))
 
     def _publish(self, machines: admission.Machines) -> None:
-        """Hand machines to the other thread, and wake it if they changed."""
+        """Hand machines to the thread that sets the filter.
+
+        It is woken up if they have changed.
+        """
         if machines != self._machines:
             self._machines = machines
             self._changed.set()

@@ -21,8 +21,8 @@ from ironic_inspection_rules.i18n import _
 class Selection:
     """The traits that a request selects; by default all.
 
-    :param prefix: how their names begin.
-    :param names: their names; not used with ``prefix``.
+    :param prefix: selects the traits whose names begin with it.
+    :param names: selects the traits with these names, if there is no prefix.
     """
 
     prefix: str | None = None
@@ -31,7 +31,8 @@ class Selection:
     def includes(self, name: str) -> bool:
         """Return whether a trait is selected.
 
-        Its case counts, which a query by :meth:`conditions` may ignore.
+        ``HW_GPU`` is not ``hw_gpu`` here, as it may be in a query by
+        :meth:`conditions`.
         """
         if self.prefix is not None:
             return name.startswith(self.prefix)
@@ -42,12 +43,17 @@ class Selection:
     def conditions(
         self, column: sa.ColumnElement[str]
     ) -> list[sa.ColumnElement[bool]]:
-        """Build the conditions on a column of names.
+        """Build the conditions of a query for the selected traits.
 
-        Some databases ignore case, so a caller must check the names that a
+        Some databases ignore case, so a caller must check the names that the
         query finds with :meth:`includes`.
+
+        :param column: the column with the names of traits.
+        :returns: the conditions, which must all hold; none if all traits are
+            selected.
         """
         if self.prefix:
+            # "_", which most names have, is otherwise a wildcard in SQL.
             return [column.startswith(self.prefix, autoescape=True)]
         if self.names is not None:
             return [column.in_(sorted(self.names))]
@@ -57,8 +63,11 @@ class Selection:
 def parse(value: str | None) -> Selection:
     """Read the parameter ``name`` of a request for traits.
 
-    :param value: ``startswith:PREFIX``, ``in:NAME,NAME`` or None.
-    :raises: Invalid when it is none of these, or has too many names.
+    ``startswith:CUSTOM_`` selects all custom traits, ``in:HW_GPU,CUSTOM_A``
+    these two.
+
+    :param value: the parameter; None for a request without it.
+    :raises: Invalid when it has another form, or too many names.
     """
     if value is None:
         return Selection()
@@ -67,7 +76,7 @@ def parse(value: str | None) -> Selection:
         return Selection(prefix=operand)
     if operator == 'in':
         names = _split_names(operand)
-        # "in:" and "in:," select nothing, which is hardly meant.
+        # "in:" and "in:," would select no trait, which is hardly meant.
         if names:
             return Selection(names=names)
     raise exceptions.Invalid(
@@ -77,9 +86,10 @@ def parse(value: str | None) -> Selection:
 
 
 def _split_names(text: str) -> frozenset[str]:
-    """Split names of traits at commas, e.g. ``HW_GPU, CUSTOM_RAID1``.
+    """Split names of traits at commas.
 
-    Spaces around a name are left out, and so are empty names.
+    ``HW_GPU, CUSTOM_RAID1,`` has two names: spaces around a name are left out,
+    and so are empty names.
 
     :raises: Invalid if there are too many names.
     """
@@ -98,8 +108,8 @@ def count_nodes(
     :param project: whose nodes to count, as owner or lessee; None for all.
     :param associated: True for the traits that at least one of these nodes
         has, False for those that none has, None for both.
-    :returns: number of nodes by trait, in the order of their names; 0 for a
-        standard trait that none has.
+    :returns: the number of nodes by trait, in the order of the names:
+        ``{'CUSTOM_A': 2, 'HW_GPU': 0}``.
     """
     node_counts = _query_node_counts(selection, project)
     counts = {}

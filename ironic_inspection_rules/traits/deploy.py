@@ -34,7 +34,8 @@ def find_problem(wanted: object, present: Collection[str]) -> str | None:
     :param wanted: ``instance_info['traits']``, of any type; None when the
         instance asks for none.
     :param present: names of the node's traits.
-    :returns: the reasons in one text, None if the node can be deployed.
+    :returns: the reasons in one text, such as ``the node lacks traits of
+        instance_info/traits: HW_GPU``; None if the node can be deployed.
     """
     if wanted is None:
         return None
@@ -47,8 +48,8 @@ def find_problem(wanted: object, present: Collection[str]) -> str | None:
     problems = []
     missing_names = set()
     for name in wanted:
-        # First of all: a trait that the node has is valid, even if the
-        # os-traits here is older and does not know it.
+        # Asked first: a trait that the node has is valid, even if the
+        # os-traits of this service is older and does not know the name.
         if name in present_names:
             continue
         problem_of_name = trait_names.find_problem(name)

@@ -36,7 +36,11 @@ _MOST_NODES_OF_RARE = 1000
 
 
 class Term(typing.NamedTuple):
-    """One filter of a request: a parameter of PARAMETERS and its names."""
+    """One filter of a request: ``Term('traits-any', ('HW_A', 'HW_B'))``.
+
+    :ivar parameter: one of PARAMETERS.
+    :ivar names: the traits that it names, at least one.
+    """
 
     parameter: str
     names: tuple[str, ...]
@@ -55,18 +59,18 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
     :raises: Invalid when a string has no name, a name is no trait, or there
         are too many names in all.
     """
-    filters = []
+    unread_filters = []
     for parameter, value in parameters.items():
         texts: list[object] = [value]
         if isinstance(value, list):
             texts = value
         for text in texts:
-            filters.append((parameter, str(text)))
+            unread_filters.append((parameter, str(text)))
     # Counted before a text is split, which may be very long.
-    count = sum(1 + text.count(',') for _parameter, text in filters)
+    count = sum(1 + text.count(',') for _parameter, text in unread_filters)
     trait_names.validate_count_in_request(count)
     terms = []
-    for parameter, text in filters:
+    for parameter, text in unread_filters:
         names = _split_names(text)
         if not names:
             raise exceptions.Invalid(
@@ -78,8 +82,12 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
 
 
 def _split_names(text: str) -> tuple[str, ...]:
-    """Return the names between the commas of a text, without duplicates."""
+    """Return the names between the commas of a text, every name once.
+
+    ``HW_A, HW_B,,HW_A`` has the names ``('HW_A', 'HW_B')``.
+    """
     names = [name.strip() for name in text.split(',')]
+    # A mapping keeps the order of its keys, and every key once.
     unique_names = dict.fromkeys(names)
     return tuple(name for name in unique_names if name)
 
@@ -87,17 +95,18 @@ def _split_names(text: str) -> tuple[str, ...]:
 def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
     """Build the conditions on nodes, for the database in use.
 
-    SQLite has no statistics to plan the query, so the rare traits are looked
-    up beforehand. Other databases know them.
+    A query is fast if it begins with the few nodes that have a rare trait.
+    Other databases know by their statistics which traits are rare. SQLite has
+    none, so that these traits are looked up beforehand.
     """
-    query = select_rare(terms)
-    if query is None:
+    rare_query = select_rare(terms)
+    if rare_query is None:
         return conditions(terms)
     engine = enginefacade.reader.get_engine()
     if engine.dialect.name != 'sqlite':
         return conditions(terms)
-    rare = transaction.read(query)
-    return conditions(terms, rare)
+    rare_traits = transaction.read(rare_query)
+    return conditions(terms, rare_traits)
 
 
 def conditions(
@@ -120,8 +129,9 @@ def select_rare(
 ) -> sa.CompoundSelect[tuple[str]] | None:
     """Build the query for the names of required traits that few nodes have.
 
-    SQLite does not know these names, see :func:`on_nodes`. Only traits that
-    are looked up one by one are counted.
+    Few are 1000 at most. It is for SQLite, which does not know these names,
+    see :func:`on_nodes`. Traits that :func:`_has_all` counts, and does not
+    look up one by one, are left out.
 
     :returns: a query whose cost does not grow with the fleet, or None when no
         trait is required.
@@ -129,11 +139,11 @@ def select_rare(
     required: set[str] = set()
     for term in terms:
         if not term.parameter.startswith('not-'):
-            # The traits beyond are counted in one lookup, see _has_all().
             required.update(term.names[:_ONE_BY_ONE])
     queries = []
     for name in sorted(required):
-        # The limit ends the count as soon as the trait is not rare.
+        # The limit ends the count as soon as the trait is known not to be
+        # rare.
         sample = (
             sa.select(_TRAIT.trait)
             .where(_TRAIT.trait == name)
@@ -155,8 +165,8 @@ def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
     """Build the condition that a node has all of these traits.
 
     Databases are slow at dozens of look-ups in one query. So only the first
-    traits are looked up one by one, and those of the rest that the node has
-    are counted.
+    four traits are looked up one by one. For the rest, the query counts how
+    many of them the node has.
 
     :param rare: traits that few nodes have; the query may start from those
         nodes. Empty but for SQLite.
