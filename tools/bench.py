@@ -27,21 +27,22 @@ BENCHMARKS = {
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command.
+    """Measure the parts of a benchmark that are asked for.
 
-    :param argv: its arguments.
-    :returns: with what it ends.
+    :param argv: the arguments of the command.
+    :returns: the exit code: 1 if nothing could be measured, else 0.
     """
     name = _choose(argv)
-    # A library of Ironic warns whoever imports it.
+    # Libraries of Ironic still import Eventlet, which warns.
     warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
-    # Ironic takes seconds to import: only what is asked for is.
+    # Ironic takes seconds to import: only the module of this benchmark is.
     module = importlib.import_module(f'benchmark.{name}')
     arguments = _parse(module, name, argv[1:])
     parts = []
     for part in module.PARTS:
         if arguments.only and part.name not in arguments.only:
             continue
+        # Such as a server that is not installed.
         missing = part.missing(arguments)
         if missing is None:
             parts.append(part)
@@ -64,7 +65,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _choose(argv: Sequence[str]) -> str:
-    """Return the benchmark that is named first."""
+    """Return the name of the benchmark, which is the first argument."""
     parser = argparse.ArgumentParser(
         prog='tox -e bench --',
         description=__doc__,
@@ -87,7 +88,11 @@ def _choose(argv: Sequence[str]) -> str:
 def _parse(
     module: types.ModuleType, name: str, argv: Sequence[str]
 ) -> argparse.Namespace:
-    """Read what follows the name of a benchmark."""
+    """Read the arguments that follow the name of a benchmark.
+
+    :param module: the benchmark, whose parts have options of their own.
+    :param argv: these arguments.
+    """
     parser = argparse.ArgumentParser(
         prog=f'tox -e bench -- {name}',
         description=module.__doc__,
@@ -112,9 +117,10 @@ class Formatter(
     argparse.RawDescriptionHelpFormatter,
     argparse.ArgumentDefaultsHelpFormatter,
 ):
-    """Shows a docstring as it is, and what an option is if it is not given."""
+    """Shows a docstring as it is, and the default of every option."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
+        """Return the help of an option with its default, if it has one."""
         if action.default is None:
             return action.help
         if isinstance(action.default, list):

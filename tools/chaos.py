@@ -63,7 +63,10 @@ def arguments() -> argparse.Namespace:
 
 
 def configuration(settings: argparse.Namespace) -> options.Options:
-    """Make the configuration of all services."""
+    """Return the options of all services, by section.
+
+    :param settings: the command line.
+    """
     database = {}
     if settings.database:
         database['connection'] = settings.database
@@ -81,10 +84,11 @@ def configuration(settings: argparse.Namespace) -> options.Options:
 
 
 class Chaos:
-    """Workers that do not live long.
+    """Worker processes, of which one after the other is killed or stopped.
 
-    :param ironic: what they work for.
+    :param ironic: the Ironic whose requests they process.
     :param settings: the command line.
+    :ivar faults: how many workers got each signal.
     """
 
     def __init__(
@@ -98,9 +102,10 @@ class Chaos:
         self.faults: collections.Counter[str] = collections.Counter()
 
     def tick(self) -> None:
-        """Do something to a worker if it is time to."""
+        """End a worker if it is time to, and start another in its place."""
         now = time.monotonic()
-        if not self._fault_at:
+        if self._fault_at == 0:
+            # The first call: no worker is ended at once.
             self._fault_at = now + self._pause()
         if now < self._fault_at:
             return
@@ -110,24 +115,27 @@ class Chaos:
         self._fault_at = now + self._pause()
 
     def _pause(self) -> float:
+        """Return the seconds until the next fault, at random."""
         return self._dice.expovariate(1 / self._settings.every)
 
     def _end(self, worker: service.Service) -> None:
-        how = self._settings.signal
-        if how == 'both':
-            how = self._dice.choice(('KILL', 'TERM'))
-        self.faults[how] += 1
-        if how == 'KILL':
+        """Send a worker the signal that the command line names."""
+        signal_name = self._settings.signal
+        if signal_name == 'both':
+            signal_name = self._dice.choice(('KILL', 'TERM'))
+        self.faults[signal_name] += 1
+        if signal_name == 'KILL':
             worker.kill()
         else:
+            # It may have ended by itself.
             with contextlib.suppress(ProcessLookupError):
                 worker.process.send_signal(signal.SIGTERM)
 
 
 def run(ironic: launcher.Ironic, settings: argparse.Namespace) -> list[str]:
-    """Inspect all nodes under faults.
+    """Inspect all nodes while workers are ended.
 
-    :returns: what is not as it should be.
+    :returns: a line for everything that is not as it should be afterwards.
     """
     nodes = fleet.Fleet(ironic)
     with contextlib.closing(nodes), ironic.client() as client:
@@ -139,13 +147,15 @@ def run(ironic: launcher.Ironic, settings: argparse.Namespace) -> list[str]:
         statuses = collections.Counter(
             answer.status_code for answer in nodes.post(machines)
         )
-        left = settings.nodes
-        while left:
+        requests_left = settings.nodes
+        while requests_left:
             chaos.tick()
             states = [request['state'] for request in nodes.requests()]
-            left = states.count('waiting') + states.count('processing')
+            requests_left = states.count('waiting') + states.count(
+                'processing'
+            )
             if time.monotonic() - began > settings.patience:
-                return [f'{left} requests are not done']
+                return [f'{requests_left} requests are not done']
             time.sleep(0.5)
         seconds = time.monotonic() - began
         attempts = collections.Counter(
@@ -160,7 +170,10 @@ def run(ironic: launcher.Ironic, settings: argparse.Namespace) -> list[str]:
 
 
 def main() -> int:
-    """Run the command."""
+    """Run the command.
+
+    :returns: 1 if anything is not as it should be, else 0.
+    """
     settings = arguments()
     directory = tempfile.mkdtemp(prefix='chaos-')
     with launcher.Ironic(directory, configuration(settings)) as ironic:
@@ -170,7 +183,7 @@ def main() -> int:
     print(
         f'{len(problems)} problems; the logs are in {pathlib.Path(directory)}'
     )
-    return bool(problems)
+    return int(bool(problems))
 
 
 if __name__ == '__main__':

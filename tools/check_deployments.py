@@ -34,7 +34,12 @@ LARGEST = 1_000_000
 
 @dataclasses.dataclass(frozen=True)
 class Project:
-    """Where the sources of a project are, and which were checked last."""
+    """Where the sources of a project are, and which were checked last.
+
+    :ivar git: the URL of its repository.
+    :ivar release: the branch that is checked.
+    :ivar commit: the commit that was checked last.
+    """
 
     name: str
     git: str
@@ -44,12 +49,14 @@ class Project:
 
 @dataclasses.dataclass(frozen=True)
 class Name:
-    """A name on a page, and a place in the sources that has it.
+    """A name on a page, and a place in the sources of a project that has it.
 
     :ivar page: the document that uses the name.
-    :ivar text: the name.
-    :ivar file: in the sources of the project.
-    :ivar pattern: of a line in the file; None if the file is enough.
+    :ivar project: the name of the project.
+    :ivar text: the name, such as an option of the project.
+    :ivar file: the path of a file in the sources of the project.
+    :ivar pattern: a regular expression that a line of the file must match;
+        None if it is enough that the file is there.
     """
 
     page: str
@@ -59,7 +66,10 @@ class Name:
     pattern: str | None
 
     def problem(self, checkout: pathlib.Path) -> str | None:
-        """Return what is wrong with this name, None if it is there."""
+        """Return what is wrong with this name, None if it is there.
+
+        :param checkout: the directory with the sources of the project.
+        """
         path = checkout / self.file
         if not path.exists():
             return f'{self.file} is gone{self._elsewhere(checkout)}'
@@ -73,23 +83,28 @@ class Name:
         )
 
     def _elsewhere(self, checkout: pathlib.Path) -> str:
-        """Return where the file is now, or in which files the name is."""
+        """Return where the file is now, or else which files have the name.
+
+        Of many files, only three are named: ``; see a.sh, b.sh, c.sh and 2
+        more``.
+        """
         paths = {
             str(path.relative_to(checkout)): path for path in _files(checkout)
         }
-        names = [name for name in paths if name.endswith(f'/{self.file}')]
-        if not names:
-            names = [
+        # The file may have moved into another folder.
+        places = [name for name in paths if name.endswith(f'/{self.file}')]
+        if not places:
+            places = [
                 name
                 for name, path in paths.items()
                 if self.text in _text(path)
             ]
-        if not names:
+        if not places:
             return '; it is nowhere else'
         more = ''
-        if len(names) > 3:
-            more = f' and {len(names) - 3} more'
-        return f'; see {", ".join(names[:3])}{more}'
+        if len(places) > 3:
+            more = f' and {len(places) - 3} more'
+        return f'; see {", ".join(places[:3])}{more}'
 
 
 def load(
@@ -97,8 +112,8 @@ def load(
 ) -> tuple[dict[str, Project], list[Name], list[str]]:
     """Read the file with the names.
 
-    :returns: projects by name, the places of all names, and how names of
-        this project begin.
+    :returns: projects by name; the places of all names; and prefixes of the
+        names of this project, which are in no other.
     """
     data = yaml.safe_load(path.read_text())
     projects = {
@@ -117,8 +132,10 @@ def load(
 
 
 def _files(checkout: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Yield the files in which a name that has moved may be now."""
     for path in sorted(checkout.rglob('*')):
         folders = path.relative_to(checkout).parts
+        # Release notes also have names that are gone.
         if '.git' in folders or 'releasenotes' in folders:
             continue
         if path.is_file() and path.stat().st_size < LARGEST:
@@ -134,13 +151,14 @@ def sources(
 ) -> pathlib.Path:
     """Return a directory with the sources of a project.
 
-    :param place: a checkout, which is returned as it is; else a URL or a bare
+    :param place: a checkout, which is returned as it is; or a URL or a bare
         repository, which is cloned.
     :param release: the branch to clone.
-    :param directory: in which the clone is made.
+    :param directory: the directory in which the clone is made.
     """
     path = pathlib.Path(place)
-    is_bare = path.is_dir() and (path / 'HEAD').exists()
+    # A bare repository has HEAD in its top directory, and a checkout in .git.
+    is_bare = (path / 'HEAD').exists()
     if path.is_dir() and not is_bare:
         return path
     target = directory / project.name
@@ -163,7 +181,10 @@ def sources(
 
 
 def revision(checkout: pathlib.Path) -> str:
-    """Return the commit and the date of a clone, empty if it is none."""
+    """Return commit and date of a clone, such as ``1a2b3c4 of 2026-11-30``.
+
+    For a directory that is no clone, it is empty.
+    """
     if not (checkout / '.git').exists():
         return ''
     done = subprocess.run(
@@ -176,7 +197,10 @@ def revision(checkout: pathlib.Path) -> str:
 
 
 def kolla_lines() -> str:
-    """Return what the template override runs in the image of the API."""
+    """Return the shell commands of kolla's image of the API.
+
+    They are made as kolla makes them, of our override of its template.
+    """
     override = ROOT.joinpath('deploy', 'kolla', 'template-override.j2')
     environment = jinja2.Environment(
         loader=jinja2.DictLoader(
@@ -193,9 +217,14 @@ def kolla_lines() -> str:
 
 
 def metal3_lines() -> str:
-    """Return what the layer does to files of the image."""
+    """Return the shell commands by which our layer changes files of the image.
+
+    In the Dockerfile these are the ``RUN sed`` of its last stage.
+    """
     text = ROOT.joinpath('deploy', 'metal3', 'Dockerfile').read_text()
-    joined = re.sub(r'\\\n', '', text.rpartition('\nFROM ')[2])
+    last_stage = text.rpartition('\nFROM ')[2]
+    # A line that ends with a backslash goes on in the next one.
+    joined = re.sub(r'\\\n', '', last_stage)
     steps = re.findall('^RUN (sed .*)$', joined, re.MULTILINE)
     return '\n'.join(steps)
 
@@ -226,17 +255,19 @@ def change(
 ) -> str | None:
     """Make the changes of our layer in the files of a project.
 
+    :param project: one of CHANGED.
+    :param checkout: the sources of the project, which stay as they are.
     :param root: an empty directory, in place of the root of the image.
-    :returns: the problem, None if all files were changed.
+    :returns: what is wrong; None if all files were changed.
     """
-    lines, files = CHANGED[project]
+    make_script, files = CHANGED[project]
     for source, target in files.items():
         if not (checkout / source).exists():
             return f'{source} is gone'
         path = root / target
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(checkout / source, path)
-    script = lines()
+    script = make_script()
     for target in files.values():
         script = script.replace(f' /{target}', f' {root}/{target}')
     done = subprocess.run(
@@ -260,7 +291,14 @@ def change(
 def check(
     project: Project, names: list[Name], checkout: pathlib.Path
 ) -> list[str]:
-    """Return a line for each thing of a project that is not as it was."""
+    """Return a line for everything in a project that is not as it was.
+
+    An example is ``user/kolla.rst: kolla_ironic: ansible/a.yml is gone; it is
+    nowhere else``.
+
+    :param names: the places of the names of this project.
+    :param checkout: the sources of the project.
+    """
     problems = []
     for name in names:
         problem = name.problem(checkout)
@@ -275,7 +313,10 @@ def check(
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Check all projects, or those that are named."""
+    """Check all projects, or those that are named.
+
+    :returns: 1 if anything is not as it was, else 0.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -289,16 +330,17 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument('--release', help='another branch or tag of these')
     arguments = parser.parse_args(argv)
     projects, names, _ours = load()
-    wanted = {}
+    # The places of projects by their names; empty for the URL in the file.
+    places = {}
     for word in arguments.project or projects:
         project_name, _equals, place = word.partition('=')
-        wanted[project_name] = place
-    unknown = wanted.keys() - projects.keys()
+        places[project_name] = place
+    unknown = places.keys() - projects.keys()
     if unknown:
         parser.error(f'no such project: {", ".join(sorted(unknown))}')
     count = 0
     with tempfile.TemporaryDirectory() as temporary:
-        for name, place in wanted.items():
+        for name, place in places.items():
             project = projects[name]
             release = arguments.release or project.release
             checkout = sources(

@@ -92,11 +92,15 @@ OPEN = {
 
 
 def fetch(name: str, version: str | None, directory: str) -> pathlib.Path:
-    """Download the wheel of a project, the newest without a version."""
-    wanted = name
+    """Download the wheel of a project, and return its path.
+
+    :param version: None for the newest one.
+    :param directory: for downloads.
+    """
+    requirement = name
     if version:
-        wanted = f'{name}=={version}'
-    target = pathlib.Path(directory, wanted)
+        requirement = f'{name}=={version}'
+    target = pathlib.Path(directory, requirement)
     subprocess.run(
         [
             sys.executable,
@@ -107,7 +111,7 @@ def fetch(name: str, version: str | None, directory: str) -> pathlib.Path:
             '--no-deps',
             '--dest',
             target,
-            wanted,
+            requirement,
         ],
         check=True,
         stdout=sys.stderr,
@@ -116,10 +120,11 @@ def fetch(name: str, version: str | None, directory: str) -> pathlib.Path:
 
 
 def stores(tree: ast.AST, variable: str) -> Iterator[str]:
-    """Yield the paths below a variable that code gives values to.
+    """Yield the paths below a variable to which code assigns values.
 
-    Sees ``v['a'] = …``, ``v['a']['b'] = …``, ``v = {'a': {'b': …}}`` and
-    ``v.update({…})``.
+    Of the variable ``v``, both ``v['a']['b'] = 1`` and ``v.update({'a': {'b':
+    1}})`` give ``.a.b``; the second gives ``.a`` as well. ``v = …`` gives the
+    empty path.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
@@ -138,10 +143,11 @@ def stores(tree: ast.AST, variable: str) -> Iterator[str]:
 
 
 def _path(target: ast.expr, variable: str) -> str | None:
-    """Return the path from a variable to what code gives a value to.
+    """Return the path below a variable to which code assigns a value.
 
-    :returns: ``.a.b`` for ``v['a']['b']``, '' for the variable itself; None
-        for another variable, or a key that is not constant.
+    :param target: the left side of the assignment.
+    :returns: ``.a.b`` for ``v['a']['b']``, and '' for ``v`` itself; None for
+        another variable, or a key that is not constant.
     """
     if isinstance(target, ast.Name) and target.id == variable:
         return ''
@@ -158,7 +164,10 @@ def _path(target: ast.expr, variable: str) -> str | None:
 def _keys(value: ast.expr, path: str) -> Iterator[str]:
     """Yield the paths of the constant keys of a literal mapping.
 
-    :param path: of the mapping.
+    For ``{'a': {'b': 1}}`` at the path ``.x``, they are ``.x.a`` and
+    ``.x.a.b``. Any other value gives none.
+
+    :param path: the path of the value.
     """
     if not isinstance(value, ast.Dict):
         return
@@ -170,6 +179,10 @@ def _keys(value: ast.expr, path: str) -> Iterator[str]:
 
 
 def _function(tree: ast.AST, name: str) -> ast.FunctionDef:
+    """Return the definition of a function.
+
+    :raises: LookupError if it is gone, so that this tool has to be changed.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return node
@@ -189,12 +202,17 @@ def _named_constants(tree: ast.Module) -> Iterator[tuple[str, object]]:
 
 
 def ramdisk(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
-    """Yield each field that the ramdisk posts, with its collector."""
+    """Yield all fields that the ramdisk posts, with their collectors.
+
+    ``data['numa_topology'] = …`` in the function of a collector gives
+    ``('plugin_data.numa_topology', 'numa-topology')``.
+    """
     yield from _hardware(ast.parse(wheel.read(f'{AGENT}hardware.py')))
     for file, functions in COLLECTORS.items():
         tree = ast.parse(wheel.read(f'{AGENT}{file}'))
         for function, collector in functions.items():
             for path in stores(_function(tree, function), 'data'):
+                # What is in the inventory has come from hardware.py.
                 if path not in ('', '.inventory'):
                     yield f'plugin_data{path}', collector
     # A device is appended to a list: no path below "data" leads to its keys.
@@ -208,6 +226,13 @@ def ramdisk(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
 
 
 def _hardware(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the fields of objects that the ramdisk puts into the inventory.
+
+    The attribute ``count`` of the class ``CPU`` gives
+    ``('inventory.cpu.count', 'default')``.
+
+    :param tree: of the ramdisk's ``hardware.py``.
+    """
     for node in tree.body:
         if not isinstance(node, ast.ClassDef):
             continue
@@ -276,7 +301,14 @@ def flags(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
 
 
 def interfaces_of_hook(fields: Iterable[str]) -> Iterator[str]:
-    """Yield the fields of an interface as validate-interfaces keeps it."""
+    """Yield the fields of an interface as validate-interfaces keeps it.
+
+    ``inventory.interfaces[].name`` gives
+    ``plugin_data.all_interfaces.*.name``, and the same of
+    ``valid_interfaces``.
+
+    :param fields: the paths of all fields that the ramdisk posts.
+    """
     prefix = 'inventory.interfaces[].'
     names = [
         field.removeprefix(prefix)
@@ -292,9 +324,10 @@ def interfaces_of_hook(fields: Iterable[str]) -> Iterator[str]:
 def collect(directory: str) -> dict[str, Any]:
     """Collect the fields of all releases.
 
-    :returns: ``made_from`` and ``fields``: each field with a list of its
-        sources; a source says its kind and, where it is not in all releases,
-        the first and last of them.
+    :param directory: for downloads.
+    :returns: ``made_from``; ``fields``, by path the sources of every field,
+        such as ``{'hook': 'parse-lldp', 'since': '36.0.0'}``; and ``types``,
+        by path the types of fields.
     """
     agent = fetch('ironic-python-agent', None, directory)
     # By the path of a field and by its source, the releases that have it.
@@ -357,7 +390,14 @@ _TYPES = {
 
 
 def types(paths: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
-    """Return the types that fields have in files of machines."""
+    """Return the types that fields have in files of machines.
+
+    A field with values of two types is left out.
+
+    :param paths: of the files.
+    :param fields: the paths of all fields that are known.
+    :returns: types by path: ``{'inventory.cpu.count': 'number'}``.
+    """
     known = set(fields)
     types_of: dict[str, set[str]] = {}
     for path in paths:
@@ -383,8 +423,10 @@ def types(paths: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
 def _below(place: str, name: str, known: Iterable[str]) -> str:
     """Return the path of a member of a mapping.
 
-    :returns: with ``*`` for its name, if only members of any name are known
-        there.
+    :param place: the path of the mapping; empty for the whole data.
+    :returns: ``plugin_data.parsed_lldp.*`` for the interface ``eth0`` there:
+        ``*`` is in place of a name that is not known, if names differ from
+        machine to machine.
     """
     path = name
     if place:
@@ -398,6 +440,11 @@ def _below(place: str, name: str, known: Iterable[str]) -> str:
 
 
 def _source(kind: str, name: str, releases: list[str]) -> dict[str, str]:
+    """Return the source of a field: ``{'hook': 'raid-device'}``.
+
+    If not all releases have it, the first and the last that have it are named:
+    ``{'hook': 'raid-device', 'since': '36.0.0', 'until': '38.0.0'}``.
+    """
     source = {kind: name}
     if releases[0] != RELEASES[0]:
         source['since'] = releases[0]
@@ -407,10 +454,11 @@ def _source(kind: str, name: str, releases: list[str]) -> dict[str, str]:
 
 
 def write(collect: Callable[[str], dict[str, Any]], tool: str) -> None:
-    """Write what was collected to the standard output.
+    """Collect data, and write them to standard output as YAML.
 
-    :param collect: given a directory for downloads.
-    :param tool: the file name of what collects, which the output names.
+    :param collect: returns the data; is called with a directory for
+        downloads.
+    :param tool: the file name of the tool, which the output names.
     """
     with tempfile.TemporaryDirectory() as directory:
         collected = collect(directory)

@@ -17,14 +17,23 @@ import zipfile
 
 import collect_inventory_fields
 
-DRIVER_INFO, PROPERTIES = 'driver_info', 'properties'
+DRIVER_INFO = 'driver_info'
+PROPERTIES = 'properties'
 
 VARIABLES = {'driver_info': DRIVER_INFO}
-"""Variables by these names hold a field of the node."""
+"""The field of the node that a local variable of Ironic's code has, by the
+name of the variable."""
 
 
 def names(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield field and name of all that code declares, looks up or sets."""
+    """Yield all names in fields of a node that code declares, reads or sets.
+
+    ``task.node.properties.get('cpu_arch')`` gives ``('properties',
+    'cpu_arch')``, and ``driver_info['ipmi_port']`` gives ``('driver_info',
+    'ipmi_port')``.
+
+    :param tree: the syntax tree of a module of Ironic.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             yield from _declared(node)
@@ -41,7 +50,11 @@ def names(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _declared(node: ast.Assign) -> Iterator[tuple[str, str]]:
-    """Yield the names in a constant of a driver's properties."""
+    """Yield the names that a driver declares in a constant.
+
+    ``REQUIRED_PROPERTIES = {'ipmi_address': …}`` gives ``('driver_info',
+    'ipmi_address')``.
+    """
     name = ''
     target = node.targets[0]
     if isinstance(target, ast.Name):
@@ -56,9 +69,13 @@ def _declared(node: ast.Assign) -> Iterator[tuple[str, str]]:
 
 
 def _looked_up(owner: ast.expr, key: ast.expr) -> Iterator[tuple[str, str]]:
-    """Yield a name that is looked up in, or set in, a field of a node.
+    """Yield the name that is looked up or set in a field of a node.
 
-    :param owner: such as ``driver_info`` or ``task.node.properties``.
+    If the owner of the name is no field of a node, there is none.
+
+    :param owner: what has the name, such as ``driver_info`` or
+        ``task.node.properties``.
+    :param key: the name, which may be no constant.
     """
     if isinstance(owner, ast.Name):
         if owner.id in VARIABLES:
@@ -70,6 +87,7 @@ def _looked_up(owner: ast.expr, key: ast.expr) -> Iterator[tuple[str, str]]:
 
 
 def _constant(field: str, key: ast.expr) -> Iterator[tuple[str, str]]:
+    """Yield field and name, if the name is written out in the code."""
     if isinstance(key, ast.Constant) and isinstance(key.value, str):
         yield field, key.value
 

@@ -24,9 +24,9 @@ OUTCOMES = {
 
 
 def group_tests() -> dict[str, list[str]]:
-    """Name the tests by outcome.
+    """Return the names of the tests by outcome: ``{'passed': ['a.b'], …}``.
 
-    A test that never ended has failed; where a run tried one again, its last
+    A test that never ended has failed. If a run tried a test again, its last
     outcome counts.
     """
     groups = collections.defaultdict(list)
@@ -34,7 +34,10 @@ def group_tests() -> dict[str, list[str]]:
     for number in range(runs.count()):
         outcomes: dict[str, str] = {}
 
+        # The default binds the outcomes of this run, not of the last one.
         def add(test: typing.Any, outcomes: dict[str, str] = outcomes) -> None:
+            # Any other status, such as "exists", is not that of a test that
+            # ran.
             if test['status'] in OUTCOMES:
                 outcomes[test['id']] = OUTCOMES[test['status']]
 
@@ -48,6 +51,10 @@ def group_tests() -> dict[str, list[str]]:
 
 
 def main() -> int:
+    """Print the failures and the sum.
+
+    :returns: 1 if a test failed or none passed, else 0.
+    """
     groups = group_tests()
     for name in groups['failed']:
         print(f'FAILED: {name}')

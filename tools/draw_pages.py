@@ -35,7 +35,11 @@ SCALE = 0.75
 
 
 def machines(directory: pathlib.Path) -> list[str]:
-    """Write inventories like the sample, with other sizes."""
+    """Write inventories like the sample, which differ in some values.
+
+    :param directory: for the files.
+    :returns: the paths of the files.
+    """
     paths = []
     for number, size in enumerate(MEMORY * 2):
         sample = json.loads(
@@ -82,7 +86,10 @@ DEFAULTS: dict[str, Any] = {
 
 
 def planned() -> list[str]:
-    """Return the lines of a plan: a sample rule is new, one has changed."""
+    """Return the lines of a plan with two of the sample rules.
+
+    One is new, and of the other the priority has changed.
+    """
     rules = yaml.safe_load((SAMPLES / 'rules.yaml').read_text())
     by_name = {rule['description']: {**DEFAULTS, **rule} for rule in rules}
     created = by_name['Big memory is for databases']
@@ -123,14 +130,14 @@ def plan() -> str:
     )
     paper.print(PLAN_COMMAND)
     table.draw_diff(planned(), paper)
-    # Without an identifier it would be another picture each time, and fonts
-    # would be fetched from the network.
+    # With the URLs of its fonts, a browser would fetch these from the network.
     form = re.sub(r',\s*url\([^)]*\) format\([^)]*\)', '', CONSOLE_SVG_FORMAT)
+    # Without an identifier it would be another picture each time.
     return paper.export_svg(title='plan', code_format=form, unique_id='plan')
 
 
 def main() -> None:
-    """Draw all, or the plan alone, which needs no browser."""
+    """Draw all pictures, or only that of the plan, which needs no browser."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         '--plan',
@@ -144,7 +151,7 @@ def main() -> None:
 
 
 def draw() -> None:
-    """Draw the pages."""
+    """Open every page in a browser, and store its picture."""
     chromium = browser.Chromium()
     try:
         with tempfile.TemporaryDirectory() as temporary:

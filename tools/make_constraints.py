@@ -53,11 +53,14 @@ _HEADER = '# Made by "make constraints". Do not change it by hand.\n'
 
 
 def read_upper_constraints(repository: pathlib.Path, release: str) -> str:
-    """Return OpenStack's constraints at the time of an Ironic.
+    """Return OpenStack's upper constraints at the time of an Ironic.
+
+    Packages of which our tests, or that Ironic, need a newer version are left
+    out.
 
     :param repository: a clone of OpenStack's requirements.
     :param release: one of :data:`releases.TRIED`.
-    :returns: lines as pip reads them.
+    :returns: lines such as ``alembic==1.16.5``.
     """
     text = subprocess.run(
         [
@@ -76,7 +79,7 @@ def read_upper_constraints(repository: pathlib.Path, release: str) -> str:
     for line in text.splitlines():
         name, _equals, _version = line.partition('===')
         if name not in left_out:
-            # uv knows "===" for versions only that are no versions.
+            # uv takes "===" only for texts that are no versions.
             lines.append(line.replace('===', '=='))
     return '\n'.join(lines)
 
@@ -89,16 +92,19 @@ def resolve(
 ) -> None:
     """Write a constraints file.
 
-    :param path: of that file; versions that it has already are preferred.
-    :param requirements: files of requirements, and lines of such files.
-    :param constraints: lines of a constraints file.
-    :param options: of "uv pip compile".
+    :param path: the path of the file. Versions that it has already are
+        preferred.
+    :param requirements: names of files of requirements, and requirements such
+        as ``ironic==39.0.0``.
+    :param constraints: lines of a constraints file, which the result meets.
+    :param options: options of "uv pip compile".
     :raises: subprocess.CalledProcessError if there is no solution; uv has
         printed why.
     """
     with tempfile.TemporaryDirectory() as directory:
         upper = pathlib.Path(directory, 'upper.txt')
         upper.write_text(constraints)
+        # uv reads requirements from files only.
         lines = pathlib.Path(directory, 'lines.in')
         lines.write_text(
             '\n'.join(
@@ -132,6 +138,7 @@ def resolve(
 
 
 def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         '--upgrade',
@@ -149,6 +156,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def main() -> int:
+    """Write the constraints of the tools, and those of all tested Ironics."""
     arguments = parse_arguments()
     options = []
     if arguments.upgrade:

@@ -83,7 +83,10 @@ _MEMORY = 4 << 30
 
 
 def copy(target: pathlib.Path) -> None:
-    """Copy the files that git knows of this repository, and compile them."""
+    """Copy the files of this repository that git knows, and compile them.
+
+    :param target: the directory of the copy, which is created.
+    """
     target.mkdir()
     repository = pathlib.Path(__file__).parents[1]
     subprocess.run(
@@ -102,10 +105,14 @@ def copy(target: pathlib.Path) -> None:
 def run_apart(directory: pathlib.Path, work: Callable[[], bool]) -> bool:
     """Do work in a forked process, which has all slow modules imported.
 
+    Whatever the work breaks, this process goes on.
+
     :param directory: the copy of the repository to work in.
-    :returns: what the work returned; False where the process was ended.
+    :returns: what the work returned; False if the process was ended by an
+        error or a limit.
     """
     child = os.fork()
+    # In the new process, fork() has returned 0.
     if not child:
         code = 1
         try:
@@ -118,15 +125,19 @@ def run_apart(directory: pathlib.Path, work: Callable[[], bool]) -> bool:
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
             code = not work()
         finally:
+            # Not sys.exit(), which would go on in the code of the parent.
             os._exit(code)
     return os.waitpid(child, 0)[1] == 0
 
 
 class Mistake(typing.NamedTuple):
-    """A mutant of cosmic-ray.
+    """A small mistake in the code: a mutant of cosmic-ray.
 
-    :ivar operator: the name of the operator that makes it.
-    :ivar number: the index among all mutants of that operator in the file.
+    :ivar path: the path of the file, in the repository.
+    :ivar operator: the name of the operator that makes the mistake, such as
+        one that puts ``<=`` in place of ``<``.
+    :ivar number: the index among all mistakes of that operator in the file.
+    :ivar line: the number of the line that is changed.
     """
 
     path: pathlib.Path
@@ -144,9 +155,10 @@ class Mistake(typing.NamedTuple):
 class Tests:
     """All modules of unit tests, with the lines of code that they run.
 
-    :param learned: the directory with a file for every module: whether it
-        passes, its seconds, and the lines.
-    :param longest: seconds of tests that may be spent on a mistake.
+    :param learned: a directory that gets a file for every module of tests,
+        with what is measured: whether it passes, its seconds, and the lines
+        that it runs.
+    :param longest: the seconds of tests that may be spent on a mistake.
     """
 
     def __init__(self, learned: pathlib.Path, longest: float) -> None:
@@ -157,10 +169,13 @@ class Tests:
         self._lines: dict[str, dict[str, list[int]]] = {}
 
     def learn(self, directory: pathlib.Path, name: str) -> None:
-        """Run a module, and keep the lines that it runs, and its seconds.
+        """Run a module of tests, and keep the lines that it runs.
 
-        Coverage makes tests slow, by which one with a time limit may fail. So
-        a module that fails runs again without coverage.
+        Its seconds are kept, too. A module that fails without any mistake is
+        left out.
+
+        :param directory: a copy of the repository.
+        :param name: the name of the module.
         """
         answer = self._learned / name
 
@@ -174,6 +189,8 @@ class Tests:
             with measured.collect():
                 is_good = self.succeed([name], failfast=False)
             if not is_good:
+                # Coverage makes tests slow, so that one with a time limit may
+                # fail. What counts is whether it passes without.
                 is_good = self.succeed([name])
             data = measured.get_data()
             lines = {}
@@ -186,7 +203,8 @@ class Tests:
         if not answer.exists():
             run_apart(directory, measure)
         is_good = False
-        # Without an answer the process was ended, as it took too much.
+        # Without an answer the process was ended: it took too much time or
+        # memory.
         if answer.exists():
             is_good, seconds, lines = json.loads(answer.read_text())
         if not is_good:
@@ -196,12 +214,13 @@ class Tests:
         self._lines[name] = lines
 
     def running(self, mistake: Mistake, source: str) -> list[str]:
-        """Return the modules that run the line of a mistake.
+        """Return the modules of tests that run the line of a mistake.
 
-        The nearest and quickest come first, as these find most mistakes.
+        The tests of the same room come first, then the others; of both the
+        quickest first.
 
         :param source: the text of the file, without the mistake.
-        :returns: as many as may be spent time on.
+        :returns: as many modules as there is time for.
         """
         parser = coverage_parser.PythonParser(text=source)
         parser.parse_source()
@@ -212,15 +231,17 @@ class Tests:
             lines = lines_by_path.get(str(mistake.path), ())
             if line in map(parser.first_line, lines):
                 names.append(name)
-        near = (f'.unit.{mistake.path.parts[1]}.', _CORPUS)
+        # Tests of the room are found by its name: ".unit.engine.".
+        near_parts = (f'.unit.{mistake.path.parts[1]}.', _CORPUS)
 
-        def place(name: str) -> tuple[bool, float]:
-            is_near = any(part in name for part in near)
+        def sort_key(name: str) -> tuple[bool, float]:
+            is_near = any(part in name for part in near_parts)
+            # False comes before True.
             return not is_near, self._seconds[name]
 
         affordable = []
         spent = 0.0
-        for name in sorted(names, key=place):
+        for name in sorted(names, key=sort_key):
             spent += self._seconds[name]
             if spent > self._longest:
                 break
@@ -228,25 +249,24 @@ class Tests:
         return affordable
 
     def succeed(self, names: list[str], failfast: bool = True) -> bool:
-        """Run modules, one by one, until a test fails.
+        """Run modules of tests, one by one, until a test fails.
 
-        A signal ends the process where a module takes too long.
+        A signal ends this process if a module takes too long.
 
-        :param failfast: whether to leave out the other tests of the module
-            after a failure.
+        :param failfast: whether to leave out the other tests of a module after
+            a failure.
         :returns: whether no test failed.
         """
         for name in names:
             usual = self._seconds.get(name, 10 * _PATIENCE)
             most = _PATIENCE + 2 * int(usual)
+            # The first counts seconds of the processor, the second those of
+            # the clock.
             signal.setitimer(signal.ITIMER_PROF, most)
             signal.alarm(most * _WAITING)
             tests = unittest.defaultTestLoader.loadTestsFromName(name)
-            if (
-                not unittest.TextTestRunner(failfast=failfast)
-                .run(tests)
-                .wasSuccessful()
-            ):
+            runner = unittest.TextTestRunner(failfast=failfast)
+            if not runner.run(tests).wasSuccessful():
                 return False
         return True
 
@@ -254,8 +274,11 @@ class Tests:
 def sample(room: str, count: int, dice: random.Random) -> list[Mistake]:
     """Choose mistakes at random, at most one in a line.
 
-    A long file gets more of them than a short one. The number of attempts has
-    a limit, as there may be fewer mistakes than are wanted.
+    A long file gets more of them than a short one.
+
+    :param room: a folder of the package, such as ``plugins/filters``.
+    :param count: how many mistakes. There may be fewer, as the number of
+        attempts has a limit.
     """
     paths = sorted(pathlib.Path(PACKAGE, room).rglob('*.py'))
     trees = {path: ast.get_ast_from_path(path) for path in paths}
@@ -271,10 +294,11 @@ def sample(room: str, count: int, dice: random.Random) -> list[Mistake]:
             break
         [path] = dice.choices(paths, sizes)
         operator = dice.choice(operators)
-        make = plugins.get_operator(operator)()
+        mutation = plugins.get_operator(operator)()
+        # The line of every mistake that this operator can make in the file.
         lines = []
         for node in ast.ast_nodes(trees[path]):
-            for (line, _column), _end in make.mutation_positions(node):
+            for (line, _column), _end in mutation.mutation_positions(node):
                 lines.append(line)
         if not lines:
             continue
@@ -286,7 +310,12 @@ def sample(room: str, count: int, dice: random.Random) -> list[Mistake]:
 
 
 def may_be_noticed(mistake: Mistake, source: str) -> bool:
-    """Check whether a mistake is ever run, and may change what code does."""
+    """Return whether a test could notice a mistake at all.
+
+    It could not if the line is never run, or does the same with the mistake.
+
+    :param source: the text of the file, without the mistake.
+    """
     line = source.splitlines()[mistake.line - 1].strip()
     # A bar between types is no operator, and is never run.
     if 'BitOr' in mistake.operator and ' | ' in line:
@@ -304,6 +333,7 @@ def may_be_noticed(mistake: Mistake, source: str) -> bool:
 def difference(directory: pathlib.Path, mistake: Mistake, tests: Tests) -> str:
     """Make a mistake, and run the tests that may notice it.
 
+    :param directory: a copy of the repository, which is put right again.
     :returns: the mistake as a diff if no test noticed it, else ''.
     """
     path = directory / mistake.path
@@ -329,9 +359,9 @@ def difference(directory: pathlib.Path, mistake: Mistake, tests: Tests) -> str:
 
 
 def main(argv: list[str]) -> int:
-    """Search rooms, and say how many mutants lived.
+    """Make mistakes in rooms, and print those that no test noticed.
 
-    :returns: 0; a mutant that lives is something to look at.
+    :returns: 0: such a mistake is something to look at, and no failure.
     """
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument('rooms', nargs='*', default=ROOMS, metavar='ROOM')

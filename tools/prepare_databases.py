@@ -32,17 +32,22 @@ POSTGRESQL_STATEMENTS = {
 
 
 def prepare_mysql(connection: sa.Connection) -> None:
+    """Make the user and the database on MariaDB, unless they are there."""
     for statement in MYSQL_STATEMENTS:
+        # The driver takes a percent sign, which stands for any host, for a
+        # parameter.
         connection.exec_driver_sql(statement.replace('%', '%%'))
 
 
 def prepare_postgresql(connection: sa.Connection) -> None:
+    """Make the user and the database on PostgreSQL, unless they are there."""
     for question, statement in POSTGRESQL_STATEMENTS.items():
         if connection.scalar(sa.text(question)) is None:
             connection.execute(sa.text(statement))
 
 
 def main() -> None:
+    """Prepare both servers, and print which of them are ready."""
     for url, prepare in (
         (MYSQL, prepare_mysql),
         (POSTGRESQL, prepare_postgresql),

@@ -64,9 +64,10 @@ class Environment:
 
 
 def find_one(pattern: str) -> pathlib.Path:
-    """Return the only file of a kind that is to be published.
+    """Return the file in ``dist`` that is to be published.
 
-    :raises: SystemExit if there is none, or several.
+    :param pattern: of its name, such as ``*.whl``.
+    :raises: SystemExit if there is no such file, or several.
     """
     paths = list(_ROOT.glob(f'dist/{pattern}'))
     if len(paths) != 1:
@@ -78,9 +79,10 @@ def find_one(pattern: str) -> pathlib.Path:
 
 
 def pack(path: pathlib.Path, members: dict[str, pathlib.Path]) -> None:
-    """Write an archive that depends on nothing but what is in it.
+    """Write an archive that is the same, byte by byte, for the same content.
 
-    :param members: files and directories by the name that each gets.
+    :param path: of the archive.
+    :param members: files and directories, by their names in the archive.
     """
     with (
         open(path, 'wb') as file,
@@ -89,20 +91,20 @@ def pack(path: pathlib.Path, members: dict[str, pathlib.Path]) -> None:
     ):
         for name, member in members.items():
             for part in (member, *sorted(member.rglob('*'))):
-                # What Sphinx keeps for itself has a dot before its name.
-                if any(
-                    name.startswith('.')
-                    for name in part.relative_to(member).parts
-                ):
+                below_member = part.relative_to(member)
+                # Files that Sphinx keeps for itself have a dot in front.
+                if any(word.startswith('.') for word in below_member.parts):
                     continue
-                place = pathlib.PurePosixPath(name, part.relative_to(member))
                 archive.add(
-                    part, str(place), recursive=False, filter=_of_nobody
+                    part,
+                    str(pathlib.PurePosixPath(name, below_member)),
+                    recursive=False,
+                    filter=_without_owner_and_time,
                 )
 
 
-def _of_nobody(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Forget who made a member, and when."""
+def _without_owner_and_time(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Remove from a member of an archive who made it, and when."""
     member.uid = member.gid = 0
     member.uname = member.gname = ''
     member.mtime = 0
@@ -110,19 +112,21 @@ def _of_nobody(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def pack_documents(version: str) -> pathlib.Path:
-    """Pack what "make docs" has built.
+    """Pack the documents that "make docs" has built.
 
-    :raises: SystemExit if it has not.
+    :param version: of this project, for the name of the archive.
+    :returns: the path of the archive.
+    :raises: SystemExit if they are not built.
     """
     members = {}
     for name in _DOCUMENTS:
-        built = _ROOT / name / 'build/html'
-        if not built.joinpath('index.html').exists():
+        directory = _ROOT / name / 'build/html'
+        if not directory.joinpath('index.html').exists():
             sys.exit(
-                f'{built.relative_to(_ROOT)}: there is no index.html: '
+                f'{directory.relative_to(_ROOT)}: there is no index.html: '
                 'make docs'
             )
-        members[f'{_NAME}-{version}/{name}'] = built
+        members[f'{_NAME}-{version}/{name}'] = directory
     path = _ROOT / 'dist' / f'{_NAME}-{version}-documents.tar.gz'
     pack(path, members)
     return path
@@ -135,11 +139,15 @@ def pack_layer(
     ironic: str,
     directory: pathlib.Path,
 ) -> pathlib.Path:
-    """Pack the wheel with all that it needs and an Ironic has not.
+    """Pack the wheel, with the packages that it needs and an Ironic lacks.
 
-    :param environment: has that Ironic, and decides what is missing.
-    :param directory: empty, for the wheels.
+    :param environment: has that Ironic: pip says there what is missing.
+    :param version: of this project.
+    :param ironic: the version of that Ironic.
+    :param directory: an empty one, for the wheels.
+    :returns: the path of the archive.
     """
+    # A dry run of pip names the packages that it would install.
     report = json.loads(
         environment.run(
             'pip',
@@ -161,7 +169,8 @@ def pack_layer(
     environment.run(
         'pip', 'wheel', '-q', '--no-deps', '-w', directory, wheel, *missing
     )
-    # Some of the wheels have parts in C, for one Python on one processor.
+    # Some of the wheels have parts in C, which are for one Python on one kind
+    # of processor, such as cp311-linux-x86_64.
     tag = environment.run(
         'python',
         '-c',
@@ -170,11 +179,8 @@ def pack_layer(
             '(*sys.version_info[:2], sysconfig.get_platform()))'
         ),
     ).strip()
-    path = (
-        _ROOT
-        / 'dist'
-        / (f'{_NAME}-{version}-layer-ironic-{ironic}-{tag}.tar.gz')
-    )
+    name = f'{_NAME}-{version}-layer-ironic-{ironic}-{tag}.tar.gz'
+    path = _ROOT / 'dist' / name
     pack(path, {str(_WHEELS): directory})
     return path
 
@@ -184,9 +190,11 @@ def _constraints(ironic: str) -> pathlib.Path:
 
 
 def check_tools(environment: Environment, version: str) -> None:
-    """Check what works without Ironic: rules are tried on inventories.
+    """Check the tools that work without Ironic.
 
-    :raises: subprocess.CalledProcessError, AssertionError
+    They name their version, and test the rules of the starter on its machines.
+
+    :raises: subprocess.CalledProcessError or AssertionError if they fail.
     """
     printed = environment.run(_NAME, '--version')
     assert version in printed, f'{printed!r} is not version {version}'
@@ -206,11 +214,12 @@ def check_tools(environment: Environment, version: str) -> None:
 def check_layer(
     environment: Environment, layer: pathlib.Path, root: pathlib.Path
 ) -> None:
-    """Install a layer without an index, and make the tables with it.
+    """Install a layer without an index of packages, and make its tables.
 
     :param environment: has Ironic.
-    :param root: of the container, an empty directory.
-    :raises: subprocess.CalledProcessError
+    :param layer: the path of the archive.
+    :param root: an empty directory, in place of the root of a container.
+    :raises: subprocess.CalledProcessError if that fails.
     """
     with tarfile.open(layer) as archive:
         archive.extractall(root, filter='data')
@@ -228,6 +237,10 @@ def check_layer(
 
 
 def main() -> int:
+    """Pack everything, and install it as its users do.
+
+    :returns: 0; what fails ends the command.
+    """
     parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
     parser.add_argument(
         '--ironic',

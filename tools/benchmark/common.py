@@ -44,12 +44,13 @@ def _add_nothing(_group: argparse._ArgumentGroup) -> None:
 class Part:
     """One thing that a benchmark measures.
 
-    :param name: by which ``--only`` chooses it.
-    :param summary: what it measures, in a line of ``--help``.
-    :param run: measures and prints tables.
+    :param name: the name by which ``--only`` chooses it.
+    :param summary: what it measures, for ``--help``.
+    :param run: measures it, and prints tables.
     :param add_arguments: declares the options that this part alone has.
-    :param missing: returns what is not on this machine and which package has
-        it, in one line; None if all is there. It must be quick.
+    :param missing: returns one line on what this machine lacks, such as
+        ``there is no nft: apt-get install nftables``; None if it lacks
+        nothing. It must be quick.
     """
 
     name: str
@@ -62,9 +63,9 @@ class Part:
 class Table:
     """A table in reStructuredText, to be printed and to be pasted.
 
-    :param title: what was measured, with the units that all cells share.
-    :param columns: the heads.
-    :param goal: what the figures are to be some day, as a sentence.
+    :param title: what was measured, with the unit that all cells share.
+    :param columns: the heads of the columns.
+    :param goal: the figures that are wanted, as a sentence.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class Table:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Return the cells of a row as one line, with two blanks between them."""
     padded = (
         cell.ljust(width) for cell, width in zip(cells, widths, strict=True)
     )
@@ -112,12 +114,12 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def say(text: str) -> None:
-    """Tell on standard error what is being done, apart from the tables."""
+    """Print to standard error what is being done; tables go elsewhere."""
     print(text, file=sys.stderr, flush=True)
 
 
 def machine() -> str:
-    """Return a sentence about the machine, the versions and the day."""
+    """Return a sentence about the day, the machine and the versions."""
     versions = ', '.join(
         f'{title} {importlib.metadata.version(package)}'
         for title, package in (
@@ -134,6 +136,7 @@ def machine() -> str:
 
 
 def _processor() -> str:
+    """Return the name of the processor, such as ``AMD EPYC 7763``."""
     for line in pathlib.Path('/proc/cpuinfo').read_text().splitlines():
         name, _colon, value = line.partition(':')
         if name.strip() == 'model name':
@@ -142,9 +145,9 @@ def _processor() -> str:
 
 
 def missing_program(program: str, package: str) -> str | None:
-    """Return what to install if there is no such program.
+    """Return what to install if there is no such program, else None.
 
-    :param package: of Debian.
+    :param package: the package of Debian that has it.
     """
     if shutil.which(program):
         return None
@@ -152,7 +155,7 @@ def missing_program(program: str, package: str) -> str | None:
 
 
 def missing_database(kind: str) -> str | None:
-    """Return what to install if there is no such database server.
+    """Return what to install if there is no such database server, else None.
 
     :param kind: ``sqlite``, ``mysql`` or ``postgresql``.
     """
@@ -166,7 +169,12 @@ def missing_database(kind: str) -> str | None:
 
 
 def missing_broker() -> str | None:
-    """Return what to install if there is no RabbitMQ that may be changed."""
+    """Return what to do if there is no RabbitMQ that may be changed.
+
+    The benchmarks make virtual hosts of their own, which takes root.
+
+    :returns: None if there is one.
+    """
     missing = missing_program('rabbitmqctl', 'rabbitmq-server')
     if missing:
         return missing
@@ -197,5 +205,6 @@ def server_version(kind: str) -> str:
             version = connection.execute(
                 sa.text('SELECT version()')
             ).scalar_one()
+    # "11.8.3-MariaDB-1", or "PostgreSQL 17.6 (Debian 17.6-1) on x86_64-…".
     number = version.removeprefix('PostgreSQL ').split('-')[0].split()[0]
     return f'{_SERVERS[kind]} {number}'

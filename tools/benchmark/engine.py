@@ -59,8 +59,10 @@ def make_rules(count: int) -> list[Json]:
 def _make_rule(number: int) -> Json:
     """Make a rule of three conditions.
 
-    Every tenth matches the machine. Of the others the first, the second or the
-    third condition does not hold, in turn.
+    Every tenth rule matches the machine. Of the others, the first, the second
+    or the third condition does not hold, in turn.
+
+    :param number: the number of the rule.
     """
     vendor = INVENTORY['system_vendor']
     expected = [
@@ -132,11 +134,12 @@ def run_ours(
 
     :returns: the ``extra`` of the node afterwards.
     """
-    changed = working_copy.WorkingCopy(working_copy.Facts(inventory, {}, NODE))
-    outcome = runner.run(plans, changed, explain=explain)
+    facts = working_copy.Facts(inventory, {}, NODE)
+    target = working_copy.WorkingCopy(facts)
+    outcome = runner.run(plans, target, explain=explain)
     if outcome.error is not None:
         raise SystemExit(f'The rules fail: {outcome.error}')
-    return changed.roots['node']['extra']
+    return target.roots['node']['extra']
 
 
 def run_stock(rules: list[Json], inventory: Json = INVENTORY) -> Json:
@@ -144,6 +147,7 @@ def run_stock(rules: list[Json], inventory: Json = INVENTORY) -> Json:
 
     :returns: the ``extra`` of the node afterwards.
     """
+    # As much of Ironic's objects as its engine uses, without a database.
     node = types.SimpleNamespace(**{**NODE, 'extra': {}}, save=lambda: None)
     task = types.SimpleNamespace(node=node, context=None)
     stored = types.SimpleNamespace(list=lambda **_kwargs: list(rules))
@@ -161,10 +165,12 @@ def prepare_stock() -> None:
 
 
 def seconds(repeats: int, *calls: Callable[[], object]) -> list[float]:
-    """Return the least processor time of the calls, in seconds.
+    """Return the least processor time of each call, in seconds.
 
-    They take turns, so that a machine that becomes slower does so for all.
-    The first turn, in which caches are filled, does not count.
+    The calls take turns, so that a machine that becomes slower does so for
+    all. The first turn, in which caches are filled, does not count.
+
+    :param repeats: the number of turns that count.
     """
     least = [math.inf] * len(calls)
     for turn in range(1 + repeats):
@@ -178,7 +184,7 @@ def seconds(repeats: int, *calls: Callable[[], object]) -> list[float]:
 
 
 def compare_engines(arguments: argparse.Namespace) -> None:
-    """Measure both engines."""
+    """Measure both engines, which have to change the machine alike."""
     prepare_stock()
     table = common.Table(
         'Rules of three conditions, one in ten matching: rules a second of '
@@ -245,7 +251,8 @@ def measure_features(arguments: argparse.Namespace) -> None:
         goal='rules that are explained take at most 3 times as long.',
     )
     for name, least in taken.items():
-        # The first row of what is compared: those after it have its machine.
+        # The rows behind one of these are compared with it: they are measured
+        # on the same machine.
         if name in ('plain rules', IN_VARS):
             reference = least
         table.add(name, f'{1000 / least:,.0f}', f'{least / reference:.1f}')
@@ -255,9 +262,10 @@ def measure_features(arguments: argparse.Namespace) -> None:
 def _make_long_fields(count: int) -> tuple[list[Json], list[Json]]:
     """Make rules that use a value three times.
 
-    :returns: rules in which the value is written three times, and rules that
-        compute it once in ``vars``.
+    :returns: rules in which the field of the value is written three times;
+        and rules that compute it once, in ``vars``.
     """
+    # Four filters, on all disks of the machine.
     value = (
         "inventory.disks | selectattr('size', 'ge', 4294967296)"
         " | map(attribute='size') | sort | join('-')"

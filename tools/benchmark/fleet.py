@@ -87,7 +87,10 @@ class Measured(typing.NamedTuple):
 def inventory(number: int) -> Json:
     """Make the inventory of a machine, of about 40 kB.
 
-    It is that of the sample, with more disks and interfaces up to that size.
+    It is that of the sample, with so many disks and interfaces more.
+
+    :param number: the number of the machine. Processors, memory and names
+        depend on it.
     """
     made: Json = json.loads(common.INVENTORY_FILE.read_text())['inventory']
     made['cpu']['count'] = 8 * (number % 16 + 1)
@@ -125,9 +128,10 @@ def make_rules(count: int) -> list[Json]:
 
 
 def _make_rule(number: int) -> Json:
-    """Make a rule that asks for one of 20 models, every tenth for a disk.
+    """Make a rule for one of 20 models of machines.
 
-    All machines have the disk, so that a rule with a loop matches them all.
+    Every tenth rule asks for a disk instead, by a loop over all disks. All
+    machines have this disk, so that it matches them all.
     """
     conditions: list[Json]
     if number % 10 == 0:
@@ -184,15 +188,16 @@ def serving(
     processes: int,
     changes: options.Options | None = None,
 ) -> Iterator[psutil.Process]:
-    """Have a conductor, and the API in processes of uWSGI.
+    """Run a conductor, and the API in processes of uWSGI.
 
-    :param changes: to the configuration.
+    :param processes: the number of processes of the API.
+    :param changes: options that replace those of the Ironic.
     :returns: the process that has started those of the API.
     """
     ironic.options = options.merged(ironic.options, changes or {})
     ironic.write_config()
-    # The sample of a uWSGI configuration sets this variable as well, but only
-    # after uWSGI has started Python, which no longer sees it.
+    # The sample of a uWSGI configuration sets this variable as well. But that
+    # is after uWSGI has started Python, which has read its environment then.
     environment = {**os.environ, 'IRONIC_CONFIG_FILE': str(ironic.config)}
     with (ironic.directory / 'uwsgi.log').open('ab') as log:
         server = subprocess.Popen(
@@ -218,7 +223,10 @@ def serving(
 
 
 def fill(ironic: launcher.Ironic, count: int) -> None:
-    """Put nodes with inventories into the database."""
+    """Store nodes with inventories in the database.
+
+    :param count: the number of nodes.
+    """
     with contextlib.closing(fleet.Fleet(ironic)) as nodes:
         machines = nodes.make(
             [f'node-{number}' for number in range(count)], 'manageable'
@@ -227,10 +235,11 @@ def fill(ironic: launcher.Ironic, count: int) -> None:
 
 
 class Memory(threading.Thread):
-    """Looks at the memory of a server, twenty times a second.
+    """Measures the memory of a server, twenty times a second.
 
     :param server: the process that has started all others of the server.
-    :ivar most: the most memory so far, in MiB above that at the begin.
+    :ivar most: the most memory so far, in MiB above what the server had when
+        this began.
     """
 
     def __init__(self, server: psutil.Process) -> None:
@@ -241,7 +250,7 @@ class Memory(threading.Thread):
         self.most = 0.0
 
     def run(self) -> None:
-        """Look until :meth:`stop`."""
+        """Measure until :meth:`stop` is called."""
         while not self._over.wait(0.05):
             self.most = max(self.most, self._now() - self._idle)
 
@@ -252,6 +261,7 @@ class Memory(threading.Thread):
         return self.most
 
     def _now(self) -> float:
+        """Return the memory of all processes of the server, in MiB."""
         resident: int = sum(
             process.memory_info().rss for process in self._processes
         )
@@ -263,13 +273,14 @@ def measure(
 ) -> Measured:
     """Measure the cost of a call that tries rules on nodes.
 
-    :param count: of the nodes.
+    :param count: the number of nodes.
     :param server: the process that has started those of the API.
-    :param call: returns the number of changes by the names of nodes.
+    :param call: tries the rules, and returns the numbers of changes by the
+        names of nodes.
     """
     began = time.monotonic()
     api_before, client_before = processor_times(server)
-    found = call()
+    changes_by_name = call()
     seconds = time.monotonic() - began
     api_after, client_after = processor_times(server)
     return Measured(
@@ -277,12 +288,15 @@ def measure(
         seconds,
         api_after - api_before,
         client_after - client_before,
-        found,
+        changes_by_name,
     )
 
 
 def processor_times(server: psutil.Process) -> tuple[float, float]:
-    """Return the seconds that the API and this process have worked."""
+    """Return the processor time of the API and of this process, in seconds.
+
+    :param server: the process that has started those of the API.
+    """
     times = [
         process.cpu_times()
         for process in (server, *server.children(recursive=True))
@@ -305,21 +319,26 @@ def evaluate(
     # As the command lists them: openstacksdk's own list takes longer for a
     # node than to try the rules on it.
     nodes = list(client_node.nodes(baremetal, {}, ['uuid']))
-    found = {}
+    changes_by_name = {}
     with parallel.RequestThreads(jobs) as threads:
         results = fleet_evaluation.evaluate_nodes(
             baremetal, nodes, threads, rules=rules, compare=compare
         )
         for result in results:
             entry = result.compared
+            # The error of a node without a stored inventory is none of the
+            # rules.
             if entry['result'] != 'ok' and 'no stored' not in entry['error']:
                 raise SystemExit(f'The rules fail: {entry}')
-            found[entry['name']] = len(entry['changes'])
-    return found
+            changes_by_name[entry['name']] = len(entry['changes'])
+    return changes_by_name
 
 
 def try_rules(arguments: argparse.Namespace) -> None:
-    """Measure both sides."""
+    """Measure this project, and a client of stock Ironic's API.
+
+    :raises: SystemExit if they do not find the same changes.
+    """
     rules, jobs = make_rules(arguments.rules), arguments.jobs
     count, peers = arguments.nodes, min(arguments.peer, arguments.nodes)
     with contextlib.ExitStack() as stack:

@@ -26,7 +26,8 @@ def evaluate(
 ) -> dict[str, int]:
     """Evaluate rules on the first nodes, as a client of a stock Ironic.
 
-    :param jobs: number of nodes to work on at a time.
+    :param count: the number of nodes.
+    :param jobs: the number of nodes to work on at a time.
     :returns: the number of changes that nodes would get, by their names.
     """
     ops = registry.installed()
@@ -56,8 +57,8 @@ def evaluate(
         return len(outcome.changes)
 
     with ironic.client() as session, futures.ThreadPoolExecutor(jobs) as pool:
-        # Not the very first node: all others are copies of that in the
-        # database, and it has no inventory.
+        # Without the very first node, which has no inventory: the database
+        # was filled with copies of it.
         nodes = _list_nodes(session, count + 1)[1:]
         return dict(
             zip(
@@ -69,7 +70,10 @@ def evaluate(
 
 
 def _list_nodes(session: Any, count: int) -> list[Json]:
-    """List the first nodes, as many at a time as Ironic gives."""
+    """List the first nodes, page by page.
+
+    :param count: how many; fewer are returned if there are no more.
+    """
     nodes: list[Json] = []
     marker = ''
     while len(nodes) < count:

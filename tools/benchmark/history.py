@@ -48,9 +48,9 @@ TABLES = (
 def make_machine(turn: int, size: int) -> tuple[Json, Json]:
     """Make inventory and plugin data of a machine.
 
-    :param turn: of the inspection; some values and the order of disks depend
-        on it, as they do on real machines.
-    :param size: characters of both as JSON, about.
+    :param turn: the number of the inspection. Some values, and the order of
+        disks, differ from one inspection to the next, as on real machines.
+    :param size: the length of both as JSON, in characters; about.
     """
     disks = [
         {
@@ -79,6 +79,7 @@ def make_machine(turn: int, size: int) -> tuple[Json, Json]:
             for place in range(8)
         ],
     }
+    # PCI devices, of about 105 characters each, take the rest of the size.
     left = size - len(json.dumps(inventory))
     devices = [
         {
@@ -97,10 +98,11 @@ def make_machine(turn: int, size: int) -> tuple[Json, Json]:
 
 
 def inspect(turn: int, size: int, days: int) -> float:
-    """Record an inspection.
+    """Record an inspection, and return the processor time in seconds.
 
+    :param turn: the number of the inspection.
+    :param size: the length of its data as JSON, in characters; about.
     :param days: how long its data are kept, 0 for no history.
-    :returns: processor time in seconds.
     """
     inventory, plugin_data = make_machine(turn, size)
     facts = working_copy.Facts(
@@ -111,11 +113,13 @@ def inspect(turn: int, size: int, days: int) -> float:
     started = time.process_time()
     run = recorder.RunRecorder(recorder.INSPECTION)
     run.revision = 1
-    found = {}
+    facts_by_phase = {}
     if days:
         for phase in ('preprocess', 'main'):
-            found[phase] = history.facts_of(facts)
-    findings = history.Findings(inventory, plugin_data, plugin_data, found)
+            facts_by_phase[phase] = history.facts_of(facts)
+    findings = history.Findings(
+        inventory, plugin_data, plugin_data, facts_by_phase
+    )
     transaction.write(
         recorder.prepare(run, findings, NODE, None, 5, mask=True, days=days)
     )
@@ -124,20 +128,28 @@ def inspect(turn: int, size: int, days: int) -> float:
 
 def stored() -> int:
     """Return the bytes of all values in the tables, without indexes."""
+    total = 0
     with transaction.reader() as session:
-        return sum(
-            len(value) if isinstance(value, bytes) else len(str(value))
-            for table in TABLES
-            for row in session.execute(sa.select(*table.__table__.c))
-            for value in row
-        )
+        for table in TABLES:
+            for row in session.execute(sa.select(*table.__table__.c)):
+                for value in row:
+                    if isinstance(value, bytes):
+                        total += len(value)
+                    else:
+                        total += len(str(value))
+    return total
 
 
 def measure(arguments: argparse.Namespace) -> None:
-    """Measure inspections of a machine that does not change."""
+    """Measure inspections of a machine that does not change.
+
+    With and without history they take turns, so that a machine that becomes
+    slower does so for both.
+    """
     CONF([], project='ironic', default_config_files=[])
     size, kind = arguments.size, arguments.database
     with database.Database(kind):
+        # The first inspection stores all data of the machine.
         inspect(0, size, DAYS)
         first = stored()
         seconds: dict[int, list[float]] = {0: [], DAYS: []}

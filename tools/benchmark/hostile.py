@@ -33,17 +33,23 @@ def _url(
     method: str = 'GET',
     body: bytes = b'',
 ) -> cases.Case:
+    """Return a request with parameters such as ``a1=`` behind its path."""
     return cases.Case(
         method, f'{path}?{"&".join(parameters)}', JSON if body else '', body
     )
 
 
 def _body(method: str, path: str, document: Any) -> cases.Case:
+    """Return a request with a document as its body."""
     return cases.Case(method, path, JSON, json.dumps(document).encode())
 
 
 def _machine(rules: list[tuple[Json, Json]], **plugin_data: Any) -> cases.Case:
-    """Return a dry run of rules on the data that a machine could send."""
+    """Return a dry run of rules on the data that a machine could send.
+
+    :param rules: the action of each rule, and its other fields.
+    :param plugin_data: the data of the machine.
+    """
     return _body(
         'POST',
         '/v1/inspection_rules/evaluate',
@@ -58,6 +64,10 @@ def _machine(rules: list[tuple[Json, Json]], **plugin_data: Any) -> cases.Case:
 
 
 def _written(path: str, value: Any, **fields: Any) -> Json:
+    """Return an action that sets plugin data.
+
+    :param fields: its other keys, such as ``loop``.
+    """
     return {'op': 'set-plugin-data', 'args': [path, value], **fields}
 
 
@@ -173,11 +183,12 @@ HOSTILE: dict[str, tuple[bool, Callable[[int], cases.Case]]] = {
         ),
     ),
 }
-"""What is sent, by its name: whether stock Ironic has it, and a case."""
+"""The requests by the titles of their rows: whether stock Ironic has such a
+call; and a function that makes the request of a size."""
 
 
 def measure(_arguments: argparse.Namespace) -> None:
-    """Send all to both."""
+    """Send all requests to Ironic with this project and without it."""
     table = common.Table(
         'Hostile requests of two sizes: processor time of the API in ms',
         (
@@ -209,6 +220,10 @@ def measure(_arguments: argparse.Namespace) -> None:
 
 
 def _seconds(service: test_fuzz.Child, case: cases.Case) -> float:
+    """Send a request a few times, and return the least processor time.
+
+    :raises: SystemExit if the service answers with 500 or more, or not at all.
+    """
     verdicts = [service.judge(case) for _time in range(TIMES)]
     for verdict in verdicts:
         if verdict.get('status', 599) >= 500:

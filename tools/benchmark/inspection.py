@@ -65,9 +65,11 @@ def compare(arguments: argparse.Namespace) -> None:
 
 
 def _measure(clients: list[live_client.Client], count: int) -> list[float]:
-    """Inspect so many machines on every side, in turns.
+    """Inspect machines by all Ironics, in turns.
 
-    :returns: the median seconds of an inspection on each side.
+    :param clients: a client of each Ironic.
+    :param count: how many machines each inspects.
+    :returns: the median seconds of an inspection by each.
     """
     times: list[list[float]] = [[] for _client in clients]
     for _turn in range(count):
@@ -77,7 +79,11 @@ def _measure(clients: list[live_client.Client], count: int) -> list[float]:
 
 
 def _inspect(client: Any) -> float:
-    """Inspect a new machine; return the seconds from post to end."""
+    """Inspect a new machine.
+
+    :returns: the seconds from the post of its inventory to the end.
+    :raises: SystemExit if the inspection fails.
+    """
     mac = base.new_mac()
     node = client.enroll([mac])
     client.start_inspection(node)

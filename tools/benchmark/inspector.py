@@ -46,6 +46,11 @@ def make_rules(count: int) -> list[Json]:
 
 
 def _make_rule(number: int) -> Json:
+    """Make a rule of three conditions in the old language.
+
+    Every tenth rule matches the machine. Of the others, the first, the second
+    or the third condition does not hold, in turn.
+    """
     expected = [
         DATA['inventory']['cpu']['architecture'],
         '[0-9]+',
@@ -84,25 +89,26 @@ def run_ours(plans: list[compiler.CompiledRule]) -> Json:
     plugin_data = {
         key: value for key, value in DATA.items() if key != 'inventory'
     }
-    changed = working_copy.WorkingCopy(
-        working_copy.Facts(
-            DATA['inventory'], plugin_data, {**NODE, 'traits': []}
-        )
+    facts = working_copy.Facts(
+        DATA['inventory'], plugin_data, {**NODE, 'traits': []}
     )
-    outcome = runner.run(plans, changed)
+    target = working_copy.WorkingCopy(facts)
+    outcome = runner.run(plans, target)
     if outcome.error is not None:
         raise SystemExit(f'The rules fail: {outcome.error}')
-    return changed.roots['node']['extra']
+    return target.roots['node']['extra']
 
 
 def run_peer(python: str, rules: list[Json], repeats: int) -> Json:
-    """Have ironic-inspector run the rules in a process of its own.
+    """Have ironic-inspector run the rules, in a process of its own.
 
-    :returns: its ``seconds``, and the ``extra`` of the node afterwards.
+    :param python: a Python that has ironic-inspector.
+    :returns: ``seconds``, the median processor time of a run; and ``extra`` of
+        the node afterwards.
     """
     script = pathlib.Path(__file__).with_name('inspector_peer.py')
-    # Beside the script is a "queue", which is also a module of Python: the
-    # directory of the script is no place to look for modules.
+    # -P: modules are not looked for in the directory of the script. It has a
+    # "queue.py", which would take the place of Python's module.
     done = subprocess.run(
         [python, '-P', '-W', 'ignore', str(script)],
         check=True,
@@ -116,7 +122,10 @@ def run_peer(python: str, rules: list[Json], repeats: int) -> Json:
 
 
 def median_seconds(plans: list[compiler.CompiledRule], repeats: int) -> float:
-    """Return the median processor time; the first run does not count."""
+    """Return the median processor time of a run, in seconds.
+
+    The first run, in which caches are filled, does not count.
+    """
     times = []
     for _repeat in range(1 + repeats):
         start = time.process_time()
@@ -153,6 +162,7 @@ def compare(arguments: argparse.Namespace) -> None:
 
 
 def _missing(arguments: argparse.Namespace) -> str | None:
+    """Return what to do if there is no ironic-inspector, else None."""
     try:
         done = subprocess.run(
             [arguments.inspector, '-c', 'import ironic_inspector'],

@@ -28,9 +28,11 @@ class NodeInfo:
         self._node = copy.deepcopy(node)
 
     def node(self):
+        """Return the node as ironic-inspector's client of Ironic does."""
         return types.SimpleNamespace(**self._node, to_dict=lambda: self._node)
 
     def patch(self, patches, **_more):
+        """Set values of attributes, such as ``/extra/bench_1``."""
         for patch in patches:
             _empty, attribute, name = patch['path'].split('/')
             self._node[attribute][name] = patch['value']
@@ -51,7 +53,11 @@ def make_rules(rules):
 
 
 def _part(operation):
-    """Return a condition or an action as a row of the database."""
+    """Return a condition or an action as a row of the database.
+
+    ``{'op': 'eq', 'field': 'cpus', 'value': 8}`` has ``op`` and ``field`` in
+    columns, and the parameters ``{'value': 8}``.
+    """
     columns = {'multiple': 'any', 'invert': False}
     params = {}
     for name, value in operation.items():
@@ -63,6 +69,7 @@ def _part(operation):
 
 
 def main():
+    """Run the rules as often as the request says, and print the results."""
     request = json.load(sys.stdin)
     # Load the plugins, which is no part of what is measured.
     plugins.rule_conditions_manager()

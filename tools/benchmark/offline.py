@@ -63,7 +63,11 @@ _TOOLS = pathlib.Path(__file__).parents[1]
 
 
 class Measured(typing.NamedTuple):
-    """The cost of a command: seconds, bytes of memory; and its output."""
+    """The cost of a command, and its output.
+
+    :ivar seconds: by the clock.
+    :ivar memory: the most memory of its processes, in bytes.
+    """
 
     seconds: float
     memory: int
@@ -71,7 +75,7 @@ class Measured(typing.NamedTuple):
 
 
 def compare(arguments: argparse.Namespace) -> None:
-    """Measure all commands on all numbers of inventories."""
+    """Measure all commands, on as many inventories as are asked for."""
     for count in arguments.inventories:
         with tempfile.TemporaryDirectory() as name:
             directory = pathlib.Path(name)
@@ -83,7 +87,13 @@ def compare(arguments: argparse.Namespace) -> None:
 def compare_on(
     directory: pathlib.Path, rules: int, count: int, size: int
 ) -> None:
-    """Measure all commands on the files of a directory."""
+    """Measure all commands on the files of a directory, and the loop.
+
+    :param rules: the number of rules.
+    :param count: the number of inventories.
+    :param size: the size of an inventory in characters.
+    :raises: SystemExit if the loop makes another number of changes.
+    """
     table = common.Table(
         f'{rules} rules on {count:,} inventories of {size / 1000:.0f} kB, '
         f'{os.cpu_count()} processors',
@@ -127,7 +137,9 @@ def write(
 ) -> None:
     """Write the files that all commands work on.
 
-    :param size: of an inventory, in characters.
+    :param rules: the number of rules.
+    :param inventories: the number of inventories.
+    :param size: the size of an inventory in characters; about.
     """
     # One rule differs, so that "diff" has something to find on all machines.
     old = [make_rule(number) for number in range(rules)]
@@ -161,10 +173,10 @@ def write(
 
 
 def make_rule(number: int) -> Json:
-    """Return a rule with three conditions, which one in ten meets.
+    """Return a rule with three conditions.
 
-    The others fail at the second condition on most machines, and at the third
-    on the rest.
+    Every tenth rule matches all machines. Of the others, the second condition
+    does not hold on most machines, and the third does not on the rest.
     """
     serial_number = f'-{number % 100:02}$'
     model = '^nothing$'
@@ -210,8 +222,10 @@ def make_rule(number: int) -> Json:
 def call(directory: pathlib.Path, arguments: Sequence[str]) -> Measured:
     """Call Python with some arguments, and measure the process.
 
-    :raises: SystemExit when it ends with 1, which is an error. Lint also ends
-        so where it has findings, and it finds that some rules match nothing.
+    :param arguments: the arguments of Python.
+    :raises: SystemExit when it ends with 1, which is an error. But ``lint``
+        also ends so if it finds anything, and it does: some rules match no
+        machine.
     """
     path = os.pathsep.join([str(_TOOLS), os.environ.get('PYTHONPATH', '')])
     started = time.monotonic()
@@ -222,10 +236,10 @@ def call(directory: pathlib.Path, arguments: Sequence[str]) -> Measured:
             stdout=output,
             env={**os.environ, 'PYTHONPATH': path},
         )
-        most = 0
+        most_memory = 0
         status = None
         while status is None:
-            most = max(most, memory(process))
+            most_memory = max(most_memory, memory(process))
             try:
                 status = process.wait(_PERIOD)
             except (psutil.TimeoutExpired, subprocess.TimeoutExpired):
@@ -234,7 +248,7 @@ def call(directory: pathlib.Path, arguments: Sequence[str]) -> Measured:
         if status == 1 and 'lint' not in arguments:
             raise SystemExit(f'{" ".join(arguments[2:])} fails')
         output.seek(0)
-        return Measured(seconds, most, output.read())
+        return Measured(seconds, most_memory, output.read())
 
 
 def memory(process: psutil.Process) -> int:

@@ -18,7 +18,11 @@ from benchmark import engine
 
 
 def main(rules_file: str, directory: str) -> None:
-    """Run the command."""
+    """Run the rules on all inventories, and print the number of changes.
+
+    :param rules_file: the path of the file of rules.
+    :param directory: the path of the directory with the inventories.
+    """
     engine.prepare_stock()
     rules = [
         {

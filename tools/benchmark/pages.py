@@ -51,30 +51,45 @@ def measure_page(
     render: Callable[[], str],
     directory: pathlib.Path,
 ) -> None:
-    """Add a row about one page."""
+    """Write a page, open it several times, and add a row to the table.
+
+    :param render: returns the text of the page.
+    :param directory: for the file.
+    """
     start = time.perf_counter()
     text = render()
-    written = time.perf_counter() - start
+    seconds_to_write = time.perf_counter() - start
     path = directory / f'{name}.html'
     path.write_text(text)
-    found: dict[str, list[float]] = {'open': [], 'search': [], 'sort': []}
+    times_by_work: dict[str, list[float]] = {
+        'open': [],
+        'search': [],
+        'sort': [],
+    }
     for _repeat in range(REPEATS):
         chromium.driver.get('about:blank')
         chromium.driver.get(f'file://{path}')
-        for work, times in found.items():
+        for work, times in times_by_work.items():
             times.append(chromium.driver.execute_async_script(DRAWN, work))
             if work == 'open':
                 chromium.go_to('machines')
     table.add(
         name,
-        f'{written:.2f} s',
+        f'{seconds_to_write:.2f} s',
         f'{len(text) / 1e6:.1f} MB',
-        *(f'{statistics.median(times):.0f} ms' for times in found.values()),
+        *(
+            f'{statistics.median(times):.0f} ms'
+            for times in times_by_work.values()
+        ),
     )
 
 
 def matrix(columns: Iterable[test.MachineColumn], rules: int) -> str:
-    """Return the page of a test."""
+    """Return the page of a test of rules on machines.
+
+    :param columns: the results of all rules on each machine.
+    :param rules: the number of rules.
+    """
     page = test.Matrix(
         [
             model.Rule(
@@ -98,7 +113,7 @@ def matrix(columns: Iterable[test.MachineColumn], rules: int) -> str:
 
 
 def measure(arguments: argparse.Namespace) -> None:
-    """Measure all pages."""
+    """Measure the pages of a fleet, of a difference and of a test."""
     machines, rules = arguments.machines, arguments.page_rules
     data = page_samples.fleet(machines, rules)
     columns = list(page_samples.columns(machines, rules))

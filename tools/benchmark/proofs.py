@@ -22,8 +22,10 @@ QUESTIONS = ('dead', 'shadowed', 'conflict', 'gap:/resource_class')
 def rule(chance: random.Random, number: int) -> dict[str, Any]:
     """Return a rule such as operators write.
 
-    One seed has to make the same rules always: the order of the choices is
-    part of what a measurement is compared by.
+    One seed must always make the same rules, or two measurements could not be
+    compared: so the order of the choices below must not change.
+
+    :param chance: makes the choices.
     """
     conditions: list[dict[str, Any]] = [
         {
@@ -82,7 +84,7 @@ def rule(chance: random.Random, number: int) -> dict[str, Any]:
 
 
 def measure(arguments: argparse.Namespace) -> None:
-    """Ask all questions."""
+    """Measure how long the answers to all questions take."""
     count = arguments.proved_rules
     chance, ops = random.Random(0), registry.installed()
     rules = repository.order(

@@ -35,7 +35,12 @@ _CLONE_NEWNET = 0x40000000
 
 
 class Measured(typing.NamedTuple):
-    """Seconds of the first sync and of changes; the highest MiB."""
+    """The result of a measurement.
+
+    :ivar first_sync: seconds until the filter has written all machines.
+    :ivar changes: seconds until it has written a change, for every change.
+    :ivar memory: the most memory of the process, in MiB.
+    """
 
     first_sync: float
     changes: list[float]
@@ -68,7 +73,7 @@ class Stopwatch:
         self._done = threading.Event()
 
     def expect(self, mac: str) -> None:
-        """Begin to look for an address in the scripts of nft."""
+        """Begin to look for a MAC address in the scripts of nft."""
         self._done.clear()
         self._awaited = mac
 
@@ -80,22 +85,25 @@ class Stopwatch:
         self, *arguments: str, script: str | None = None, timeout: float = 10.0
     ) -> str:
         """Run nft as :func:`.firewall.run_nft` does."""
-        answer = firewall.run_nft(*arguments, script=script, timeout=timeout)
+        output = firewall.run_nft(*arguments, script=script, timeout=timeout)
         if self._awaited in (script or ''):
             self._done.set()
-        return answer
+        return output
 
 
 def address(number: int) -> str:
-    """The MAC address of a machine."""
+    """Return the MAC address of a machine: ``52:00:00:00:00:01`` for 1."""
     octets = number.to_bytes(5, 'big')
     return ':'.join(['52', *(f'{octet:02x}' for octet in octets)])
 
 
 def fill(url: str, ports: int) -> None:
-    """Store ports, all but the last of which the filter refuses.
+    """Store two nodes with ports, so that the filter blocks all but one.
 
-    The last is of a node in inspection, all others are of another node.
+    The last port is of a node in inspection, all others are of the other node.
+
+    :param url: the URL of an empty database.
+    :param ports: the number of ports.
     """
     engine = sa.create_engine(url)
     models.Base.metadata.create_all(engine)
@@ -129,8 +137,9 @@ def fill(url: str, ports: int) -> None:
 
 
 def run_filter(ports: int) -> tuple[float, list[float]]:
-    """Run a filter.
+    """Run a filter, and send it changes.
 
+    :param ports: the number of ports in the database.
     :returns: the seconds of the first sync, and those of every change.
     """
     watch = Stopwatch()
@@ -146,6 +155,7 @@ def run_filter(ports: int) -> tuple[float, list[float]]:
     thread = threading.Thread(target=this.run, args=(stop,))
 
     def timed(mac: str, act: typing.Callable[[], None]) -> float:
+        """Return the seconds until nft has written an address."""
         watch.expect(mac)
         begin = time.perf_counter()
         act()
@@ -166,8 +176,8 @@ def run_filter(ports: int) -> tuple[float, list[float]]:
     first = timed(address(0), start)
     changes = []
     for number in range(CHANGES):
-        # The filter is to wait for this change, and not to be busy with the
-        # one before.
+        # By then the filter is no longer busy with the change before, and
+        # waits for this one.
         time.sleep(0.2)
         mac = address(ports + number)
         changes.append(timed(mac, lambda mac=mac: add(mac)))
@@ -177,13 +187,17 @@ def run_filter(ports: int) -> tuple[float, list[float]]:
 
 
 def measure_alone(ports: int, database_url: str | None) -> Measured:
-    """Measure a filter in a network of its own; for a process of its own.
+    """Measure a filter in a network of its own.
 
+    The process that calls it must be a new one, as it leaves the network of
+    the machine, and all of its memory is measured.
+
+    :param ports: the number of ports in the database.
     :param database_url: of an empty database that is reached by a file, be it
         a socket; SQLite if None.
     """
-    # nft changes the network of the process: here a new one, and not that of
-    # the machine.
+    # Gives this process a network of its own. nft would change that of the
+    # machine otherwise.
     if ctypes.CDLL(None).unshare(_CLONE_NEWNET):
         raise OSError('cannot make a network')
     with tempfile.TemporaryDirectory() as directory:
@@ -204,9 +218,9 @@ def measure_alone(ports: int, database_url: str | None) -> Measured:
 
 
 def measure(arguments: argparse.Namespace) -> None:
-    """Measure a filter."""
-    # In a process of its own, which alone gets a new network, and whose memory
-    # is that of the filter and not of this command.
+    """Measure a filter, in a new process."""
+    # Only that process leaves the network of the machine, and its memory has
+    # nothing of this command.
     with futures.ProcessPoolExecutor(
         1, multiprocessing.get_context('spawn')
     ) as pool:

@@ -49,10 +49,11 @@ QUEUE: options.Options = options.merged(
 class Batch(typing.NamedTuple):
     """The result of a batch of inventories.
 
-    :ivar accepted: inventories a second until all were posted.
-    :ivar inspected: the same until all were inspected.
-    :ivar memory: of the largest worker process in MiB, 0 without workers.
-    :ivar answers: the number of answers by their HTTP status.
+    :ivar accepted: inventories a second, until all were posted.
+    :ivar inspected: inventories a second, until all were inspected.
+    :ivar memory: the memory of the largest worker process in MiB; 0 without
+        workers.
+    :ivar answers: the numbers of answers by their HTTP status.
     """
 
     accepted: float
@@ -65,7 +66,11 @@ class Batch(typing.NamedTuple):
 def running(
     arguments: argparse.Namespace, overrides: options.Options
 ) -> Iterator[tuple[launcher.Ironic, fleet.Fleet]]:
-    """Run an Ironic with the nodes that are not inspected."""
+    """Run an Ironic that has many nodes which are not inspected.
+
+    :param overrides: options of this Ironic.
+    :returns: the Ironic, and what makes further nodes in it.
+    """
     with (
         common.server_database() as url,
         tempfile.TemporaryDirectory() as directory,
@@ -84,11 +89,10 @@ def running(
 def accept(
     nodes: fleet.Fleet, machines: list[fleet.Machine], at_once: int
 ) -> tuple[float, dict[int, int]]:
-    """Post the data of machines.
+    """Post the inventories of machines, each once, even if it is refused.
 
-    An inventory that is refused is not posted again.
-
-    :returns: inventories a second, and the number of answers by their status.
+    :param at_once: how many are posted at the same time.
+    :returns: inventories a second, and the numbers of answers by their status.
     """
     began = time.monotonic()
     answers = nodes.post(machines, at_once, insist=False)
@@ -111,17 +115,18 @@ def drain(ironic: launcher.Ironic) -> float:
         'SELECT COUNT(*) FROM nodes WHERE provision_state IN '
         "('inspect wait', 'inspecting')"
     )
-    left = -1
-    since = began
-    while left and time.monotonic() - since < _STUCK:
+    # No number of nodes, so that the first one read is a change.
+    nodes_left = -1
+    changed_at = began
+    while nodes_left and time.monotonic() - changed_at < _STUCK:
         time.sleep(0.05)
         with engine.connect() as connection:
-            present = connection.execute(count).scalar_one()
-        if present != left:
-            left = present
-            since = time.monotonic()
+            present_count = connection.execute(count).scalar_one()
+        if present_count != nodes_left:
+            nodes_left = present_count
+            changed_at = time.monotonic()
     engine.dispose()
-    return since - began
+    return changed_at - began
 
 
 def measure_batch(
@@ -132,7 +137,8 @@ def measure_batch(
 ) -> Batch:
     """Post a batch of inventories, and wait until all are inspected.
 
-    :param workers: number of worker processes, which are started for it.
+    :param workers: the number of worker processes, which are started before
+        and stopped afterwards.
     """
     machines = nodes.make([uuid.uuid4().hex for _ in range(arguments.batch)])
     started = [ironic.spawn(WORKER) for _ in range(workers)]
@@ -148,7 +154,7 @@ def measure_batch(
 
 
 def wait_until_ready(workers: list[service.Service]) -> None:
-    """Wait until workers have loaded their drivers."""
+    """Wait until workers have loaded their drivers, as they log then."""
     while not all(' starts with ' in worker.output() for worker in workers):
         time.sleep(0.02)
 
@@ -172,13 +178,14 @@ def resident(worker: service.Service) -> float:
 def measure_lone(
     arguments: argparse.Namespace, *shapes: tuple[options.Options, int]
 ) -> list[float]:
-    """Measure lone inspections, posted one at a time.
+    """Measure lone inspections: one inventory is posted at a time.
 
-    All Ironics run at once and are posted to in turn, so that what else the
+    All Ironics run at once and get inventories in turn, so that what else the
     machine does slows down all of them.
 
-    :param shapes: of the Ironics: options, and number of worker processes.
-    :returns: the medians of the milliseconds from the post to the end.
+    :param shapes: the options of each Ironic, and its number of worker
+        processes.
+    :returns: for each Ironic the median milliseconds from post to end.
     """
     with contextlib.ExitStack() as stack:
         made = []
@@ -319,11 +326,14 @@ def compare_batches(arguments: argparse.Namespace) -> None:
 
 
 def _times(measured: list[Batch], reference: list[Batch], name: str) -> str:
-    """Return how many times as fast as stock Ironic it is.
+    """Return how many times as fast as another Ironic is: ``2.1 times``.
 
-    The median of all rounds, as the machine is not as fast in all of them.
+    Both are compared round by round, as the machine is not as fast in every
+    round; the median of all rounds counts.
 
-    :param name: of a rate of :class:`Batch`.
+    :param measured: the batches of an Ironic.
+    :param reference: the batches of stock Ironic, in the same rounds.
+    :param name: ``accepted`` or ``inspected``.
     """
     median = statistics.median(
         getattr(batch, name) / getattr(stock, name)

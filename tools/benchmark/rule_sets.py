@@ -27,7 +27,10 @@ _ONE_BY_ONE = 200
 
 
 def make_rules(count: int, priority: int = 0) -> list[Json]:
-    """Make rules such as a file has: a stored one is found by description."""
+    """Make rules such as a file has.
+
+    They have no UUIDs: a stored rule is found by its description.
+    """
     return [
         {
             'description': f'rule {number}',
@@ -73,9 +76,9 @@ class Client:
         self._app = app
 
     def send(self, method: str, path: str, body: Json | None = None) -> Json:
-        """Send a request.
+        """Send a request, and return the answer.
 
-        :returns: what is answered.
+        :raises: SystemExit if the answer is an error.
         """
         request = webob.Request.blank(
             path,
@@ -91,13 +94,14 @@ class Client:
         return answer.json
 
     def put(self, rules: list[Json], query: str = '') -> None:
-        """Put the rules in the place of the stored ones."""
+        """Replace all stored rules by these."""
         self.send('PUT', f'{RULES}{query}', {'rules': rules})
 
     def list_all(self, limit: int, query: str) -> int:
-        """List all rules, page by page.
+        """List all rules, page by page, and return their number.
 
-        :returns: how many there are.
+        :param limit: the number of rules on a page.
+        :param query: further parameters of the request.
         """
         count = 0
         path = f'{RULES}?limit={limit}&{query}'
@@ -112,10 +116,11 @@ class Client:
 def measured(
     table: common.Table, what: str, share: float = 1
 ) -> Iterator[None]:
-    """Measure what is done in the context, and add a row about it.
+    """Measure the work in a ``with`` block, and add a row about it.
 
-    :param share: the part of all rules with which it is done; times are those
-        of all rules.
+    :param what: the title of the row.
+    :param share: the part of all rules that the block works on: 0.1 for one in
+        ten. The row has the times that all rules would take.
     """
     wall_start = time.perf_counter()
     processor_start = time.process_time()
@@ -126,7 +131,7 @@ def measured(
 
 
 def measure(arguments: argparse.Namespace) -> None:
-    """Measure all ways to apply a rule set, and to list it."""
+    """Measure several ways to apply a rule set, and to list it."""
     settings = {
         'api': {'max_json_body_size_inspection': 1 << 30, 'max_limit': 1000}
     }
@@ -153,7 +158,10 @@ def measure(arguments: argparse.Namespace) -> None:
 
 
 def apply_all(client: Client, count: int, table: common.Table) -> None:
-    """Apply rule sets of so many rules in all ways."""
+    """Apply rule sets in several ways, with a row for each.
+
+    :param count: the number of rules of a set.
+    """
     rules = make_rules(count)
     changed = make_rules(count, priority=1)
     some = changed[:100] + rules[100:]
@@ -189,7 +197,10 @@ def apply_all(client: Client, count: int, table: common.Table) -> None:
 
 
 def list_all(client: Client, count: int, table: common.Table) -> None:
-    """List all rules in several ways."""
+    """List all rules in several ways, with a row for each.
+
+    :param count: the number of rules that there are.
+    """
     for limit in (1000, 100):
         for name, query in (
             ('as made', ''),

@@ -25,7 +25,9 @@ from ironic_inspection_rules.runs import statistics
 from ironic_inspection_rules.tests import database
 
 KEPT = 5
+"""How many runs of a node are kept."""
 NEVER = 3600
+"""Seconds until counts of rules are written: longer than this takes."""
 
 NODE = types.SimpleNamespace(
     uuid=uuidutils.generate_uuid(), inspect_interface='agent'
@@ -35,7 +37,10 @@ NODE = types.SimpleNamespace(
 def run_phase(
     plans: list[compiler.CompiledRule], keep: bool
 ) -> runner.PhaseOutcome:
-    """Run the rules on a machine."""
+    """Run the rules on a machine.
+
+    :param keep: whether to collect what the record of a run has.
+    """
     target = working_copy.WorkingCopy(
         working_copy.Facts(engine.INVENTORY, {}, engine.NODE)
     )
@@ -45,7 +50,7 @@ def run_phase(
 def keep_run(
     plans: list[compiler.CompiledRule], counter: statistics.RuleCounter
 ) -> None:
-    """Run the rules and keep what they did."""
+    """Run the rules, count them, and store the record of the run."""
     outcome = run_phase(plans, keep=True)
     run = recorder.RunRecorder(recorder.INSPECTION)
     run.revision = 1
@@ -58,7 +63,7 @@ def keep_run(
 
 
 def measure(arguments: argparse.Namespace) -> None:
-    """Measure a phase with and without its run."""
+    """Measure a phase alone, with reasons, and with its run stored."""
     engine.prepare_stock()
     kind = arguments.database
     table = common.Table(

@@ -35,9 +35,9 @@ _HEADS = (
     'That of Ironic, MiB',
 )
 
-# The process prints its own status, with the most memory that it had. That
-# which its parent gets from the kernel is at least the memory of the parent,
-# of which it is a copy at first.
+# The process prints its own status, with the most memory that it had. What
+# the kernel reports of it to its parent is no use: as the process begins as a
+# copy of its parent, that is at least the memory of the parent.
 _SCRIPT = (
     'import sys; from openstackclient import shell; '
     'status = shell.main(sys.argv[1:]); '
@@ -81,7 +81,8 @@ _COLUMNS = (
 def write(directory: pathlib.Path, rows: int, changed: bool = False) -> None:
     """Write the file of rules, and its table.
 
-    :param changed: whether one row in a hundred is another one than before.
+    :param rows: the number of rows.
+    :param changed: whether one row in a hundred has changed.
     """
     (directory / 'rules.yaml').write_text(_RULES)
     with (directory / 'machines.csv').open('w', newline='') as stream:
@@ -124,8 +125,9 @@ class Used(typing.NamedTuple):
 def call(
     directory: pathlib.Path, ironic: launcher.Ironic, *words: str
 ) -> Used:
-    """Call a command for tables or rules.
+    """Call a command for tables or rules, and measure its process.
 
+    :param words: the command, behind ``openstack baremetal inspection``.
     :raises: SystemExit if it ends with 1, which is an error; with 2 there are
         changes or differences.
     """
@@ -152,7 +154,7 @@ def call(
             stderr=errors,
             env={**os.environ, 'PYTHONWARNINGS': 'ignore'},
         )
-        # wait4() and not wait(): it also returns the time of the processor.
+        # Not wait(), which does not return the time of the processor.
         _pid, status, used = os.wait4(started.pid, 0)
         seconds = time.monotonic() - began
         started.returncode = os.waitstatus_to_exitcode(status)
@@ -172,7 +174,9 @@ def call(
 def _mebibytes(status: str, name: str) -> float:
     """Return the memory in a field of the status of a process, in MiB.
 
-    :param status: the text of ``/proc/PID/status``, which has KiB.
+    :param status: the text of ``/proc/PID/status``, with lines such as
+        ``VmHWM:   123456 kB``.
+    :param name: the name of the field.
     """
     line = next(
         line for line in status.splitlines() if line.startswith(f'{name}:')
@@ -196,17 +200,17 @@ class Server:
         self._idle = self._memory('VmRSS')
 
     def forget(self) -> None:
-        """Begin to measure the most memory that the processes have."""
+        """Set the most memory that was measured back to the present memory."""
         for process in self._processes:
-            # 5 sets the peak, VmHWM, back to the present size.
+            # 5 sets the peak, VmHWM, to the present size.
             pathlib.Path(f'/proc/{process.pid}/clear_refs').write_text('5')
 
     def memory(self) -> float:
-        """Return the most that they have had above idle, in MiB."""
+        """Return the most memory since :meth:`forget` above idle, in MiB."""
         return self._memory('VmHWM') - self._idle
 
     def seconds(self) -> float:
-        """Return the seconds that they have worked."""
+        """Return the processor time of all processes so far, in seconds."""
         times = [process.cpu_times() for process in self._processes]
         return sum(spent.user + spent.system for spent in times)
 
@@ -221,7 +225,7 @@ class Server:
 
 @contextlib.contextmanager
 def running() -> Iterator[launcher.Ironic]:
-    """Have an Ironic that takes the largest tables."""
+    """Run an Ironic that accepts the largest tables."""
     with tempfile.TemporaryDirectory() as name:
         changes: options.Options = {
             'api': {'max_json_body_size_inspection': 1 << 16}
@@ -249,7 +253,11 @@ class Measurement:
         self._server = Server(ironic)
 
     def add(self, title: str, *words: str) -> str:
-        """Call a command, and return what it prints."""
+        """Call a command, add a row for it, and return its output.
+
+        :param title: of the row.
+        :param words: the command, behind ``openstack baremetal inspection``.
+        """
         common.say(title)
         self._server.forget()
         before = self._server.seconds()
@@ -270,7 +278,7 @@ class Measurement:
 
 
 def apply(arguments: argparse.Namespace) -> None:
-    """Measure a table of many rows that is applied and changed."""
+    """Measure how long a table of many rows takes to plan and to apply."""
     rows = arguments.rows
     with running() as ironic, tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
@@ -294,7 +302,7 @@ def apply(arguments: argparse.Namespace) -> None:
 
 
 def compare(arguments: argparse.Namespace) -> None:
-    """Measure many machines beside the rows of a table."""
+    """Measure how long it takes to compare machines with rows of a table."""
     count = arguments.machines
     with running() as ironic, tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)

@@ -37,11 +37,14 @@ MEASURED_SIZE = 10000
 
 
 def fleet(size: int) -> Iterator[tuple[dict[str, typing.Any], list[str]]]:
-    """Yield nodes with as much data as real ones, and their traits."""
+    """Yield nodes with as much data as real ones, and their traits.
+
+    :returns: the columns of a node, and the names of its traits.
+    """
     dice = random.Random(size)
     for number in range(size):
         traits = list(ON_ALL)
-        # 100 nodes, evenly among all.
+        # So 100 nodes have these traits, evenly among all.
         if number % (size // MATCHES) == 0:
             traits += ON_FEW
         traits += dice.sample(NAMES[4:], PER_NODE - len(traits))
@@ -76,7 +79,7 @@ def fleet(size: int) -> Iterator[tuple[dict[str, typing.Any], list[str]]]:
 
 
 def enroll(engine: sa.Engine, size: int) -> None:
-    """Fill the database, a thousand nodes at a time."""
+    """Store the nodes and their traits, a thousand nodes at a time."""
     nodes, traits = [], []
     with engine.begin() as connection:
         for node, names in fleet(size):
@@ -93,7 +96,8 @@ def enroll(engine: sa.Engine, size: int) -> None:
                 nodes, traits = [], []
     if engine.name == 'sqlite':
         return
-    # Servers choose indexes by statistics, which they make some time later.
+    # A server chooses indexes by statistics. By itself, it makes these only
+    # some time later.
     analyze = 'ANALYZE TABLE'
     if engine.name == 'postgresql':
         analyze = 'ANALYZE'
@@ -123,14 +127,15 @@ class Lists:
     def choose(self) -> int:
         """Find the nodes that match in a list of all nodes."""
         answer = self._get('/v1/nodes', fields='uuid,traits')
-        found = 0
+        count = 0
         while True:
-            found += sum(
+            count += sum(
                 set(ON_FEW).issubset(node['traits'])
                 for node in answer['nodes']
             )
+            # Ironic gives the nodes page by page.
             if 'next' not in answer:
-                return found
+                return count
             answer = self._get(answer['next'])
 
     def _get(self, url: str, **parameters: str | int) -> typing.Any:
@@ -140,9 +145,10 @@ class Lists:
 
 
 def sides(lists: Lists) -> dict[str, tuple[Callable[[], int], int]]:
-    """Return the requests to measure, by a title.
+    """Return the requests to measure.
 
-    :returns: functions, and how many nodes they must find.
+    :returns: by the title of its row, a function that sends the request and
+        returns the number of nodes; and that number as it must be.
     """
     few, everywhere = ','.join(ON_FEW), ','.join(ON_ALL)
     filters: dict[str, Mapping[str, str]] = {
@@ -163,9 +169,12 @@ def sides(lists: Lists) -> dict[str, tuple[Callable[[], int], int]]:
 
 
 def measure_fleet(kind: str, size: int, repeat: int) -> dict[str, float]:
-    """Measure all sides in turns.
+    """Measure all requests in turns on a new fleet.
 
-    :returns: median seconds by side.
+    :param kind: of the database, such as ``sqlite``.
+    :param size: the number of nodes.
+    :param repeat: how many turns are counted.
+    :returns: the median seconds by the title of the request.
     """
     times: dict[str, list[float]] = {}
     with (
@@ -179,10 +188,10 @@ def measure_fleet(kind: str, size: int, repeat: int) -> dict[str, float]:
         enroll(enginefacade.writer.get_engine(), size)
         for turn in range(repeat + 1):
             for name, (request, expected) in sides(Lists(client)).items():
-                # It takes so long that two turns have to do.
-                if name == CHOOSE and (
-                    turn not in (1, 2) or size > MEASURED_SIZE
-                ):
+                # To choose in the client takes so long that two turns have to
+                # do, and none on a large fleet.
+                is_left_out = turn not in (1, 2) or size > MEASURED_SIZE
+                if name == CHOOSE and is_left_out:
                     continue
                 start = time.perf_counter()
                 found = request()
@@ -196,7 +205,10 @@ def measure_fleet(kind: str, size: int, repeat: int) -> dict[str, float]:
 
 
 def print_table(kind: str, size: int, times: dict[str, float]) -> None:
-    """Print what was measured."""
+    """Print the table of a fleet.
+
+    :param times: seconds by the title of the request.
+    """
     table = common.Table(
         f'Lists of {size:,} nodes by trait, median in ms '
         f'({common.server_version(kind)})',
