@@ -145,7 +145,9 @@ def _compare(
 ) -> list[engine_change.Change]:
     """Return the changes that lead from one state of an object to another.
 
-    :param name: the name of the object in changes.
+    Values in them are without secrets.
+
+    :param name: the object as changes name it, such as ``node``.
     """
     changes = []
     for pair in _find_differing(before, after):

@@ -40,7 +40,11 @@ class Evaluation:
         return [change.rule.uuid for change in self.changes if change.rule]
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return the full explanation as plain JSON data."""
+        """Return what the rules decided and did, as plain JSON data.
+
+        It is the answer of a dry run: ``{'result': 'ok', 'error': None,
+        'rules': […], 'changes': […], 'audit': […]}``.
+        """
         result = 'ok'
         error = None
         if self.error is not None:

@@ -26,9 +26,6 @@ _PAID_AT_ONCE = 16
 The last rules of a phase may be fewer, and are paid for as if they were not.
 """
 
-Why = tuple[reasons.ConditionResult, ...]
-"""What the conditions of a rule decided, with reasons."""
-
 _Traces = dict[compiler.CompiledRule, trace.RuleTrace]
 
 
@@ -172,10 +169,10 @@ class _Phase:
         self._target = target
         self._explain = explain
         self._is_run_kept = keep
-        # Explanations and audited rules have budgets of their own: with one
-        # for all, an inspection would fail because somebody asked why, or
-        # because a rule is being tried. With the budget of all that decides
-        # the outcome, a phase takes at most three times its limits.
+        # Explanations, and rules in mode "audit", have budgets of their own.
+        # With one budget for all, an inspection would fail because somebody
+        # asked why, or because a rule is being tried. So there are three
+        # budgets, and a phase takes at most three times its limits.
         self._for_reasons = budget.Budget(limits)
         self._for_audit = budget.Budget(limits)
         # The data as rules see them, with secrets and without.
@@ -183,9 +180,9 @@ class _Phase:
         self._masked_view = target.view(masked=True)
         # The results of the rules that are decided before any rule acts.
         self._decided: dict[compiler.CompiledRule, bool] = {}
-        # Why rules match or do not: the results of their conditions with
+        # Why rules match or do not: the results of their conditions, with
         # reasons. Only of rules that are to be explained.
-        self._why: dict[compiler.CompiledRule, Why] = {}
+        self._reasons: dict[compiler.CompiledRule, explanation.Traces] = {}
         self._vars = step.RuleVars(target)
         # Seconds of every rule by its UUID, and when those began that are
         # counted next.
@@ -202,7 +199,7 @@ class _Phase:
         """
         self._decided[plan] = self.matches(plan)
         if self._is_run_kept and self._decided[plan]:
-            self._keep_why(plan)
+            self._keep_reasons(plan)
 
     def matches(self, plan: compiler.CompiledRule) -> bool:
         """Return whether a rule matches.
@@ -210,14 +207,15 @@ class _Phase:
         After :meth:`decide_first` the answer stays what it was then, before
         all actions. Any other rule is decided with the data as they are now.
 
-        :raises: :class:`.exceptions.RuleError` unless the rule is audited,
-            which does not match then.
+        :raises: :class:`.exceptions.RuleError` if a condition fails. A rule
+            in mode ``audit`` does not match then, and nothing is raised.
         """
         if plan.decides_first and plan in self._decided:
             return self._decided[plan]
         view = self._open_view
         if plan.masked:
             view = self._masked_view
+        # Most rules read no tables, and are spared the call.
         if plan.tables is not None:
             step.give_tables(plan, view)
         try:
@@ -258,12 +256,14 @@ class _Phase:
             # not later, as actions change the data that the reasons describe.
             if explanation.is_complete(plan, traces):
                 # Every condition has returned its reason with its result.
-                self._why[plan] = tuple(traces)
+                self._reasons[plan] = tuple(traces)
             else:
                 # Reasons are added, or removed if the rule must show none. To
                 # build them must not use up the budget of the inspection.
                 with self._target.paid_by(self._for_reasons):
-                    self._why[plan] = explanation.explain(plan, view, traces)
+                    self._reasons[plan] = explanation.explain(
+                        plan, view, traces
+                    )
 
     def revert_if_no_match(self, plan: compiler.CompiledRule) -> None:
         """Undo what a rule did in earlier inspections, if it does not match.
@@ -276,21 +276,23 @@ class _Phase:
     def act(self, plan: compiler.CompiledRule) -> None:
         """Carry out a rule that matches."""
         if self._is_run_kept:
-            self._keep_why(plan)
+            self._keep_reasons(plan)
+            # The seconds that reasons take are not those of the rule.
             self._started = time.perf_counter()
         for_reasons = None
         if self._explain or (self._is_run_kept and plan.masked):
-            # Of a rule that sees secrets, a kept run must have no reasons.
+            # For the "when" conditions of its actions. Of a rule that sees
+            # secrets, a kept run must have no such reasons.
             for_reasons = self._for_reasons
         self._act_or_revert(plan, step.act, for_reasons)
 
-    def _keep_why(self, plan: compiler.CompiledRule) -> None:
+    def _keep_reasons(self, plan: compiler.CompiledRule) -> None:
         """Keep why a rule matches, before its actions change the data.
 
         Nothing is kept of a rule that must show no reasons.
         """
-        if plan.unexplained or plan in self._why:
-            # Also for a rule whose reasons were kept when it was decided.
+        if plan.unexplained or plan in self._reasons:
+            # They may have been kept when the rule was decided.
             return
         view = self._target.view(plan.masked)
         masked_view = self._masked_view
@@ -307,7 +309,7 @@ class _Phase:
                 # so are the vars behind it.
                 with contextlib.suppress(exceptions.RuleError):
                     step.compute_vars(plan, masked_view)
-            self._why[plan] = explanation.explain_match(
+            self._reasons[plan] = explanation.explain_match(
                 plan, view, masked_view
             )
         # The masked vars are for the reasons alone.
@@ -341,18 +343,15 @@ class _Phase:
             traces = []
             for plan in plans:
                 # After an error, the rest of the rules was not checked.
-                if plan not in self._why:
+                if plan not in self._reasons:
                     continue
-                results_of_conditions = self._why[plan]
                 if plan in enforced:
                     traces.append(enforced[plan])
                 elif plan in audited:
                     traces.append(audited[plan])
                 else:
                     no_match = trace.RuleTrace(plan.rule, matched=False)
-                    traces.append(
-                        no_match.disclosed(why=results_of_conditions)
-                    )
+                    traces.append(no_match.disclosed(self._reasons[plan]))
         return PhaseOutcome(
             traces=tuple(traces),
             error=error,
@@ -368,8 +367,8 @@ class _Phase:
         kept. Of a sensitive rule it says only whether the rule has matched.
         """
         return {
-            plan: rule.disclosed(self._why.get(plan))
-            for plan, rule in traces.items()
+            plan: rule_trace.disclosed(self._reasons.get(plan))
+            for plan, rule_trace in traces.items()
         }
 
     def _take_time(self, uuid: str) -> None:
@@ -392,8 +391,8 @@ class _Phase:
         """Carry out a rule, or undo it, and keep the trace.
 
         :param take_step: :func:`.step.act` or :func:`.step.revert`.
-        :param for_reasons: limits the work of finding out why each condition
-            holds; None if the trace is to have no such reasons.
+        :param for_reasons: pays for the reasons of ``when`` conditions; None
+            if the trace is to have none.
         :raises: :class:`.exceptions.RuleError` if an action fails. The error
             of a rule in mode ``audit`` is only in its trace.
         """
@@ -402,13 +401,15 @@ class _Phase:
         else:
             # Most rules have no vars, and are spared the time that a context
             # takes.
+            target = self._target
             if plan.vars:
-                with self._vars.in_data(plan, self._target):
-                    traced, error = take_step(plan, self._target, for_reasons)
+                with self._vars.in_data(plan, target):
+                    rule_trace, error = take_step(plan, target, for_reasons)
             else:
-                traced, error = take_step(plan, self._target, for_reasons)
-            if traced is not None:
-                self._traces[plan] = traced
+                rule_trace, error = take_step(plan, target, for_reasons)
+            # Undoing that has changed nothing leaves no trace.
+            if rule_trace is not None:
+                self._traces[plan] = rule_trace
             if error is not None:
                 raise error
         if self._is_run_kept:
@@ -426,20 +427,20 @@ class _Phase:
         The copy is dropped: only the trace says what the rule would have done.
         An error of the rule is in its trace, and ends nothing.
 
-        :param take_step: :func:`.step.act` or :func:`.step.revert`; only an
-            undoing that has changed nothing returns no trace.
-        :param for_reasons: the budget of the reasons of conditions; None for
-            no reasons.
+        :param take_step: :func:`.step.act` or :func:`.step.revert`.
+        :param for_reasons: pays for the reasons of ``when`` conditions; None
+            if the trace is to have none.
         """
         fork = self._target.fork()
         with fork.paid_by(self._for_audit), self._vars.in_data(plan, fork):
-            traced, error = take_step(plan, fork, for_reasons)
+            rule_trace, error = take_step(plan, fork, for_reasons)
         if error is not None:
-            if traced is None:
-                traced = trace.RuleTrace(plan.rule, matched=False)
-            traced = traced._replace(error=str(error))
-        if traced is not None:
-            self._audited[plan] = traced
+            if rule_trace is None:
+                # Undoing that has changed nothing leaves no trace.
+                rule_trace = trace.RuleTrace(plan.rule, matched=False)
+            rule_trace = rule_trace._replace(error=str(error))
+        if rule_trace is not None:
+            self._audited[plan] = rule_trace
 
     def _audit_conditions(
         self, plan: compiler.CompiledRule, view: budget.View

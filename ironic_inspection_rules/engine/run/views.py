@@ -195,7 +195,11 @@ class Tree:
         self._own.clear()
 
     def _owned(self, data: typing.Any) -> typing.Any:
-        """Return a container that may be changed: itself, or a copy."""
+        """Return a container that this tree may change in place.
+
+        :param data: the container. It is returned itself if it is a copy that
+            this tree has made; else a new copy.
+        """
         if id(data) not in self._own:
             data = data.copy()
             self._own[id(data)] = data
@@ -230,7 +234,7 @@ class Facts:
 
     @property
     def scope(self) -> str | None:
-        """The inspection scope of the node."""
+        """The inspection scope of the node, None if it has none."""
         if self.node is None:
             return None
         properties = self.node.get('properties')

@@ -186,7 +186,7 @@ class _Set(AttributeAction):
         if cleanup is not None:
             self._set_value(target, path, cleanup, port_id)
             return
-        # Called only for its error if the path leads to no attribute.
+        # Called only for the error of a path that rules may not change.
         self.place(target, path, port_id)
         attribute = self.TABLE[path[0]]
         is_in_attribute = len(path) > 1

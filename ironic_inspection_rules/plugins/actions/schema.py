@@ -329,6 +329,9 @@ def check_path(
 ) -> None:
     """Check that a path leads to or into one of the attributes.
 
+    ``('driver',)`` and ``('extra', 'a')`` do; ``('driver', 'a')`` does not, as
+    the driver is no mapping, nor does ``('diver',)``.
+
     :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
     :raises: :class:`.exceptions.OperationError` if it does not.
     """

@@ -246,7 +246,10 @@ class VersionComparison(plugin.Relation):
     """The function of ``operator`` that compares two keys."""
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield the values that are no text: YAML reads 1.10 as a number."""
+        """Yield a problem for every value that is no text.
+
+        In YAML, 1.10 without quotes is the number 1.1.
+        """
         for value in arguments.get('values', ()):
             if not isinstance(value, str):
                 text = _('a version is text, not %s; put it in quotes')

@@ -199,19 +199,20 @@ class InNet(plugin.Condition):
 
 @text_cache.cache_short_texts(maxsize=1024, longest=_LONGEST_CACHED)
 def read_address(text: str) -> _Address:
-    """Return the IP address in a text.
+    """Return the IP address in a text, which may have a prefix.
 
     ``192.0.2.7/24`` has the address 192.0.2.7.
 
-    :raises: ValueError if there is no address: ``192.0.2.0/24`` and ``::/0``
-        are subnets.
+    :raises: ValueError if the text has no address. ``192.0.2.0/24`` and
+        ``::/0`` are subnets, and no addresses.
     """
     text = text.strip()
     if '/' not in text:
         return ipaddress.ip_address(text)
     interface = ipaddress.ip_interface(text)
     network = interface.network
-    # In the smallest subnets, both addresses belong to hosts.
+    # The first address of a subnet is that of the subnet itself. But in a
+    # subnet of one or two addresses, all belong to hosts.
     is_large = network.prefixlen < interface.max_prefixlen - 1
     if is_large and int(interface.ip) == int(network.network_address):
         raise ValueError(f'{text} is a subnet')
@@ -259,7 +260,7 @@ class RegexCondition(plugin.Condition):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., bool]:
-        """Build the check of a condition whose expression is known.
+        """Build the check of a condition, with all that is known of it.
 
         The expression is compiled once, not for every machine.
 

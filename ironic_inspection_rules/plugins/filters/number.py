@@ -210,10 +210,11 @@ class Tier(plugin.Filter):
 
 
 def _check_table(table: typing.Any) -> list[list[typing.Any]]:
-    """Return the table of the filter ``tier``, checked.
+    """Check the table of the filter ``tier``, and return it.
 
-    :returns: pairs of a bound and a label: ``[[0, 'small'], [64, 'large']]``.
-    :raises: :class:`.exceptions.OperationError` for anything else.
+    :param table: pairs of a bound and a label: ``[[0, 'small'], [64,
+        'large']]``.
+    :raises: :class:`.exceptions.OperationError` for any other value.
     """
     if not isinstance(table, list):
         raise _no_table_error()

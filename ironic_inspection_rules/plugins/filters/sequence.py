@@ -260,7 +260,8 @@ def _key_of_equal_values(value: typing.Any) -> typing.Hashable:
     Equal values have the same key. As in Jinja2, that holds for 1, 1.0 and
     true, too; but ``[1]`` and ``[true]`` have different keys.
     """
-    # identity() tells numbers of different types apart.
+    # data_path.identity() has different keys for 1, 1.0 and true. So they are
+    # made one type first.
     if isinstance(value, bool):
         value = int(value)
     if isinstance(value, float) and value.is_integer():

@@ -32,7 +32,7 @@ _GROUP_REFERENCE = re.compile(r'\\(?:g<(?P<name>\w+)>|(?P<number>[0-9]+))\Z')
 
 
 def as_text(value: typing.Any, accepts_numbers: bool = True) -> str:
-    """Return text as it is, and a number as its text.
+    """Return text as it is, and a number as its text: ``16`` for 16.
 
     :param accepts_numbers: False to refuse numbers, too.
     :raises: :class:`.exceptions.OperationError` for any other value.

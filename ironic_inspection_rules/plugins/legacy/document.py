@@ -189,9 +189,9 @@ def _ipmi_v6address(document: InspectorData) -> typing.Any:
 
 
 def _read_address_of_bmc(document: InspectorData, name: str) -> typing.Any:
-    """Return an address of the BMC, None for a BMC without an address.
+    """Return an address of the BMC, None for a BMC without such an address.
 
-    For such a BMC, the ramdisk writes 0.0.0.0 or ::/0.
+    Where it has none, the ramdisk writes ``0.0.0.0`` or ``::/0``.
 
     :param name: ``ipmi_address`` or ``ipmi_v6address``.
     """

@@ -163,6 +163,8 @@ def as_replacement(field: str) -> str | None:
 def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
     """Build the function that finds all values of a field on a machine.
 
+    For ``inventory.disks[*].size``, it returns the sizes of all disks.
+
     :param field: a JSON path, perhaps with ``data://`` or ``node://``.
     :returns: a function that takes the data by root name and returns a list
         of values. Functions are cached by the text of the field.

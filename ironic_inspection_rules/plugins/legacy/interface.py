@@ -42,6 +42,10 @@ class Interface(dict[str, typing.Any]):
     def __missing__(self, name: str) -> typing.Any:
         """Return the value of a name that only ironic-inspector had.
 
+        They are ``ip``, the IPv4 address or else the IPv6 address; ``mac`` in
+        lower case; ``pxe``; ``client_id``, which is always null here; and
+        ``lldp_processed``.
+
         :raises: KeyError for any other name.
         """
         if name == 'ip':

@@ -266,7 +266,10 @@ class Journal:
                 self._add(addition)
 
     def _add(self, change: engine_change.Change) -> None:
-        """Add a change; that of a sensitive rule is withheld."""
+        """Add a change to one of both lists.
+
+        That of a sensitive rule is withheld.
+        """
         self._made.append(change)
         if self._is_rule_sensitive:
             self.withheld.append(change)

@@ -87,11 +87,16 @@ class Views:
     def assign(
         self, root: str, path: data_path.Path, value: typing.Any
     ) -> None:
-        """Set the value at a path; see :meth:`.views.Tree.assign`."""
-        # If it is part of the data already, it will be in two places.
+        """Set the value at a path; see :meth:`.views.Tree.assign`.
+
+        In the masked view, the value and its path are masked.
+        """
+        # The value may be a part of the data already, and is in two places
+        # from now on.
         self.release(value)
         self.open[root] = self._tree.assign(self.open[root], path, value)
-        # A root that was not read yet is masked with the value in it.
+        # A root that no rule has read in this view is masked later, with the
+        # value in it.
         if root in self.masked:
             masked_path, masked_value = masking.mask_along(path, value)
             self.masked[root] = self._masked_tree.assign(
