@@ -24,18 +24,19 @@ LOG = log.getLogger(__name__)
 INVENTORY = 'inventory'
 RUN = 'inspection_run'
 
-_AT_A_TIME = 8
-"""How many objects are fetched from Swift together."""
+_SWIFT_THREADS = 8
+"""How many inventories are fetched from Swift at the same time."""
 
 
 @dataclasses.dataclass(frozen=True)
 class MachineData:
-    """The newest data of a machine, and where they are from.
+    """The newest inventory and plugin data of a machine.
 
-    ``source`` is :data:`INVENTORY`, what Ironic stores of the last
-    inspection that passed; or :data:`RUN`, what is kept of one that failed,
-    and then ``run`` is its UUID. ``stored_at`` is when, ISO 8601 in UTC;
-    None where it is not known.
+    ``source`` is :data:`INVENTORY` if Ironic stored the data after an
+    inspection that passed. It is :data:`RUN` if this project kept them of an
+    inspection that failed; then ``run`` is the UUID of that run.
+    ``stored_at`` is the time at which they were stored, as ISO 8601 in UTC;
+    None if that is not known, because Swift does not say it.
     """
 
     inventory: dict[str, Any]
@@ -54,10 +55,10 @@ def find(context: Any, node: Any) -> MachineData:
 
     :raises: NotFound if there are none; what the storage raises.
     """
-    data = next(find_all(context, [node]))
-    if isinstance(data, Exception):
-        raise data
-    return data
+    [data_or_error] = find_all(context, [node])
+    if isinstance(data_or_error, Exception):
+        raise data_or_error
+    return data_or_error
 
 
 def find_all(
@@ -79,27 +80,32 @@ def find_all(
     if failing is None:
         failing = [node.uuid for node in nodes]
     failed_by_uuid = {}
-    # Mostly no inspection failed: that takes no query.
+    # Often the caller knows that no inspection failed: then no query is made.
     if failing:
         rows = machine_object.InspectedMachine.list_failed(context, failing)
         failed_by_uuid = {row['node_uuid']: row for row in rows}
     if _is_in_database():
-        stored_by_uuid = _read_from_database(context, nodes)
+        passed_by_uuid = _read_from_database(context, nodes)
     else:
-        # Swift takes a request for each machine: it is spared where the data
-        # of the failed inspection count anyway.
-        nodes_in_swift = [
+        # Swift needs a request for each machine. A machine whose last
+        # inspection failed needs none: its failed inspection counts as newer.
+        nodes_to_fetch = [
             node for node in nodes if node.uuid not in failed_by_uuid
         ]
-        stored_by_uuid = _read_from_swift(context, nodes_in_swift)
+        passed_by_uuid = _read_from_swift(context, nodes_to_fetch)
     for node in nodes:
-        stored = stored_by_uuid.get(node.uuid)
+        passed = passed_by_uuid.get(node.uuid)
         failed = failed_by_uuid.get(node.uuid)
-        yield _choose_newest(node, stored, failed)
+        yield _choose_newest(node, passed, failed)
 
 
 def _read_from_database(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
-    """Read stored data from the database, as JSON, by UUID of the node."""
+    """Read what Ironic stores of nodes in its database.
+
+    :returns: rows by the UUID of the node, such as ``{'inventory': '{"cpu":
+        …}', 'plugin_data': '{…}', 'stored_at': …}``. The JSON in them is not
+        decoded yet. A node without data has no row.
+    """
     uuid_by_id = {node.id: node.uuid for node in nodes}
     rows = machine_object.InspectedMachine.list_inventories(
         context, list(uuid_by_id)
@@ -114,23 +120,24 @@ def _read_from_swift(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
         error of reading them.
     """
 
-    def read(node: Any) -> Any:
+    def fetch(node: Any) -> Any:
+        # Errors are returned and not raised, so that one node does not keep
+        # the others from being read.
         try:
             return inspect_utils.get_inspection_data(node, context)
         except ironic_exception.NodeInventoryNotFound:
             return None
-        # An error is returned: the data of other nodes are read nevertheless.
         except ironic_exception.IronicException as exc:
-            # Its message is meant for users.
+            # The caller shows its message to the user; that is enough.
             return exc
         except Exception as exc:
-            # One that nobody foresaw: the log needs its traceback.
+            # Nobody foresaw this error, so the log gets its traceback.
             LOG.exception('The inventory of node %s cannot be read', node.uuid)
             return exc
 
     data_by_uuid = {}
-    with futures.ThreadPoolExecutor(max_workers=_AT_A_TIME) as pool:
-        for node, data in zip(nodes, pool.map(read, nodes), strict=True):
+    with futures.ThreadPoolExecutor(max_workers=_SWIFT_THREADS) as pool:
+        for node, data in zip(nodes, pool.map(fetch, nodes), strict=True):
             data_by_uuid[node.uuid] = data
     return data_by_uuid
 
@@ -146,77 +153,83 @@ class Portion(NamedTuple):
 
 
 def portions(
-    context: Any, nodes: Sequence[Any], most: int
+    context: Any, nodes: Sequence[Any], most_characters: int
 ) -> Iterator[Portion]:
     """Divide nodes into groups whose data are not too large together.
 
-    So a request over all nodes of a cloud takes a limited part of memory.
+    A request over all nodes of a cloud reads one group after the other, so it
+    takes a limited part of memory.
 
-    :param most: maximum length of the data of a group as JSON, in characters;
-        only the data of a single node may be longer.
+    :param most_characters: maximum length of the data of a group, as JSON. A
+        node whose own data are longer is a group alone.
     :returns: the groups, in the order of the nodes.
     """
-    stored, failed = _measure(context, nodes, most)
+    passed_lengths, failed_lengths = _measure(context, nodes, most_characters)
     portion = Portion(nodes=[], failing=[])
     total = 0
     for node in nodes:
-        length = stored.get(node.uuid, 0) + failed.get(node.uuid, 0)
-        if portion.nodes and total + length > most:
+        # A node may have both: find_all() reads both to compare their times.
+        length = passed_lengths.get(node.uuid, 0)
+        length += failed_lengths.get(node.uuid, 0)
+        if portion.nodes and total + length > most_characters:
             yield portion
             portion = Portion(nodes=[], failing=[])
             total = 0
         total += length
         portion.nodes.append(node)
-        if node.uuid in failed:
+        if node.uuid in failed_lengths:
             portion.failing.append(node.uuid)
     if portion.nodes:
         yield portion
 
 
 def _measure(
-    context: Any, nodes: Sequence[Any], most: int
+    context: Any, nodes: Sequence[Any], most_characters: int
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the lengths of the data of nodes, in characters.
+    """Return how long the data of nodes are, in characters of JSON.
 
-    :param most: the characters of all data that may be read together.
-    :returns: two mappings of UUIDs to lengths: of data of inspections that
-        passed, which are estimated if they are in Swift; and of data of the
-        newest inspections, if these failed.
+    :param most_characters: the length of all data that may be read together.
+    :returns: two mappings of node UUIDs to lengths, such as ``{UUID: 51200}``:
+        first of the data that Ironic stores of inspections that passed, then
+        of the data of newest inspections that failed.
     """
     uuid_by_id = {node.id: node.uuid for node in nodes}
     uuids = list(uuid_by_id.values())
     ids_in_database = []
-    lengths_of_passed = {}
+    passed_lengths = {}
     if _is_in_database():
         ids_in_database = list(uuid_by_id)
     else:
         # The length of an object in Swift is not known before it is read. With
-        # this estimate as many are read together as are fetched together.
-        lengths_of_passed = dict.fromkeys(uuids, most // _AT_A_TIME)
+        # this estimate a group has as many nodes as there are threads.
+        passed_lengths = dict.fromkeys(
+            uuids, most_characters // _SWIFT_THREADS
+        )
     passed, failed = machine_object.InspectedMachine.measure(
         context, ids_in_database, uuids
     )
     for node_id, length in passed:
-        lengths_of_passed[uuid_by_id[node_id]] = length
-    return lengths_of_passed, dict(failed)
+        passed_lengths[uuid_by_id[node_id]] = length
+    return passed_lengths, dict(failed)
 
 
 def _is_in_database() -> bool:
+    """Return whether Ironic stores inventories in its database, not Swift."""
     return bool(CONF.inventory.data_backend == 'database')
 
 
 def _choose_newest(
-    node: Any, stored: Any, failed: dict[str, Any] | None
+    node: Any, passed: Any, failed: dict[str, Any] | None
 ) -> DataOrError:
-    """Return the newer data of a node: stored ones, or of a failed inspection.
+    """Return the data of the newer of two inspections of a node.
 
-    :param stored: the row or the data of an inspection that passed, an error
-        of the storage, or None.
-    :param failed: the row of an inspection that failed, if it was the last
-        one that was recorded.
-    :returns: the data; or the error of the storage, or that there are none.
+    :param passed: what Ironic stores of an inspection that passed: a row of
+        the database, a mapping from Swift, the error of reading it, or None.
+    :param failed: the row of the last recorded inspection, if that failed.
+    :returns: the data; or an error: ``passed`` if it is one, or NotFound if
+        both are None.
     """
-    if failed and _is_newest(failed, stored):
+    if failed and _is_newer(failed, passed):
         return MachineData(
             failed['inventory'],
             failed['plugin_data'],
@@ -224,9 +237,9 @@ def _choose_newest(
             run=failed['uuid'],
             stored_at=failed['created_at'],
         )
-    if isinstance(stored, Exception):
-        return stored
-    if stored is None:
+    if isinstance(passed, Exception):
+        return passed
+    if passed is None:
         return exceptions.NotFound(
             _(
                 'Node %s has no stored inventory, as no inspection of it has '
@@ -234,36 +247,39 @@ def _choose_newest(
             )
             % (node.name or node.uuid)
         )
-    # The trace of the last rules is no fact of the machine.
-    plugin_data = dict(_decoded(stored['plugin_data']))
+    plugin_data = dict(_decode(passed['plugin_data']))
+    # The rules of that inspection wrote what they did into the plugin data.
+    # The machine did not send it, so rules that are tried must not see it.
     plugin_data.pop(trace.KEY, None)
     return MachineData(
-        _decoded(stored['inventory']),
+        _decode(passed['inventory']),
         plugin_data,
         source=INVENTORY,
-        stored_at=stored.get('stored_at'),
+        stored_at=passed.get('stored_at'),
     )
 
 
-def _decoded(data: Any) -> dict[str, Any]:
-    """Return stored data, which are JSON if they are from the database.
+def _decode(data: Any) -> dict[str, Any]:
+    """Return an inventory or plugin data as a mapping.
 
-    :param data: None counts as empty.
+    :param data: JSON text from the database, a mapping from Swift, or None,
+        which counts as empty.
     """
     if isinstance(data, str):
         data = json.loads(data)
     return data or {}
 
 
-def _is_newest(failed: dict[str, Any], stored: Any) -> bool:
-    """Return whether data of a failed inspection are newer than stored ones.
+def _is_newer(failed: dict[str, Any], passed: Any) -> bool:
+    """Return whether a failed inspection is newer than one that passed.
 
     :param failed: the row of the inspection that failed.
-    :param stored: the row of the stored data, or None.
+    :param passed: the row that Ironic stores of the other one, or None.
     """
-    if stored is None or stored['stored_at'] is None:
+    if passed is None or passed['stored_at'] is None:
         return True
-    # A run is recorded in whole seconds: within one, it counts as newer.
-    stored_at = timeutils.parse_isotime(stored['stored_at'])
+    passed_at = timeutils.parse_isotime(passed['stored_at'])
     failed_at = timeutils.parse_isotime(failed['created_at'])
-    return stored_at.replace(microsecond=0) <= failed_at
+    # A run is recorded in whole seconds. If both are of the same second, the
+    # failed one counts as newer.
+    return passed_at.replace(microsecond=0) <= failed_at

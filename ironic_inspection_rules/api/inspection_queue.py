@@ -26,12 +26,12 @@ def requests() -> Any:
 
     :returns: a :class:`.DatabaseQueue`.
     """
-    # Only loaded where durable inspection is switched on.
+    # Imported here, so that an API without durable inspection, which is off
+    # by default, loads nothing of the queue.
     from ironic_inspection_rules.queue import service
     from ironic_inspection_rules.queue import wakeup
     from ironic_inspection_rules.queue import worker_absence
 
-    # Without either, workers find requests when they next look for work.
     wake_workers = None
     if service.is_embedded_wanted():
         wake_workers = service.start_embedded().wake
@@ -39,12 +39,15 @@ def requests() -> Any:
         wake_workers = wakeup.WakeupSender().wake
     absence = worker_absence.WorkerAbsence(CONF.inspection_queue.lease)
 
-    def wake() -> None:
+    def after_put() -> None:
+        # Where nothing can wake them, workers find the request when they next
+        # look for work.
         if wake_workers is not None:
             wake_workers()
+        # Logs a warning if requests wait and no worker takes them.
         absence.check()
 
-    return service.make_queue(wake=wake)
+    return service.make_queue(wake=after_put)
 
 
 def install() -> None:
@@ -60,11 +63,13 @@ def install() -> None:
                 'database itself, without [DEFAULT]use_rpc_for_database.'
             )
         )
-    # Made now, not with the first inventory: it may start a worker too. And
-    # made anew where a process sets up the API for a second time.
+    # The queue is made now and not with the first inventory, as this may start
+    # a worker, too. The cache is cleared for a process that sets up the API
+    # for a second time.
     requests.cache_clear()
     requests()
-    # The bodies of these requests are inventories, so they may be as large.
+    # These two calls may post an inventory, so their bodies may be as large as
+    # those of continue_inspection.
     for ending in ('inventory/reapply', 'data/unprocessed'):
         body_limit.as_inspection_data(ending)
 

@@ -35,21 +35,25 @@ RESOURCES = ('introspection', 'rules')
 def layer(request: webob.Request, app: Callable) -> Any:
     """Pass a request on, and give some answers ironic-inspector's form.
 
-    It is a WSGI middleware. Answers of ironic-inspector's calls and of the
-    API's root get the headers with its versions; errors of its calls become
-    ``{"error": {"message": …}}``. All other answers stay.
+    This is a WSGI middleware around Ironic's API. Answers of
+    ironic-inspector's calls, such as ``/v1/rules``, and of the root of the API
+    get the two headers with the versions of ironic-inspector's API. An error
+    of its calls becomes ``{"error": {"message": "Rule … could not be
+    found."}}``. All other answers stay.
     """
     path = request.environ.get('PATH_INFO', '').rstrip('/')
-    is_resource = f'{path}/'.startswith(
-        tuple(f'/v1/{name}/' for name in RESOURCES)
-    )
-    if not is_resource and path not in ('', '/v1'):
+    prefixes = tuple(f'/v1/{name}/' for name in RESOURCES)
+    # The slash at the end: /v1/rules is one of its calls, and /v1/rules2 not.
+    is_inspector_call = f'{path}/'.startswith(prefixes)
+    # Clients of ironic-inspector ask the root for the versions.
+    is_root = path in ('', '/v1')
+    if not is_inspector_call and not is_root:
         return app
     response = request.get_response(app)
     response.headers.update(
         {MIN_VERSION: _format(OLDEST), MAX_VERSION: _format(NEWEST)}
     )
-    if is_resource and response.status_int >= 400:
+    if is_inspector_call and response.status_int >= 400:
         response.json = {'error': {'message': _find_message(response)}}
         # webob has only set the body. It may have been one of HTML.
         response.content_type = 'application/json'
@@ -59,21 +63,22 @@ def layer(request: webob.Request, app: Callable) -> Any:
 def requested_version() -> tuple[int, int]:
     """Return the version of ironic-inspector's API that a request asks for.
 
-    It is in a header; without one, or with ``latest``, it is the newest.
+    The header :data:`VERSION` has it. Without the header, or with ``latest``
+    in it, it is the newest version.
 
-    :returns: such as (1, 18).
+    :returns: the major and the minor number: ``(1, 18)``.
     :raises: Invalid if the header is no version.
     :raises: ClientSideError (406) if the API does not have that version.
     """
     text = api.request.headers.get(VERSION)
     if not text or text.lower() == 'latest':
         return NEWEST
-    number = re.fullmatch(r'([0-9]{1,9})\.([0-9]{1,9})', text.strip())
-    if number is None:
+    matched = re.fullmatch(r'([0-9]{1,9})\.([0-9]{1,9})', text.strip())
+    if matched is None:
         raise exceptions.Invalid(
             _('"%s" is not a version of the API such as 1.18 or latest') % text
         )
-    version = int(number[1]), int(number[2])
+    version = int(matched[1]), int(matched[2])
     if not OLDEST <= version <= NEWEST:
         raise ironic_exception.ClientSideError(
             _(
@@ -95,29 +100,37 @@ def _format(version: tuple[int, int]) -> str:
 
 
 def _find_message(response: webob.Response) -> str:
-    """Return the sentence that an error answer has for its reader.
+    """Return the sentence in which an error answer says what is wrong.
 
-    Ironic, pecan and Keystone put it into JSON in different ways, or answer
-    with plain text. Without a body it is the status.
+    Ironic answers ``{"error_message": "{\\"faultstring\\": \\"Rule …\\"}"}``,
+    which is JSON in a string of JSON: the sentence is ``Rule …``. pecan, webob
+    and Keystone answer with other members, or with plain text. An answer
+    without a body has only its status.
     """
     error: Any = response.text
-    # Ironic's error_message is JSON in a string of JSON: it is unpacked until
-    # nothing more is inside.
     while True:
         try:
             error = json.loads(error)
         except (TypeError, ValueError):
+            # This is no JSON any more, so it is the sentence itself.
             return str(error).strip() or response.status
-        inner = _inner_error(error)
-        if inner is None:
+        inner_error = _inner_error(error)
+        if inner_error is None:
             return str(error)
-        error = inner
+        error = inner_error
 
 
 def _inner_error(error: Any) -> Any:
-    """Return the member of an error that says what is wrong, None without."""
+    """Return the member of a JSON error that says what is wrong.
+
+    :param error: a decoded error, of any type.
+    :returns: the value of the member, which may be JSON again; None if the
+        error has no such member.
+    """
     if not isinstance(error, dict):
         return None
+    # "error_message" and "faultstring" are Ironic's. webob has a "message",
+    # and where that is empty a "title" such as "Not Found".
     for name in ('error_message', 'faultstring', 'message', 'title'):
         if error.get(name):
             return error[name]

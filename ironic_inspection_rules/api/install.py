@@ -56,14 +56,17 @@ def install(app: Callable) -> Callable:
     :raises: :class:`.exceptions.InspectionRulesError` where rules cannot be
         run; Ironic does not start then.
     """
-    # First of all: what follows uses these names.
+    # First of all, as what follows uses these names. An error in here keeps
+    # Ironic from starting.
     with start.required():
         name.check(NAMES)
     rules = start.rules()
     announcement.announce(announcement.API, rules)
     if start.is_all_in_one():
-        # Its conductor may have no interface that loads the hook. An API of
-        # its own loads nothing of what conductors need.
+        # The conductor is in this process, and the setup of conductors is in
+        # the module of the inspection hook. It may be that no inspect
+        # interface has loaded the hook. An API in a process of its own does
+        # not load this module.
         from ironic_inspection_rules import hook
 
         hook.prepare_conductor()
@@ -79,28 +82,33 @@ def install(app: Callable) -> Callable:
     if CONF.inspection_queue.enabled:
         with start.required():
             inspection_queue.install()
-    # From the inside out: what is refused gets inspector's form as well, and
-    # a long answer passes no other layer, which could read it whole.
+    # The first layer is the innermost. Refusals of the guard must get the
+    # form of ironic-inspector, too. The layer that streams is the outermost,
+    # as another one around it could read a long answer whole.
     guarded = request.guard(app)
-    layered = inspector_forms.layer(guarded)
-    layered = stream.layer(layered, endings=_STREAMED)
-    return continue_inspection.pass_layers(guarded, layered)
+    in_inspector_form = inspector_forms.layer(guarded)
+    streamed = stream.layer(in_inspector_form, endings=_STREAMED)
+    return continue_inspection.pass_layers(guarded, streamed)
 
 
 def _serve_routes() -> None:
     """Put the calls of this project into Ironic's map of controllers.
 
-    Those below a node have a controller of their own for every name there.
+    Ironic looks up the first part of a path, such as ``inspection_rules``, in
+    one map, and what follows a node, such as ``traits``, in another one.
     """
     for route in routes.TABLE:
-        top = route.parts[0]
-        if top == 'nodes':
+        first_part = route.parts[0]
+        if first_part == 'nodes':
+            # The route is nodes/{node}/traits or below it.
             name_below = route.parts[2]
             controllers.serve_of_node(
                 name_below, functools.partial(_controller_of_node, name_below)
             )
         else:
-            controllers.serve(top, routing.RoutesBelow(routes.TABLE, top))
+            controllers.serve(
+                first_part, routing.RoutesBelow(routes.TABLE, first_part)
+            )
 
 
 def _controller_of_node(
@@ -111,9 +119,11 @@ def _controller_of_node(
 
 
 def refuse(app: Callable) -> Callable:
-    """Stop the service: its middleware has a name not quite this one's.
+    """Stop the service, as ``[api]middleware`` has a misspelt name.
 
-    Ironic would otherwise end with a traceback before it loads this plugin.
+    This is the entry point of names that are close to the right one, such as
+    ``inspection_rules``. Without it, Ironic would end with a traceback before
+    it loads this plugin.
 
     :raises: Invalid that says which name was meant.
     """

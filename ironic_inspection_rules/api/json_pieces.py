@@ -22,11 +22,10 @@ LEVELS = 4
 _WHITE = re.compile(r'[ \t\n\r]*')
 
 _FEW_VALUES = 10_000
-"""Number of values up to which a document is parsed one by one, however short
-they are."""
+"""This many values are parsed one by one, however short they are."""
 
 _SHORT_VALUE = 8
-"""Characters; values that are shorter on average are not parsed one by one."""
+"""Average length in characters below which values count as very short."""
 
 
 class TooDeep(Exception):
@@ -62,8 +61,8 @@ class Parser:
         self._position = 0
         # Brackets that are open before the position.
         self._level = 0
-        # Characters that were read, and values that were parsed one by one: if
-        # the values are very short, that takes too long.
+        # Both give the average length of a value. If that is very short,
+        # parsing value by value takes too long.
         self._characters_read = 0
         self._values_parsed = 0
 
@@ -79,7 +78,11 @@ class Parser:
         return document
 
     def _parse_value(self) -> Any:
-        """Parse the next value; in the upper levels, member by member."""
+        """Parse the next value.
+
+        An object or a list in the upper :data:`LEVELS` is parsed member by
+        member, any other value in one step.
+        """
         mark = self._peek()
         if self._level < LEVELS and mark == '{':
             return self._parse_object()
@@ -88,39 +91,47 @@ class Parser:
         return self._parse_at_once()
 
     def _parse_object(self) -> Any:
-        """Parse an object member by member, from its open brace on."""
+        """Parse an object member by member.
+
+        The position is at the open brace, and afterwards behind the closing
+        one.
+        """
         members: list[tuple[str, Any]] = []
-        self._enter()
-        mark = ','
-        if self._peek() == '}':
-            # The object is empty.
-            mark = self._pass_mark('}')
-        while mark == ',':
+        self._open_bracket()
+        is_empty = self._peek() == '}'
+        if is_empty:
+            self._pass_mark('}')
+        has_next = not is_empty
+        while has_next:
             if self._peek() != '"':
                 raise ValueError('expected a name')
             name = self._parse_at_once()
             self._pass_mark(':')
             members.append((name, self._parse_value()))
-            mark = self._pass_mark(',', '}')
+            has_next = self._pass_mark(',', '}') == ','
         self._level -= 1
         return self._read_object(members)
 
     def _parse_list(self) -> list[Any]:
-        """Parse a list item by item, from its open bracket on."""
+        """Parse a list item by item.
+
+        The position is at the open bracket, and afterwards behind the closing
+        one.
+        """
         items: list[Any] = []
-        self._enter()
-        mark = ','
-        if self._peek() == ']':
-            # The list is empty.
-            mark = self._pass_mark(']')
-        while mark == ',':
+        self._open_bracket()
+        is_empty = self._peek() == ']'
+        if is_empty:
+            self._pass_mark(']')
+        has_next = not is_empty
+        while has_next:
             items.append(self._parse_value())
-            mark = self._pass_mark(',', ']')
+            has_next = self._pass_mark(',', ']') == ','
         self._level -= 1
         return items
 
-    def _enter(self) -> None:
-        """Pass the open bracket of an object or a list, and count both."""
+    def _open_bracket(self) -> None:
+        """Pass the open bracket of an object or a list, one level deeper."""
         self._values_parsed += 1
         self._position += 1
         self._level += 1
@@ -138,13 +149,17 @@ class Parser:
         return mark
 
     def _peek(self) -> str:
-        """Return the next character that is no white space, '' at the end."""
+        """Return the next character that is no white space, '' at the end.
+
+        White space before it is passed, the character itself is not.
+        """
         while True:
-            white = _WHITE.match(self._text, self._position)
-            if white is not None:
-                self._position = white.end()
+            white_space = _WHITE.match(self._text, self._position)
+            if white_space is not None:
+                self._position = white_space.end()
             if self._position < len(self._text):
                 return self._text[self._position]
+            # The text that was read so far ends here.
             if not self._read_on():
                 return ''
 
@@ -165,10 +180,11 @@ class Parser:
                 if not self._read_on():
                     raise
                 continue
-            # The text "1e+" is read as 1, and may become 1e+5 with the next
-            # piece.
-            may_go_on = len(self._text) - end <= len('e+')
-            if may_go_on and self._read_on():
+            # The decoder reads the text "1e+" as 1, but with the next piece it
+            # may be 1e+5. So a value close to the end is read again with more
+            # of the document, if there is more.
+            may_be_cut_off = len(self._text) - end <= len('e+')
+            if may_be_cut_off and self._read_on():
                 continue
             self._position = end
             self._values_parsed += 1
@@ -180,30 +196,31 @@ class Parser:
         :raises: :class:`TooDeep`; :class:`TooManyValues`, after which the
             caller parses the document in one block.
         """
-        # [0, 0, 0, ...] would take ten times as long as in one block. In a
-        # table these values are rows, which are longer.
+        # [0, 0, 0, ...] would take ten times as long as in one block. The
+        # values of a table are its rows, which are longer than a digit.
         most_values = max(self._characters_read // _SHORT_VALUE, _FEW_VALUES)
         if self._values_parsed > most_values:
             raise TooManyValues
         not_parsed = self._text[self._position :]
         texts = [not_parsed]
-        added = 0
-        # At least as much as is not parsed yet: a value that is as large as
-        # the document is parsed again and again, and would take quadratic
-        # time.
+        added_characters = 0
+        # The text at least doubles: a value that is as large as the document
+        # is parsed anew after every reading, and if these added little, its
+        # time would grow with the square of its length.
         for piece in self._pieces:
             text = self._utf_8.decode(piece)
             texts.append(text)
-            added += len(text)
-            if text and added >= len(not_parsed):
+            added_characters += len(text)
+            # A piece may end within a character, and add no text.
+            if text and added_characters >= len(not_parsed):
                 break
-        is_at_end = not added
-        if is_at_end:
+        if added_characters == 0:
+            # The document has ended.
             return False
-        self._characters_read += added
+        self._characters_read += added_characters
         self._text = ''.join(texts)
         self._position = 0
-        # Before it is parsed: parsers recurse.
+        # The depth is checked before parsing, as parsers recurse.
         if budget.is_deeper(self._text.encode(), self._depth - self._level):
             raise TooDeep
         return True

@@ -28,9 +28,11 @@ def list_uuids(
 ) -> tuple[list[str], bool]:
     """List the UUIDs of the nodes that the caller may see.
 
-    :param parameters: filters of the list of nodes, as a URL has them.
+    :param parameters: filters of the list of nodes, as the URL of
+        ``GET /v1/nodes`` has them: ``{'driver': 'ipmi', 'traits': 'HW_GPU'}``.
     :param limit: maximum number of nodes; Ironic's own limit may be less.
-    :returns: the UUIDs, and whether there may be more.
+    :param marker: UUID of the last node of the page before, if there is one.
+    :returns: the UUIDs, and whether there may be more nodes after them.
     """
     query = {**parameters, 'fields': 'uuid', 'limit': str(limit)}
     chassis_uuid = query.pop('chassis_uuid', None)
@@ -40,7 +42,8 @@ def list_uuids(
         nodes = list_nodes(
             node.NodesController(), GET_ALL, chassis_uuid, query
         )
-    return [item['uuid'] for item in nodes['nodes']], 'next' in nodes
+    uuids = [listed['uuid'] for listed in nodes['nodes']]
+    return uuids, 'next' in nodes
 
 
 def list_nodes(
@@ -51,18 +54,19 @@ def list_nodes(
 ) -> dict[str, typing.Any]:
     """Answer a list of nodes as Ironic does, with filters by trait as well.
 
-    Ironic makes the list; the filters become part of its database query.
+    Ironic's own method makes the list. Meanwhile, conditions such as "the node
+    has HW_GPU" are part of its database query.
 
     :param stock: Ironic's own method: :data:`GET_ALL` or :data:`DETAIL`.
-    :param parameters: all parameters of the request but the chassis; the
-        filters are removed from them.
+    :param parameters: all parameters of the request but the chassis. The
+        filters by trait are removed from them.
     :returns: the answer of Ironic, in which the link to the next page has the
         filters, too.
     :raises: NotAcceptable for a microversion without traits.
     """
     filters = {}
     for name in trait_filter.PARAMETERS:
-        # Ironic's list takes no parameter that it does not know.
+        # Ironic's method would refuse this parameter as unknown.
         if name in parameters:
             filters[name] = parameters.pop(name)
     if not filters:
@@ -91,17 +95,22 @@ def _complete_link(link: str, chassis_uuid: str | None) -> str:
     """Return a link to the next page with all parameters of this request.
 
     Ironic's own link leaves out most filters, so that the next page would not
-    be filtered.
+    be filtered: for ``/v1/nodes?traits=HW_GPU&limit=2`` it is
+    ``/v1/nodes?limit=2&marker=<uuid>``.
     """
     parts = parse.urlsplit(link)
+    # Pairs, not a mapping, as a request may have a parameter several times.
     parameters = parse.parse_qsl(parts.query)
+    # The limit and the marker stay those of Ironic's link.
     names_in_link = {name for name, _value in parameters}
     requested = dict(api.request.GET.dict_of_lists())
     if chassis_uuid:
-        # In /v1/chassis/<uuid>/nodes it is no parameter.
+        # In /v1/chassis/<uuid>/nodes the chassis is part of the path, but the
+        # link goes to /v1/nodes.
         requested['chassis_uuid'] = [chassis_uuid]
     for name, values in requested.items():
         if name not in names_in_link:
             parameters += [(name, value) for value in values]
+    # Commas stay as they are, so that traits=A,B can still be read.
     query = parse.urlencode(parameters, safe=',')
     return parts._replace(query=query).geturl()

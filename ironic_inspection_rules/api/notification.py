@@ -24,10 +24,11 @@ def enabled() -> bool:
 def emitted(
     context: Any, rule: rule_object.StoredRule, action: str
 ) -> Iterator[None]:
-    """Emit the notifications around a change of a stored rule.
+    """Emit notifications before and after a stored rule is changed.
 
-    ``baremetal.inspectionrule.<action>.start``, then ``end`` or ``error``,
-    with the payload that Ironic has for its own rules.
+    The first one is ``baremetal.inspectionrule.<action>.start``. The second
+    one has ``end`` at that place, or ``error`` if the change raises an error.
+    Their payload is that of Ironic's own rules.
 
     :param action: ``create``, ``update`` or ``delete``.
     """
@@ -45,14 +46,16 @@ def emitted(
 def _convert(rule: rule_object.StoredRule) -> Any:
     """Return a rule as the object of Ironic that notifications take.
 
-    Of a sensitive rule the conditions and actions are left empty.
+    The conditions and actions of a sensitive rule are left empty.
     """
     fields = {}
     for name, value in rule.as_dict().items():
-        # Ours has more of them, such as mode and vars.
+        # Rules of this project have fields, such as mode and vars, that
+        # Ironic's rules have not.
         if name in objects.InspectionRule.fields:
             fields[name] = value
-    # Ironic withholds those of a sensitive rule since release 38 only.
+    # Ironic leaves out conditions and actions of a sensitive rule itself, but
+    # only since release 38.
     operations = {name: fields[name] for name in model.OPERATIONS}
     fields.update(stored_rule.content(rule, operations, instead=[]))
     return objects.InspectionRule(**fields)

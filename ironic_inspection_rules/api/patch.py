@@ -27,6 +27,8 @@ _NEEDED_MEMBERS = {
     'copy': 'from',
     'remove': None,
 }
+"""The member that an operation needs besides ``op`` and ``path``."""
+
 _ERRORS_OF_LIBRARIES = (
     jsonpatch.JsonPatchException,
     jsonpointer.JsonPointerException,
@@ -53,15 +55,17 @@ _NAMES_OF_SHIPPED_CLIENT = {'condition': 'conditions', 'action': 'actions'}
 def apply(
     fields: dict[str, Any], patch: Any, most_characters: int = MOST_CHARACTERS
 ) -> dict[str, Any]:
-    """Return the fields of a rule as a patch changes them.
+    """Return the fields of a rule as a JSON patch changes them.
 
-    The caller checks whether they are still a valid rule.
+    For example, ``[{'op': 'replace', 'path': '/priority', 'value': 5}]``
+    changes the priority. The caller checks whether the fields are still a
+    valid rule.
 
     :param fields: the fields that a client may set.
-    :param patch: as it came from the client; it is applied whole or not at
-        all. What it removes is absent from the result.
-    :param most_characters: how large, as JSON, the patch may make the rule; a
-        rule that is larger already may stay so.
+    :param patch: as the client sent it, of any type. It is applied whole or
+        not at all. A field that it removes is missing in the result.
+    :param most_characters: how long, as JSON, the patch may make the rule. A
+        rule that is longer already may stay so.
     :raises: Invalid if it is no patch, cannot be applied, takes too long,
         writes a field that is read only, or would reveal secrets of a
         sensitive rule.
@@ -76,14 +80,18 @@ def apply(
             )
             % {'most': MOST_OPERATIONS, 'count': len(patch)}
         )
-    # This also refuses what would reveal secrets.
+    # Operations that write a read-only field or would reveal secrets of a
+    # sensitive rule are refused here, before any is applied.
     operations = _check_operations(patch, fields)
-    # A copy with plain lists: those of stored objects convert their items.
-    result: Any = json.loads(json.dumps(fields))
-    size = _RuleSize(result, most_characters)
+    # A copy with plain lists, as the lists of stored objects would convert
+    # what the patch puts into them.
+    rule: Any = json.loads(json.dumps(fields))
+    size = _RuleSize(rule, most_characters)
     for position, operation in enumerate(operations):
         try:
-            result = _apply_operation(operation, result, size)
+            for step in _split_move(operation, rule):
+                size.check(step, rule)
+                rule = jsonpatch.apply_patch(rule, [step], in_place=True)
         except exceptions.Invalid as exc:
             raise exceptions.InvalidBody(
                 [_problem_of_refusal(position, exc)]
@@ -92,32 +100,14 @@ def apply(
             raise exceptions.InvalidBody(
                 [_problem_of_failure(position, operation, fields)]
             ) from exc
-    if not isinstance(result, dict):
+    # An operation whose path is empty replaces the whole rule: it may have put
+    # anything in its place, or a rule with another UUID or none.
+    if not isinstance(rule, dict):
         raise exceptions.Invalid(_('A rule must be a mapping'))
-    # An operation on the whole document may have left the UUID out.
-    uuid_afterwards = result.setdefault('uuid', fields['uuid'])
+    uuid_afterwards = rule.setdefault('uuid', fields['uuid'])
     if uuid_afterwards != fields['uuid']:
         raise exceptions.Invalid(_('/uuid is read only'))
-    return result
-
-
-def _apply_operation(
-    operation: dict[str, Any], document: Any, size: '_RuleSize'
-) -> Any:
-    """Return a document as an operation changes it.
-
-    A move is checked and applied as a removal and an addition.
-
-    :param document: the rule after the operations before; it may be changed in
-        place.
-    :param size: the size of the document, with the limits.
-    :raises: Invalid if the operation must not be applied, one of
-        :data:`_ERRORS_OF_LIBRARIES` if it cannot be applied.
-    """
-    for step in _split_move(operation, document):
-        size.check(step, document)
-        document = jsonpatch.apply_patch(document, [step], in_place=True)
-    return document
+    return rule
 
 
 def _check_operations(
@@ -125,38 +115,41 @@ def _check_operations(
 ) -> list[dict[str, Any]]:
     """Check all operations of a patch before any of them is applied.
 
-    :returns: copies of the operations, with the right names in their pointers.
-    :raises: InvalidBody with the place of each that must not be applied.
+    :returns: copies of the operations, in which ``/condition/0`` is corrected
+        to ``/conditions/0``.
+    :raises: InvalidBody with all operations that must not be applied.
     """
     operations = []
-    refusals = []
-    # A copy: what an operation adds, a later one may change in place.
+    problems = []
+    # A later operation changes the value that an earlier one adds in place:
+    # without a copy, it would change the patch of the caller.
     for position, operation in enumerate(copy.deepcopy(patch)):
         try:
             operations.append(_check_operation(operation, fields))
         except exceptions.Invalid as exc:
-            refusals.append(_problem_of_refusal(position, exc))
-    if refusals:
-        raise exceptions.InvalidBody(refusals)
+            problems.append(_problem_of_refusal(position, exc))
+    if problems:
+        raise exceptions.InvalidBody(problems)
     return operations
 
 
 class _RuleSize:
-    """The size of a rule that a patch changes, checked before it grows.
+    """The length of a rule while a patch changes it, in characters of JSON.
 
-    It is exact as the budget counts characters, so that many operations
-    cannot add up errors.
+    Before an operation is applied, the characters that it adds are counted. As
+    they are exactly those that the budget would count in the whole rule, many
+    operations do not add up an error.
 
     :param document: the rule as it is before the patch.
-    :param most: how many characters it may have as JSON, as far as the patch
-        makes it grow.
+    :param most: how many characters the patch may make of it.
     """
 
     def __init__(self, document: Any, most: int) -> None:
-        # For all operations together: it measures them, and has the time.
+        # It counts characters, and the time of all operations together.
         self._budget = budget.Budget(_LIMITS)
-        # Characters of the document as JSON, after the operations so far.
+        # Length of the document after the operations so far.
         self._size = self._budget.measure(document)
+        # A rule that is longer already may stay so.
         self._most = max(most, self._size)
 
     def check(self, operation: dict[str, Any], document: Any) -> None:
@@ -209,11 +202,12 @@ class _RuleSize:
         added = self._measure(new_value, len(target.parts))
         inserts = op in ('add', 'copy')
         if inserts and _is_in_list(target, document):
-            # All other items of the list stay.
+            # In a list, the value is put in before the item that has its
+            # place now: "replace" alone would replace that item.
             return added + _SEPARATOR_LENGTH
         old_value = target.resolve(document, data_path.ABSENT)
         if old_value is data_path.ABSENT:
-            # A new member of a mapping has a name.
+            # The value is a new member of a mapping, with its name.
             return added + len(target.parts[-1]) + _SEPARATOR_LENGTH
         # The new value replaces the old one; its name and separator stay.
         return added - self._measure(old_value)
@@ -221,25 +215,30 @@ class _RuleSize:
     def _removed_characters(
         self, pointer: jsonpointer.JsonPointer, document: Any
     ) -> int:
-        """Return how many characters a document loses with a value."""
+        """Return how many characters a document loses if a value is removed.
+
+        :param pointer: the place of the value, which may not be there.
+        """
         size = self._measure(pointer.resolve(document, None))
         is_whole_document = not pointer.parts
         if is_whole_document:
             return size
         if not _is_in_list(pointer, document):
-            # A member of a mapping has a name.
+            # The value is a member of a mapping, and its name goes, too.
             size += len(pointer.parts[-1])
         return size + _SEPARATOR_LENGTH
 
     def _measure(self, value: Any, depth: int = 1) -> int:
-        """Return the size of a value inside a document.
+        """Return the length of a value inside a document.
 
         :param depth: how many levels the value is nested in.
         :raises: BudgetExceeded if it is nested too deep.
         """
+        # The value is measured as the only item of a list. For a number alone
+        # the budget counts more characters than for one in a list or mapping.
         brackets = 2
-        in_list = self._budget.measure([value], depth - 1)
-        return in_list - brackets - _SEPARATOR_LENGTH
+        length_of_list = self._budget.measure([value], depth - 1)
+        return length_of_list - brackets - _SEPARATOR_LENGTH
 
 
 def _split_move(
@@ -247,8 +246,9 @@ def _split_move(
 ) -> list[dict[str, Any]]:
     """Split a move into a removal and an addition; return others as they are.
 
-    The removal comes first: it may shift the items of the list to which the
-    value moves.
+    The move from ``/a`` to ``/b`` is ``[{'op': 'remove', 'path': '/a'},
+    {'op': 'add', 'path': '/b', 'value': …}]``. The removal comes first, as it
+    may shift the items of the list to which the value moves.
 
     :raises: JsonPointerException if there is nothing to move.
     """
@@ -256,8 +256,9 @@ def _split_move(
         return [operation]
     value = jsonpointer.resolve_pointer(document, operation['from'])
     if operation['path'] == operation['from']:
-        # Nothing moves: the members of a mapping keep their order, in which
-        # vars are computed. It is a test that the value is there.
+        # Nothing moves. A removal and an addition would put the value behind
+        # all other members of its mapping, and vars are computed in the order
+        # of their mapping. So this only tests that the value is there.
         return [{'op': 'test', 'path': operation['path'], 'value': value}]
     return [
         {'op': 'remove', 'path': operation['from']},
@@ -266,13 +267,16 @@ def _split_move(
 
 
 def _is_in_list(target: jsonpointer.JsonPointer, document: Any) -> bool:
-    """Return whether a place is in a list, so that its name has no size."""
-    if not target.parts:
+    """Return whether a pointer names an item of a list.
+
+    ``/actions/0`` does, and ``/vars/rack`` names a member of a mapping.
+    """
+    is_whole_document = not target.parts
+    if is_whole_document:
         return False
-    *parents, _name = target.parts
-    parent = jsonpointer.JsonPointer.from_parts(parents).resolve(
-        document, None
-    )
+    *parts_of_parent, _last_part = target.parts
+    parent_pointer = jsonpointer.JsonPointer.from_parts(parts_of_parent)
+    parent = parent_pointer.resolve(document, None)
     return isinstance(parent, list)
 
 
@@ -306,12 +310,14 @@ def _problem_of_failure(
 
 
 def _check_operation(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
-    """Check an operation, and return it with corrected pointers.
+    """Check an operation of a patch, and return it with corrected pointers.
 
     Ironic's command line writes ``/condition/0`` for ``/conditions/0``.
 
+    :param operation: as the client sent it, of any type.
     :param rule: the fields of the stored rule.
-    :raises: Invalid if it is no operation, or must not be applied.
+    :raises: Invalid if it is no operation, writes a read-only field, or would
+        reveal secrets of a sensitive rule.
     """
     if not isinstance(operation, dict):
         raise exceptions.Invalid(_('it must be a mapping'))
@@ -320,54 +326,64 @@ def _check_operation(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
         raise exceptions.Invalid(
             f'"op" {suggestion.not_one_of(op, sorted(_NEEDED_MEMBERS))}'
         )
-    needed = _NEEDED_MEMBERS[op]
-    if needed and needed not in operation:
-        raise exceptions.Invalid(_('"%s" is missing') % needed)
+    needed_member = _NEEDED_MEMBERS[op]
+    if needed_member and needed_member not in operation:
+        raise exceptions.Invalid(_('"%s" is missing') % needed_member)
+    # The parts of the pointers: ['conditions', '0'].
     pointers = {'path': _parse_pointer(operation, 'path')}
-    if needed == 'from':
+    if needed_member == 'from':
         pointers['from'] = _parse_pointer(operation, 'from')
     if op != 'test':
         _refuse_read_only(pointers['path'])
     if op == 'move':
-        # A move removes what it takes.
+        # A move also removes the value from its old place; a copy does not.
         _refuse_read_only(pointers['from'])
+    # A test, for example, tells by its outcome what a sensitive rule has.
     stored_rule.check_patch(rule, op, pointers.values())
-    checked = dict(operation)
+    corrected = dict(operation)
     for name, parts in pointers.items():
-        checked[name] = jsonpointer.JsonPointer.from_parts(parts).path
-    return checked
+        corrected[name] = jsonpointer.JsonPointer.from_parts(parts).path
+    return corrected
 
 
 def _why_it_failed(operation: dict[str, Any], fields: dict[str, Any]) -> str:
-    """Return why an operation failed, for the answer to the client.
+    """Return why an operation could not be applied, for the client.
 
-    No value is shown, as the rule may be sensitive.
+    The messages of the libraries are not shown: they may have values of the
+    rule, which may be sensitive.
+
+    :param fields: the fields of the stored rule.
     """
-    names = ['path']
+    names_of_pointers = ['path']
     if _NEEDED_MEMBERS[operation['op']] == 'from':
-        names.append('from')
-    for name in names:
+        names_of_pointers.append('from')
+    for name in names_of_pointers:
         parts = jsonpointer.JsonPointer(operation[name]).parts
-        # Such as "revision" and "created_at", which answers show, but which no
-        # body sets.
-        if parts and parts[0] in model.SHOWN:
+        if not parts:
+            # It points to the whole rule.
+            continue
+        field = parts[0]
+        # Answers show "revision" and "created_at", for example, but the patch
+        # is applied to the fields that a client may set.
+        if field in model.SHOWN:
             return (
-                _('/%s is read only, and no patch can test or copy it')
-                % parts[0]
+                _('/%s is read only, and no patch can test or copy it') % field
             )
-        if parts and parts[0] not in fields:
-            return suggestion.unknown(_('field'), parts[0], fields)
+        if field not in fields:
+            return suggestion.unknown(_('field'), field, fields)
     if operation['op'] == 'test':
         return _('the value is another one')
     return _('there is nothing to work on at this place')
 
 
 def _parse_pointer(operation: dict[str, Any], name: str) -> list[str]:
-    """Parse a pointer of an operation: ``/actions/0`` is ``actions``, ``0``.
+    """Return the parts of a JSON pointer of an operation.
 
-    ``/condition/0`` of python-ironicclient is ``conditions``, ``0`` as well.
+    They are ``['conditions', '0']`` for ``/conditions/0``, and also for
+    ``/condition/0``, which python-ironicclient sends.
 
-    :param name: ``path`` or ``from``.
+    :param name: the member that has the pointer: ``path`` or ``from``.
+    :raises: Invalid if the member is missing or no pointer.
     """
     try:
         parts = jsonpointer.JsonPointer(operation[name]).parts

@@ -25,6 +25,7 @@ from ironic_inspection_rules.rule_set import replacement
 from ironic_inspection_rules.rule_set import repository
 
 Plans = Mapping[str, Sequence[compiler.CompiledRule]]
+"""The compiled rules of each phase, in the order in which they run."""
 
 MEMBERS: dict[str, Any] = {
     'rules': {'type': ['array', 'null']},
@@ -37,24 +38,30 @@ _PRUNE_NEEDS_RULES = _(
     '"prune" needs "rules", which would be the whole rule set'
 )
 
-# Sets of posted rules that stay compiled: a fleet is evaluated page by page.
-_KEPT = 4
-_LARGEST = 1 << 20
-"""Characters of a rule set that is kept: more is slow to read anyway."""
+# A fleet is evaluated page by page, and every page posts the same rules.
+_MOST_CACHED_SETS = 4
+_MOST_CACHED_CHARACTERS = 1 << 20
+"""Length of the JSON of a rule set that is cached.
 
-_compiling = threading.Lock()
-"""Held by the thread that compiles a set to be kept.
-
-A client asks for several pages of a fleet at a time. Without the lock, each of
-the first would compile the same rules, and they would wait for each other all
-the same.
+A longer one takes so long to read that compiling it matters less.
 """
 
-_MOST_ROWS = 10_000
-"""Rows of tables of a rule set that is kept, at most."""
+_compiling = threading.Lock()
+"""Held by the thread that compiles a rule set to be cached.
 
-_POLICY = 'baremetal:inspection_rule:update'
-"""Others could find out what sensitive rules do by trying them."""
+A client asks for several pages of a fleet at the same time. Without the lock,
+the thread of each page would compile the same rules, and as threads of Python
+do not compute in parallel, all of them would be late.
+"""
+
+_MOST_CACHED_ROWS = 10_000
+"""Rows that the tables of a cached rule set may have together."""
+
+_TRY_STORED_CONTENT = 'baremetal:inspection_rule:update'
+"""The policy for running the hidden content of stored sensitive rules.
+
+Others could find out what these rules do by trying them.
+"""
 
 
 def compile_plans(
@@ -79,27 +86,26 @@ def compile_plans(
     """
     prune = bool(body['prune'])
     tables = body.get('tables')
-    has_rules = body['rules'] is not None
     if _prunes_without_rules(body):
         raise exceptions.Invalid(_PRUNE_NEEDS_RULES)
-    if tables is None and not has_rules:
+    if body['rules'] is None and tables is None:
         return None
-    # With tables alone, the stored rules are tried.
+    # With tables alone, the stored rules are tried with these tables.
     posted = body['rules'] or []
     _check_policy(posted)
     rules = start.rules()
     if revision is None:
         revision = rules.refresh(api.request.context).revision
     if _has_many_rows(tables):
-        # The key of the cache is text. For many rows, writing it would take as
-        # long as compiling the rules.
+        # The key of the cache is the JSON text. For many rows, writing it
+        # would take as long as compiling the rules.
         return _compile(rules, posted, tables, prune)
-    # Not sorted: vars are computed in their order.
+    # The keys are not sorted, as vars are computed in their order.
     text = json.dumps([posted, tables])
-    if len(text) > _LARGEST:
+    if len(text) > _MOST_CACHED_CHARACTERS:
         return _compile(rules, posted, tables, prune)
     with _compiling:
-        return _compile_kept(rules, revision, text, prune)
+        return _compile_cached(rules, revision, text, prune)
 
 
 def _prunes_without_rules(body: Mapping[str, Any]) -> bool:
@@ -108,16 +114,21 @@ def _prunes_without_rules(body: Mapping[str, Any]) -> bool:
 
 
 def _check_policy(posted: Sequence[Any]) -> None:
-    """Check that the caller may have stored content of sensitive rules run.
+    """Check that the caller may try the content of stored sensitive rules.
 
-    :raises: HTTPForbidden without the policy for a rule without content.
+    A client that may not see this content posts the rule without conditions
+    and actions, and gets the stored ones run.
+
+    :raises: HTTPForbidden without the policy, if there is such a rule.
     """
     if any(map(stored_rule.lacks_content, posted)):
-        api_utils.check_policy(_POLICY)
+        api_utils.check_policy(_TRY_STORED_CONTENT)
 
 
 def check(body: Any) -> None:
-    """Check the rules and tables of a request that is refused otherwise.
+    """Check the rules and tables of a request whose other members are wrong.
+
+    So the client gets the problems of all members at once.
 
     :param body: as it was posted, of any type.
     :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
@@ -134,20 +145,23 @@ def check(body: Any) -> None:
 def refuse(
     body: Mapping[str, Any], problems: Sequence[exceptions.Problem]
 ) -> NoReturn:
-    """Refuse a request for some members, and for its rules and tables.
+    """Refuse a request, with all its problems in one answer.
 
-    :param problems: the problems of the other members.
+    :param problems: the problems of members other than rules and tables,
+        which are checked here.
     :raises: InvalidBody, or InvalidRuleSet if rules or tables are bad too.
     """
-    of_members = list(problems)
+    problems_of_members = list(problems)
     if _prunes_without_rules(body):
-        of_members.append(exceptions.Problem('/prune', _PRUNE_NEEDS_RULES))
-    refused = exceptions.InvalidBody(of_members)
+        problems_of_members.append(
+            exceptions.Problem('/prune', _PRUNE_NEEDS_RULES)
+        )
+    error_of_members = exceptions.InvalidBody(problems_of_members)
     try:
         check(body)
     except exceptions.InvalidInput as exc:
-        raise exceptions.InvalidRuleSet([refused, exc]) from exc
-    raise refused
+        raise exceptions.InvalidRuleSet([error_of_members, exc]) from exc
+    raise error_of_members
 
 
 def _has_many_rows(tables: Any) -> bool:
@@ -157,11 +171,11 @@ def _has_many_rows(tables: Any) -> bool:
     """
     if not isinstance(tables, dict):
         return False
-    count = 0
-    for posted in tables.values():
-        if isinstance(posted, dict) and isinstance(posted.get('rows'), list):
-            count += len(posted['rows'])
-    return count > _MOST_ROWS
+    count_of_rows = 0
+    for table in tables.values():
+        if isinstance(table, dict) and isinstance(table.get('rows'), list):
+            count_of_rows += len(table['rows'])
+    return count_of_rows > _MOST_CACHED_ROWS
 
 
 def _compile(
@@ -172,42 +186,49 @@ def _compile(
 ) -> Plans:
     """Compile the rule set that there would be with posted rules and tables.
 
-    It is decided and checked as when the rule set is replaced.
+    Rules and tables are checked as if they were to replace the stored ones.
+    Nothing is stored.
     """
-    _revision, stored = rule_object.StoredRule.read_rule_set(
+    _revision, stored_rules = rule_object.StoredRule.read_rule_set(
         api.request.context
     )
-    steps, decided = rule_set.decide(
-        posted, tables, stored, prune, new_uuid=_uuid_of
+    steps, table_plan = rule_set.decide(
+        posted, tables, stored_rules, prune, new_uuid=_uuid_from_content
     )
-    stored_afterwards = replacement.rules_after(steps)
-    return rules.compile(rules.with_stored(stored_afterwards), decided.tables)
+    rules_afterwards = replacement.rules_after(steps)
+    return rules.compile(
+        rules.with_stored(rules_afterwards), table_plan.tables
+    )
 
 
-@functools.lru_cache(_KEPT)
-def _compile_kept(
+@functools.lru_cache(_MOST_CACHED_SETS)
+def _compile_cached(
     rules: repository.Repository, _revision: int | None, text: str, prune: bool
 ) -> Plans:
-    """Return what :func:`_compile` does, from a few sets that are kept.
+    """Compile posted rules and tables, or return the plans in the cache.
 
-    The text stands for the rules, as lists and mappings cannot be the key of
-    a cache.
+    The arguments are the key of the cache. The posted rules and tables are a
+    text in it, as lists and mappings cannot be a key.
 
-    :param _revision: the revision of the stored rules. It is a part of the
-        key only: a set that was compiled before they changed is not found.
+    :param _revision: the revision of the stored rules. It is only in the key:
+        so plans that were compiled before the stored rules changed are not
+        used any more.
     :param text: the JSON of the posted rules and tables: ``[[…], null]``.
     """
     posted, tables = json.loads(text)
     return _compile(rules, posted, tables, prune)
 
 
-def _uuid_of(index: int, rule: Mapping[str, Any]) -> str:
+def _uuid_from_content(index: int, rule: Mapping[str, Any]) -> str:
     """Return a UUID made of the content and the place of a new rule.
 
-    It is the same for every page of a fleet: the answers name rules by it.
+    The answers name rules by their UUID. As pages of a fleet are requests of
+    their own, a random UUID would differ from page to page.
+
+    :param index: the place of the rule in the request.
     """
     content = dict(rule)
-    # A new rule may have the field all the same, with null in it.
+    # A new rule may have this field nevertheless, with null in it.
     content.pop('uuid', None)
     text = f'{index} {json.dumps(content, sort_keys=True)}'
     digest = hashlib.sha256(text.encode()).digest()

@@ -240,13 +240,13 @@ class PageTestCase(test_fleet.FleetTestCase):
 
     def test_data_are_decoded_when_it_is_the_turn_of_their_machine(self):
         decoded = []
-        stock = inspection_data._decoded
+        stock = inspection_data._decode
 
         def noted(data):
             decoded.append(data)
             return stock(data)
 
-        self.patch('inspection_data._decoded', noted)
+        self.patch('inspection_data._decode', noted)
         nodes = [(f'n{number}', uuid_of(number)) for number in range(3)]
         page = fleet_page.Page(nodes, {'include_children': True})
         machines = iter(next(trial.read(self.admin, page)))
