@@ -39,8 +39,8 @@ from ironic_inspection_rules.patches import body_limit
 _FROM_RAMDISKS = 'continue_inspection'
 """How the path of posted inspection data ends."""
 
-_AT_ONCE = 65536
-"""Bytes of a body that are read or checked at once."""
+_PIECE = 65536
+"""Bytes of a body that are read, checked or parsed at once."""
 
 LARGE = (
     'inspection_rules',
@@ -68,9 +68,10 @@ def guard(request: webob.Request, app: Callable) -> Any:
     A header that claims another encoding, or a form in parts, is refused even
     without a body.
 
-    A body that may be large is put aside for :func:`body`, which counts its
-    depth. Ironic would keep the body until the request is answered, and pecan
-    would parse it twice to look for arguments.
+    The body of a call that may post large tables is put aside for
+    :func:`body`, which counts its depth, and the application finds an empty
+    body. Otherwise Ironic would keep the body until the request is answered,
+    and pecan would parse it twice to look for arguments.
 
     :returns: the application, which goes on with the request.
     :raises: an error of webob for a body that is refused.
@@ -80,14 +81,15 @@ def guard(request: webob.Request, app: Callable) -> Any:
     _check_content_type(content_type)
     if not request.is_body_readable:
         return app
-    place = environ.get('PATH_INFO', '').strip('/')
-    is_from_ramdisk = place.endswith(_FROM_RAMDISKS)
+    path_of_url = environ.get('PATH_INFO', '').strip('/')
+    is_from_ramdisk = path_of_url.endswith(_FROM_RAMDISKS)
     is_limited_by_ironic = 'json' in content_type and body_limit.IS_OF_IRONIC
-    limit = body_limit.of_size(place)
-    # The whole path: a node of Ironic may be named "rack-inspection_rules".
-    is_large = place.removeprefix('v1/') in LARGE
-    # None if it has more bytes than the limit.
-    sent = _read_within(request, limit.most_bytes, is_large)
+    limit = body_limit.of_size(path_of_url)
+    # Not by the end of the path, as for ramdisks: a node of Ironic may be
+    # named "rack-inspection_rules".
+    may_be_large = path_of_url.removeprefix('v1/') in LARGE
+    # None if the body has more bytes than the limit.
+    sent = _read_within(request, limit.most_bytes, may_be_large)
     if sent is None:
         if is_from_ramdisk and is_limited_by_ironic:
             # Ironic refuses it, and logs the reason for operators of ramdisks.
@@ -99,14 +101,15 @@ def guard(request: webob.Request, app: Callable) -> Any:
         raise _make_refusal(
             webob_exc.HTTPBadRequest, _('The request must be encoded in UTF-8')
         )
-    if is_large:
+    if may_be_large:
         environ[_BODY] = sent
         sent = b''
     elif not is_limited_by_ironic and budget.is_deeper(
         bytes(sent), body_limit.depth()
     ):
         raise _make_refusal(webob_exc.HTTPBadRequest, _TOO_DEEP)
-    # A body that came in chunks had no length.
+    # A body that came in chunks had no length, and one that was put aside has
+    # none any more.
     environ['CONTENT_LENGTH'] = str(len(sent))
     return app
 
@@ -114,10 +117,11 @@ def guard(request: webob.Request, app: Callable) -> Any:
 def _check_content_type(content_type: str) -> None:
     """Check that a body claims to be UTF-8, and no form in parts.
 
-    :param content_type: the header of the request, empty if there is none.
+    :param content_type: the header of the request, such as ``application/json;
+        charset=utf-8``; empty if there is none.
     :raises: HTTPUnsupportedMediaType
     """
-    # JSON is UTF-8 (RFC 8259), also where the header says nothing.
+    # JSON is always UTF-8 (RFC 8259), so a header need not name a charset.
     charset = webob_request.detect_charset(content_type) or 'utf-8'
     try:
         is_utf_8 = codecs.lookup(charset).name in ('utf-8', 'ascii')
@@ -135,58 +139,59 @@ def _check_content_type(content_type: str) -> None:
 
 
 def _read_within(
-    request: webob.Request, limit: int, is_large: bool
+    request: webob.Request, most_bytes: int, may_be_large: bool
 ) -> bytes | memoryview | None:
     """Read the body of a request, unless it is too large.
 
-    The body is put back for the application to read. In place of a body that
-    may be large, the application finds an empty body.
+    The stream of the request is used up by this, and replaced: the
+    application finds the same body in the new one, or an empty body if it may
+    be large.
 
-    :param limit: maximum number of bytes.
-    :param is_large: whether the body may be large.
-    :returns: None if it has more bytes. If the header says so, the body is not
-        read at all.
+    :param most_bytes: maximum number of bytes.
+    :param may_be_large: whether the call may post large tables.
+    :returns: None if the body has more bytes. If the header says so, the body
+        is not read at all.
     """
     length = request.content_length
-    if length is not None and length > limit:
-        # The header says so: the body need not be read.
+    if length is not None and length > most_bytes:
         return None
-    to_read = length
-    if to_read is None:
-        # One byte more than is allowed says that the body is too large.
-        to_read = limit + 1
+    bytes_to_read = length
+    if bytes_to_read is None:
+        # The body comes in chunks, without its length in a header. One byte
+        # more than is allowed shows that it is too large.
+        bytes_to_read = most_bytes + 1
     stream = request.environ['wsgi.input']
     sent: bytes | memoryview
-    put_back = b''
-    if is_large:
-        sent = _read_apart(stream, to_read)
+    for_application = b''
+    if may_be_large:
+        sent = _read_into_own_memory(stream, bytes_to_read)
     else:
-        put_back = stream.read(to_read)
-        sent = put_back
-    request.environ['wsgi.input'] = io.BytesIO(put_back)
-    if len(sent) > limit:
+        for_application = stream.read(bytes_to_read)
+        sent = for_application
+    request.environ['wsgi.input'] = io.BytesIO(for_application)
+    if len(sent) > most_bytes:
         return None
     return sent
 
 
-def _read_apart(stream: Any, most: int) -> memoryview:
+def _read_into_own_memory(stream: Any, bytes_to_read: int) -> memoryview:
     """Read a large body into memory that is mapped for it alone.
 
     The system gets this memory back when the body is dropped. Large blocks of
     the heap would leave memory in the process, see :mod:`.json_pieces`.
 
-    :param most: the number of bytes after which reading stops.
+    :param bytes_to_read: the number of bytes after which reading stops.
     """
     # Memory cannot be mapped for zero bytes.
-    kept = mmap.mmap(
-        -1, max(most, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    mapped = mmap.mmap(
+        -1, max(bytes_to_read, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     )
-    while kept.tell() < most:
-        piece = stream.read(min(most - kept.tell(), _AT_ONCE))
+    while mapped.tell() < bytes_to_read:
+        piece = stream.read(min(bytes_to_read - mapped.tell(), _PIECE))
         if not piece:
             break
-        kept.write(piece)
-    return memoryview(kept)[: kept.tell()]
+        mapped.write(piece)
+    return memoryview(mapped)[: mapped.tell()]
 
 
 def _is_utf_8(sent: bytes | memoryview) -> bool:
@@ -197,8 +202,9 @@ def _is_utf_8(sent: bytes | memoryview) -> bool:
     """
     decoder = codecs.getincrementaldecoder('utf-8')()
     try:
-        for start in range(0, len(sent), _AT_ONCE):
-            decoder.decode(sent[start : start + _AT_ONCE])
+        for start in range(0, len(sent), _PIECE):
+            decoder.decode(sent[start : start + _PIECE])
+        # Fails if the last piece has ended within a character.
         decoder.decode(b'', final=True)
     except UnicodeDecodeError:
         return False
@@ -206,6 +212,10 @@ def _is_utf_8(sent: bytes | memoryview) -> bool:
 
 
 def _too_large_message(limit: body_limit.SizeLimit) -> str:
+    """Return the message to a client whose body is too large.
+
+    It names the option of Ironic that is the limit, if there is one.
+    """
     if limit.option is None:
         return (
             _('The request must not have more than %d bytes')
@@ -226,10 +236,14 @@ def _make_refusal(
 def fault(
     reason: str, problems: Iterable[exceptions.Problem] = ()
 ) -> dict[str, Any]:
-    """Return the body of an answer that refuses a request, as Ironic has it.
+    """Return the body of an answer that refuses a request, in Ironic's form.
 
-    :param problems: the problems with their places, for clients that show them
-        in their own way; the reason has them, too.
+    For example, ``{'faultcode': 'Client', 'faultstring': 'bad rule',
+    'debuginfo': None, 'problems': [{'pointer': '/rules/0', …}]}``.
+
+    :param reason: the whole message, with all problems in it.
+    :param problems: the same problems one by one, for clients that show them
+        in their own way. Without any, the answer has no such member.
     """
     error: dict[str, Any] = {
         'faultcode': 'Client',
@@ -242,16 +256,17 @@ def fault(
 
 
 def _represent_problem(problem: exceptions.Problem) -> dict[str, Any]:
-    """Return the fields of a problem that are set."""
+    """Return the fields of a problem for an answer, without those not set."""
     fields = dataclasses.asdict(problem)
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def body() -> Any:
-    """Parse the body of the request; to be called once policies allow it.
+    """Parse the body of the request.
 
-    :func:`guard` and Ironic have checked its size and charset, and also the
-    depth of a body that cannot be large.
+    The policies are checked before, as a large body takes time to parse.
+    :func:`guard` and Ironic have checked its size and its charset. They have
+    not checked the depth of a body that :func:`guard` has put aside.
 
     :returns: the document, None if there is no body.
     :raises: Invalid if the body is no JSON, or is nested too deeply.
@@ -263,21 +278,21 @@ def body() -> Any:
             _('The request must have the content type application/json'),
             status_code=http_client.UNSUPPORTED_MEDIA_TYPE,
         )
-    large = api.request.environ.pop(_BODY, None)
-    if large is None:
+    put_aside = api.request.environ.pop(_BODY, None)
+    if put_aside is None:
         return parse(api.request.body)
-    return _parse_large(large)
+    return _parse_large(put_aside)
 
 
 def parse(sent: bytes, lenient: bool = False) -> Any:
-    """Parse a body as JSON in one piece.
+    """Parse a body as JSON in one piece, more strictly than Python does.
 
     Python accepts NaN and infinity, which are no JSON (RFC 8259 "Numbers"):
-    they could be stored, but not answered. It drops the first of two members
-    of the same name, such as an action of a rule.
+    they could be stored, but not answered. Of two members with the same name,
+    Python drops the first, and a rule would lose an action without a word.
 
-    Calls that Ironic has, too, parse their bodies leniently by this function,
-    whatever the bodies claim to be: they take what Ironic would take.
+    A call that Ironic has as well must take what Ironic takes, whatever
+    content type the body claims to be, so such a call is lenient.
 
     :param lenient: whether an object may have a member twice.
     :returns: the document, None for an empty body.
@@ -316,17 +331,17 @@ def parse(sent: bytes, lenient: bool = False) -> Any:
 
 
 def _parse_large(sent: memoryview) -> Any:
-    """Parse a body that may be large, see :func:`body`.
+    """Parse a body that :func:`guard` has put aside, as it may be large.
 
     Its depth is counted here, not by :func:`guard`: for the largest bodies,
     that takes a second, so the policy must allow the caller first.
 
-    :raises: Invalid if it is no JSON, or is nested too deeply.
+    :raises: as :func:`parse`, and Invalid if it is nested too deeply.
     """
-    if len(sent) > _AT_ONCE:
-        # Pieces take less memory than the text of the whole body. A body that
-        # is refused in pieces is parsed again as a whole, to find out what is
-        # wrong, and where.
+    if len(sent) > _PIECE:
+        # Pieces take less memory than the text of the whole body. They do not
+        # show what is wrong with a body, and where: so a body that is refused
+        # in pieces is parsed again as a whole.
         with contextlib.suppress(ValueError, RecursionError):
             return _parse_pieces(sent)
     if budget.is_deeper(bytes(sent), body_limit.depth()):
@@ -341,8 +356,8 @@ def _parse_pieces(sent: memoryview) -> Any:
         for any other document that is refused.
     """
     pieces = (
-        bytes(sent[start : start + _AT_ONCE])
-        for start in range(0, len(sent), _AT_ONCE)
+        bytes(sent[start : start + _PIECE])
+        for start in range(0, len(sent), _PIECE)
     )
     reader = _Reader()
     parser = json_pieces.Parser(pieces, body_limit.depth(), reader.decoder)
@@ -390,17 +405,21 @@ class _Reader:
     def read_object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
         """Build the dict of a JSON object, for the decoder.
 
-        An object with a double name is noted in ``doubled``. Equal texts share
-        memory, of which large tables take much.
+        An object with a double name is noted in ``doubled``. Equal texts in
+        the document become the same string, which saves memory, as the rows
+        of a large table repeat the names of columns and many values.
 
         :param members: names and values, in the order of the document.
         """
         decoded = self._equal_texts.build_mapping(members)
-        if len(decoded) < len(members):
+        has_double_name = len(decoded) < len(members)
+        if has_double_name:
             counts = collections.Counter(name for name, _value in members)
-            names = [name for name, count in counts.items() if count > 1]
+            double_names = [
+                name for name, count in counts.items() if count > 1
+            ]
             # Only the first double name is reported.
-            self.doubled.append((decoded, names[0]))
+            self.doubled.append((decoded, double_names[0]))
         return decoded
 
 
@@ -419,12 +438,14 @@ def _problem_of_double_member(
 ) -> exceptions.Problem:
     """Return the problem of an object that has a member twice.
 
-    The pointer is empty if the document has lost the object: it was inside of
-    another double member.
+    :param document: the whole body, with one of the two members.
+    :param doubled: the object. If it was inside of another double member, it
+        may be lost from the document, and the problem has an empty pointer.
+    :param name: the name of the member.
     """
     pointer = ''
     for parts, value in path.walk(document):
-        # Another object may be equal to it.
+        # By identity, as another object of the document may be equal to it.
         if value is doubled:
             pointer = path.pointer([*parts, name])
             break
@@ -451,8 +472,8 @@ def _place_of_unusual_number(document: Any) -> str:
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
-    # For jsonschema 1.0 is an integer, but a limit of rows must not be one.
-    # Nor is True, which is an int of Python.
+    # For jsonschema, 1.0 is an integer, too, but 1.0 is no number of rows. Nor
+    # is True one, although it is an int of Python.
     return type(value) is int
 
 
@@ -474,21 +495,18 @@ def validate(document: Any, schema: Mapping[str, Any]) -> Any:
     :raises: Invalid with the first problems, each with its place.
     """
     errors = _Validator(schema).iter_errors(document)
-    # Only a few, as a large document could have very many.
-    first_errors = itertools.islice(errors, exceptions.MOST_PROBLEMS)
-    problems = [_convert_error(error) for error in first_errors]
+    # Only the first, as a large document could have very many.
+    problems = []
+    for error in itertools.islice(errors, exceptions.MOST_PROBLEMS):
+        pointer = path.pointer(error.absolute_path)
+        problems.append(exceptions.Problem(pointer, _describe_error(error)))
     if problems:
         raise exceptions.InvalidBody(problems)
     if 'properties' not in schema:
+        # The body is checked elsewhere, and stays as it is.
         return document
-    absent = dict.fromkeys(schema['properties'])
-    return {**absent, **document}
-
-
-def _convert_error(error: jsonschema.ValidationError) -> exceptions.Problem:
-    return exceptions.Problem(
-        path.pointer(error.absolute_path), _describe_error(error)
-    )
+    all_members_absent = dict.fromkeys(schema['properties'])
+    return {**all_members_absent, **document}
 
 
 _NAMES_OF_TYPES = {'array': 'list'}
@@ -498,9 +516,12 @@ _NAMES_OF_TYPES = {'array': 'list'}
 def _describe_error(error: jsonschema.ValidationError) -> str:
     """Return our own message for an error of JSON Schema.
 
-    It names the member of the request. Without a better message, it is the
-    description in the schema.
+    For example, ``"limit" must be of the type integer``. For an error of
+    another keyword, it is ``"limit" must be`` and the description that the
+    schema has for the member.
     """
+    # Of a member inside of others, such as "nodes/owner"; empty for the whole
+    # request.
     name = '/'.join(map(str, error.absolute_path))
     if error.validator == 'additionalProperties':
         return suggestion.all_unknown(
@@ -554,6 +575,8 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
         converter if a single parameter is wrong; InvalidQuery with the
         problems of several.
     """
+    # A text for each parameter, or a list of texts if it is given several
+    # times: {'limit': '10', 'scope': ['a', 'b']}.
     sent = api.request.GET.mixed()
     refusals: list[Exception] = []
     unknown = suggestion.all_unknown(_('query parameter'), sent, parameters)
@@ -565,7 +588,6 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
         if name not in sent:
             continue
         text = sent[name]
-        # A list, if the parameter was given several times.
         if not isinstance(text, str):
             refusals.append(
                 exceptions.Invalid(

@@ -136,8 +136,8 @@ class Route:
             api.request.version.minor = RULES
         arguments: list[Any] = list(path)
         if self.policy is not None and NODE in self.parts:
-            # The node comes in place of its name or UUID, which is the first
-            # part of any text in all of these paths.
+            # The handler gets the node in place of its name or UUID, which is
+            # the first part of any text in all of these paths.
             arguments[0] = api_utils.check_node_policy_and_retrieve(
                 self.policy, arguments[0]
             )
@@ -149,14 +149,17 @@ class Route:
                 arguments += self._read_request()
             answered = self.handler(*arguments)
         except exceptions.InvalidInput as exc:
-            # Ironic's own answer would lack the places of the problems.
+            # The answer is made here, as Ironic's own would not have the
+            # problems one by one.
             api.response.status = exc.code
             return request.fault(str(exc), exc.problems)
         except db_exc.DBConnectionError:
-            # Without the database, the tables cannot be checked.
+            # The next clause is not for this error: where the database cannot
+            # be reached, nobody can look whether the tables are there.
             raise
         except (db_exc.DBError, sqlalchemy_exc.DBAPIError):
-            # Without the tables, the answer names what creates them.
+            # Somebody may have removed the tables. Then the answer says so,
+            # and names the command that creates them.
             _check_tables()
             raise
         if self.status is not None:
@@ -166,12 +169,14 @@ class Route:
     def _read_request(self) -> list[Any]:
         """Read and check the parameters and the body that the call has.
 
-        :returns: the last arguments of the handler.
+        :returns: the last arguments of the handler, such as ``[{'limit': 10,
+            'marker': None}, {'rules': […], 'tables': None}]``.
         """
         arguments: list[Any] = []
         if self.query is not None:
             query = request.query(self.query)
-            # A call without parameters only refuses them.
+            # A call without parameters refuses all of them, and its handler
+            # takes none.
             if self.query:
                 arguments.append(query)
         if self.schema is not None:
@@ -179,6 +184,8 @@ class Route:
             try:
                 arguments.append(request.validate(body, self.schema))
             except exceptions.InvalidBody as exc:
+                # The schema says only that "rules" is a list, for example.
+                # What is wrong in it is told in the same answer.
                 self._check_refused(exc, [*arguments, body])
                 raise
         return arguments
@@ -186,8 +193,11 @@ class Route:
     def _check_refused(
         self, refused: exceptions.InvalidBody, arguments: Sequence[Any]
     ) -> None:
-        """Find further problems of a refused body.
+        """Find further problems of a body that the schema has refused.
 
+        :param refused: the error with the problems that the schema has found.
+        :param arguments: the parameters of the URL, if the call has any, and
+            the body as it was posted.
         :raises: InvalidRuleSet with all problems if there are further ones.
         """
         if self.check_refused is None:
@@ -199,16 +209,18 @@ class Route:
 
     @functools.cached_property
     def exposed(self) -> types.MethodType:
-        """Return :meth:`answer` as pecan calls it, from its API version on.
+        """Return :meth:`answer` in the form in which pecan can call it.
 
-        See :func:`ironic.api.method.expose`, which makes JSON and faults of
-        what it returns and raises.
+        It refuses a request for a version of the API that does not have this
+        call. :func:`ironic.api.method.expose` makes JSON of what it returns,
+        and an answer of what it raises.
         """
         since = self.since
         if self.is_inspector:
-            # It has versions of its own.
+            # Calls of ironic-inspector have versions of their own API.
             since = None
-        # As Ironic answers where a version does not have a call.
+        # Where a version does not have a call, Ironic answers 404 to GET, and
+        # 405 to other methods.
         refusal = webob_exc.HTTPMethodNotAllowed
         if self.method == 'GET':
             refusal = webob_exc.HTTPNotFound
@@ -222,7 +234,7 @@ class Route:
             exception_class=refusal,
         )
         expose = ironic_method.expose()
-        # pecan asks for a bound method.
+        # pecan asks for a bound method, and the decorators return a function.
         return types.MethodType(expose(check_version(Route.answer)), self)
 
 
@@ -308,16 +320,17 @@ class RoutesBelow:
         if fixed_route is not None:
             return fixed_route.exposed, []
         matches = self._matches(path)
-        for route, values in matches:
+        for route, variable_parts in matches:
             if route.method == request.method:
-                return route.exposed, values
+                return route.exposed, variable_parts
         if not matches:
             pecan.abort(http_client.NOT_FOUND)
-        is_known = any(route.is_in_version() for route, _values in matches)
-        if request.method == 'GET' and not is_known:
+        # The path exists, but not for this method.
+        is_in_version = any(route.is_in_version() for route, _parts in matches)
+        if request.method == 'GET' and not is_in_version:
             # As Ironic answers for a path that only later versions have.
             pecan.abort(http_client.NOT_FOUND)
-        methods = sorted(route.method for route, _values in matches)
+        methods = sorted(route.method for route, _parts in matches)
         status = http_client.METHOD_NOT_ALLOWED
         if request.method == 'OPTIONS':
             status = http_client.OK
@@ -326,19 +339,21 @@ class RoutesBelow:
     def _matches(self, path: list[str]) -> list[tuple[Route, list[str]]]:
         """Return the routes of a path, with the variable parts of the path.
 
-        A route with fewer variable parts is preferred: in
+        For ``inspection_rules/1b2c`` they are the routes GET, PATCH, PUT and
+        DELETE of ``inspection_rules/{rule}``, each with ``['1b2c']``. A route
+        with fewer variable parts is preferred: in
         ``inspection_rules/statistics`` the last part is no UUID of a rule.
         """
         matches = []
         for route in self._routes:
-            values = route.match(path)
-            if values is not None:
-                matches.append((route, values))
+            variable_parts = route.match(path)
+            if variable_parts is not None:
+                matches.append((route, variable_parts))
         if not matches:
             return []
-        fewest = min(len(values) for _route, values in matches)
+        fewest = min(len(variable_parts) for _route, variable_parts in matches)
         return [
-            (route, values)
-            for route, values in matches
-            if len(values) == fewest
+            (route, variable_parts)
+            for route, variable_parts in matches
+            if len(variable_parts) == fewest
         ]

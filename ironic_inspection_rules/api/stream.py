@@ -15,10 +15,11 @@ from ironic import api
 import webob
 from webob import dec
 
-_KEY = 'ironic_inspection_rules.stream'
+_PARTS_OF_ANSWER = 'ironic_inspection_rules.stream'
+"""The key of the environment under which a controller leaves its answer."""
 
-_PART = 1 << 16
-"""Characters after which a part is sent: small writes are slow."""
+_PART_LENGTH = 1 << 16
+"""Characters after which a part is sent, as many small writes are slow."""
 
 
 class AnswerParts:
@@ -37,58 +38,63 @@ def layer(
 ) -> Any:
     """Send the parts of a long answer while its controller makes them.
 
-    The controller hands over an iterator of parts, which becomes the body: so
+    This is a WSGI middleware around Ironic's API. A controller hands over an
+    iterator of parts by :func:`send`, which becomes the body of the answer. So
     a long list is never in memory as a whole.
 
-    :param endings: the ends of the paths of calls that may stream.
+    :param endings: the ends of the paths of calls that may stream, such as
+        ``inspection_rules/evaluate``.
     """
     path = request.environ.get('PATH_INFO', '').rstrip('/')
     if not path.endswith(endings):
         return app
-    # The controller appends to this list, which is also that of a copy of the
-    # environment, should a layer below make one.
-    handed_over: list[AnswerParts] = []
-    request.environ[_KEY] = handed_over
+    # send() appends to this list instead of setting a key, as a layer below
+    # may have copied the environment: the copy has the same list.
+    answers: list[AnswerParts] = []
+    request.environ[_PARTS_OF_ANSWER] = answers
     response = request.get_response(app)
-    if handed_over and response.status_int == 200:
-        response.app_iter = handed_over[0]
+    if answers and response.status_int == 200:
+        response.app_iter = answers[0]
     return response
 
 
 def send(parts: Iterable[bytes]) -> None:
     """Set the body of the answer to the current request.
 
-    :param parts: made one after the other, while they are sent. There is no
-        request any more by then.
+    :param parts: an iterator that makes the parts while they are sent. The
+        controller has returned by then, and ``api.request`` is not there any
+        more.
     """
-    api.request.environ[_KEY].append(AnswerParts(parts))
+    api.request.environ[_PARTS_OF_ANSWER].append(AnswerParts(parts))
 
 
 def page(
     entries: Iterable[Any], name: str, following: str | None
 ) -> Iterator[bytes]:
-    """Make the JSON of a page, part by part.
+    """Make the JSON of one page of a list, part by part.
 
-    The first part is made at once, so that a database that is away is
-    answered with an error and not with half a page.
+    Joined, the parts are ``{"nodes": [{...}, {...}], "next": "200"}``.
 
-    :param following: the marker of the next page.
+    :param entries: the items of the page, made while they are sent.
+    :param name: the member that has the items: ``nodes``.
+    :param following: the marker of the next page, None after the last one.
     """
     parts = _parts_of_page(entries, name, following)
-    first = next(parts)
-    return itertools.chain([first], parts)
+    # The first part is made before anything is sent: if the database is away,
+    # the client gets an error and not half a page.
+    first_part = next(parts)
+    return itertools.chain([first_part], parts)
 
 
 def _parts_of_page(
     entries: Iterable[Any], name: str, following: str | None
 ) -> Iterator[bytes]:
-    """Yield the JSON of a page in parts of at least :data:`_PART` characters.
+    """Yield the JSON of a page in parts of :data:`_PART_LENGTH` or longer.
 
-    The last part may be shorter. Joined, they are such as
-    ``{"nodes": [{...}, {...}], "next": "200"}``.
+    The last part may be shorter.
     """
     texts = [f'{{"{name}": [']
-    # Of the entries in texts, roughly: separators do not count.
+    # Characters of the entries in texts, without the separators.
     length = 0
     separator = ''
     for entry in entries:
@@ -96,7 +102,7 @@ def _parts_of_page(
         texts += [separator, text]
         separator = ', '
         length += len(text)
-        if length >= _PART:
+        if length >= _PART_LENGTH:
             yield ''.join(texts).encode()
             texts = []
             length = 0

@@ -23,10 +23,10 @@ BRIEF_FIELDS = tuple(name for name in FIELDS if name not in model.CONTENT)
 
 
 def links(resource: str, ident: str) -> list[dict[str, Any]]:
-    """Return the links of a resource, in the form that Ironic's have.
+    """Return the links ``self`` and ``bookmark`` of a resource, as Ironic.
 
-    :param resource: path of the collection.
-    :param ident: what follows it in the path.
+    :param resource: path of the collection, such as ``inspection_rules``.
+    :param ident: what follows it in the path, such as the UUID of a rule.
     """
     return [
         link.make_link('self', api.request.public_url, resource, ident),
@@ -46,33 +46,39 @@ def page(
 ) -> dict[str, Any]:
     """Return the answer for one page of a list, with a link to the next one.
 
-    :param resource: the path of the list.
-    :param items: the items of the page, and one more if a page follows.
+    For example, ``{'inspection_rules': [{…}, {…}], 'next':
+    'http://…/v1/inspection_rules?limit=2&marker=<uuid>'}``.
+
+    :param resource: the path of the list: ``inspection_rules``.
+    :param items: the items of the page, mappings or objects, and one more if a
+        page follows.
     :param represent: returns an item as clients see it.
-    :param marker: the field by which the next page names the last item.
+    :param marker: the field of an item that the next page names as its marker.
     :param name: the member that has the list; None for the end of the path.
     """
     name = name or resource.rpartition('/')[2]
     answer: dict[str, Any] = {
         name: [represent(item) for item in items[:limit]]
     }
-    if len(items) > limit:
-        last = items[limit - 1]
-        if isinstance(last, dict):
-            value = last[marker]
+    has_next_page = len(items) > limit
+    if has_next_page:
+        last_on_page = items[limit - 1]
+        if isinstance(last_on_page, dict):
+            marker_of_next = last_on_page[marker]
         else:
-            value = getattr(last, marker)
-        answer['next'] = _next_link(resource, limit, value)
+            marker_of_next = getattr(last_on_page, marker)
+        answer['next'] = _next_link(resource, limit, marker_of_next)
     return answer
 
 
 def _next_link(resource: str, limit: int, marker: Any) -> str:
-    """Return the link to the next page, with the parameters of this one.
+    """Return the link to the next page, with the filters of this one.
 
     :param resource: path of the list.
-    :param marker: of the last item on this page.
+    :param marker: the field of the last item on this page by which the next
+        page finds its begin.
     """
-    # Pairs, not a mapping: one name may be there several times.
+    # Pairs, not a mapping, as a URL may have a parameter several times.
     parameters = []
     for name, value in api.request.GET.items():
         if name not in ('limit', 'marker'):
@@ -85,10 +91,12 @@ def _next_link(resource: str, limit: int, marker: Any) -> str:
 def choose_fields(
     query: Mapping[str, Any], brief: Sequence[str], all_of_them: Sequence[str]
 ) -> Sequence[str]:
-    """Return the fields of a list that a request asks for.
+    """Return the fields that a request for a list asks for.
 
-    :param brief: the fields without ``fields`` and ``detail``.
-    :param all_of_them: the fields with ``detail``.
+    :param query: the parameters ``fields`` (a list of names or None) and
+        ``detail`` (true, false or None).
+    :param brief: the fields for a request without both parameters.
+    :param all_of_them: the fields for a request with ``detail``.
     :raises: Invalid if the request has both parameters.
     """
     if query['detail'] and query['fields'] is not None:
@@ -110,9 +118,9 @@ def time(value: datetime.datetime | None) -> str | None:
 
 
 def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
-    """Return a rule as clients see it, without what a sensitive one withholds.
+    """Return a rule as clients see it.
 
-    What is withheld is null.
+    The conditions, actions and vars of a sensitive rule are null.
 
     :param rule: a stored rule (objects.rule.StoredRule) or a built-in one
         (engine.model.Rule).
@@ -120,9 +128,10 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
     """
     represented = {}
     for name in fields:
-        # Built-in rules have no times, stored ones no ``built_in``.
+        # Built-in rules have no created_at and updated_at: these are null.
         default = None
         if name == 'built_in':
+            # Stored rules have no such attribute.
             default = False
         value: Any = getattr(rule, name, default)
         if name == model.VARS:
@@ -137,8 +146,10 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
         for name in model.CONTENT
         if name in represented
     }
+    # Of a sensitive rule, content() returns the same members with null.
+    disclosed_content = stored_rule.content(rule, content)
     return {
         **represented,
-        **stored_rule.content(rule, content),
+        **disclosed_content,
         'links': links(RESOURCE, rule.uuid),
     }

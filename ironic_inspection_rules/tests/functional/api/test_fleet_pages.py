@@ -195,7 +195,7 @@ class PageTestCase(test_fleet.FleetTestCase):
         self.large(1, 9000)
         self.large(2, 9000)
         self.patch('fleet.trial._DATA', 10000)
-        self.patch('stream._PART', 1)
+        self.patch('stream._PART_LENGTH', 1)
         read = self.spy_on_data()
         names = ['n0', 'nobody', 'n1', 'n2', 'n3', 'n4', 'nobody']
         parts = iter(self.send({'nodes': names}).app_iter)
@@ -277,7 +277,7 @@ class PageTestCase(test_fleet.FleetTestCase):
         self.assertEqual((uuid_of(1), 'n1'), (entry['uuid'], entry['name']))
 
     def test_answers_are_sent_in_parts(self):
-        self.patch('stream._PART', 1000)
+        self.patch('stream._PART_LENGTH', 1000)
         parts = list(self.send({'nodes': ['n1'] * 20}).app_iter)
         self.assertGreater(len(parts), 2)
         self.assertEqual(20, len(json.loads(b''.join(parts))['nodes']))
