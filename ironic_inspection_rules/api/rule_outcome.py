@@ -31,8 +31,8 @@ from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.runs import replay
 
-_SETTLING = datetime.timedelta(minutes=1)
-"""Data of an inspection are stored no later than so long after its run."""
+_LONGEST_STORING = datetime.timedelta(minutes=1)
+"""Longest time from the record of a run until Ironic has stored its data."""
 
 Answer = dict[str, Any]
 
@@ -51,18 +51,19 @@ def find(
 ) -> Answer:
     """Return what a rule did in the newest run, or why it did not match.
 
-    A run is what the rules did in one inspection. It is kept with the rules
-    that matched, but not with the reasons why others did not. So the
-    conditions of such a rule are checked once more: on the facts that its
-    phase had, if these are kept, or else on the data of that inspection and
-    the present node.
+    A run is what the rules did in one inspection. The run records the rules
+    that matched, but not why the others did not. So the conditions of a rule
+    that did not match are checked once more: on the facts that its phase had,
+    if these are kept, or else on the data of that inspection and the node as
+    it is now.
 
     :param uuid: the UUID of the rule.
-    :param runs: the newest kept run of the node, whole, if there is one.
-    :param rules: the rules in force, which stand for the rules of the run if
-        these are not kept any more.
-    :returns: the answer with the ``run``. For a sensitive rule it has only the
-        UUID, whether it matched, and ``withheld``.
+    :param runs: a list with the newest run of the node, whole; empty if none
+        is kept.
+    :param rules: the rules in force. They are taken for the rules of the run
+        if these are not kept any more.
+    :returns: the answer, see :func:`_begin_answer`. For a sensitive rule it
+        has only the UUID, whether the rule matched, and ``withheld``.
     :raises: NotFound if no run is kept, or the run had no such rule.
     """
     if not runs:
@@ -71,22 +72,23 @@ def find(
         )
     run = runs[0]
     context = api.request.context
-    past = _read_rules(context, run.revision, rules)
-    rules_by_uuid = {rule.uuid: rule for rule in past.rules}
+    rule_set = _read_rule_set(context, run.revision, rules)
+    rules_by_uuid = {rule.uuid: rule for rule in rule_set.rules}
     rule = rules_by_uuid.get(uuid)
     answer = _begin_answer(rule, uuid, run)
     recorded = _find_record(run.phases, uuid)
     if recorded is not None:
         answer.update(recorded)
         return disclosure.disclose_answer(rule, answer)
-    are_rules_of_run = past.revision == run.revision
-    is_later = False
+    are_rules_of_run = rule_set.revision == run.revision
+    was_created_later = False
     if rule is None or not are_rules_of_run:
-        # The rules in force may have one that is newer than the run.
-        is_later = _was_created_after(context, uuid, run)
-    if rule is None or is_later:
-        raise _not_found_error(node, uuid, run, is_later)
-    answer.update(_check_again(node, run, rule, rules, past))
+        # A rule that was created after the run is among the rules in force.
+        was_created_later = _was_created_after(context, uuid, run)
+    if rule is None or was_created_later:
+        raise _not_found_error(node, uuid, run, was_created_later)
+    answer.update(_check_again(node, run, rule, rules, rule_set))
+    # The preprocess and main phases note their revision, the early phase not.
     came_to_phase = run.revision is not None or rule.phase == model.EARLY
     if not came_to_phase:
         # The run failed before the rules, or its inspect interface is not
@@ -117,13 +119,12 @@ def _why_in_force(run: Any) -> str:
 
 
 def _begin_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
-    """Return an answer as it is for a rule that did nothing in a run.
+    """Return the answer for a rule that did nothing in a run.
 
-    It has all members that an answer may have, so that the caller only
-    replaces those of which it knows more.
+    The caller replaces the members of which it knows more.
 
-    :param rule: describes the rule in the answer. None if the caller has read
-        no rule with this UUID: then description, phase and mode are None.
+    :param rule: the rule with this UUID. None if the run has none, nor the
+        rules in force: then description, phase and mode are None.
     """
     answer: Answer = {
         'rule': {'uuid': uuid, 'description': None, 'revision': None},
@@ -151,8 +152,8 @@ def _begin_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
 def _was_created_after(context: Any, uuid: str, run: Any) -> bool:
     """Return whether a stored rule was created after a run began.
 
-    A rule that was only changed since is older. If a time is not known, the
-    rule counts as older.
+    A rule that was created before and only changed since is not meant. Nor is
+    a rule that is not stored, or one where a time is not known.
     """
     try:
         stored = rule_object.StoredRule.get_by_uuid(context, uuid)
@@ -160,33 +161,35 @@ def _was_created_after(context: Any, uuid: str, run: Any) -> bool:
         return False
     if run.revision is not None and stored.revision <= run.revision:
         return False
-    # A rule of a later revision may be older: it may only have been changed.
-    began = run.started_at or run.created_at
-    if stored.created_at is None or began is None:
+    # The revision of the rule is that of its last change. So where it is later
+    # than the run, only the times say which of both was first.
+    run_began_at = run.started_at or run.created_at
+    if stored.created_at is None or run_began_at is None:
         return False
-    created_at = timeutils.normalize_time(stored.created_at)
-    return bool(created_at > timeutils.normalize_time(began))
+    rule_created_at = timeutils.normalize_time(stored.created_at)
+    return bool(rule_created_at > timeutils.normalize_time(run_began_at))
 
 
 def _not_found_error(
-    node: Any, uuid: str, run: Any, is_later: bool
+    node: Any, uuid: str, run: Any, was_created_later: bool
 ) -> exceptions.NotFound:
-    """Build the error for a rule that a run did not know.
+    """Build the error for a rule that a run did not have.
 
-    :param is_later: whether the rule was made after the run.
+    :param was_created_later: whether the rule was created after the run.
     """
-    text = _(
-        'Rule %(rule)s was not among the rules of run %(run)s '
-        '(revision %(revision)s)'
-    )
-    if run.revision is None:
-        text = _('There is no rule %(rule)s, and run %(run)s came to no rules')
-    if is_later:
+    if was_created_later:
         text = _(
             'Rule %(rule)s was made after the inspection of run %(run)s. '
             '"openstack baremetal inspection rule evaluate --node %(node)s" '
             'shows what it would do, "openstack baremetal inspection reapply '
             '%(node)s" runs the rules of today on the stored inventory'
+        )
+    elif run.revision is None:
+        text = _('There is no rule %(rule)s, and run %(run)s came to no rules')
+    else:
+        text = _(
+            'Rule %(rule)s was not among the rules of run %(run)s '
+            '(revision %(revision)s)'
         )
     return exceptions.NotFound(
         text
@@ -204,68 +207,75 @@ def _find_record(
 ) -> Answer | None:
     """Return what the record of a run says of a rule.
 
-    The record has rules that matched, rules that did not match and undid
-    earlier actions, and audited rules.
+    The record of a phase has three lists: ``rules`` that matched, ``audit``
+    with the rules in mode "audit", and rules that did not match and
+    ``reverted`` earlier actions.
 
+    :param phases: the records of the phases, by the name of the phase.
     :returns: members of the answer; None for a rule that did nothing, or that
         the run did not have.
     """
-    for phase, kept in phases.items():
+    for phase, record in phases.items():
         for kind in ('rules', 'audit', 'reverted'):
-            for rule in kept[kind]:
+            for rule in record[kind]:
                 if rule['uuid'] != uuid:
                     continue
                 answer: Answer = {
                     'phase': phase,
                     'matched': phase_record.was_matched(kind, rule),
                 }
-                answer.update(
-                    recorded_rule.read(rule).described(_describe_record)
-                )
-                if not kept['saved']:
+                # For a sensitive rule, these are its UUID and "withheld".
+                details = recorded_rule.read(rule).described(_describe_record)
+                answer.update(details)
+                if not record['saved']:
                     answer['reason'] = _('Nothing of this was saved.')
                 return answer
     return None
 
 
 def _describe_record(rule: phase_record.Record) -> Answer:
-    """Return the members of the answer that the record of a rule has.
+    """Return what the record of a rule says, as members of the answer.
 
-    Values that the rule would have set, but that were already there, count as
-    changes, too.
+    The record has ``changes`` of the rule, and values as ``confirmed`` that
+    the rule set but that were there already. In the answer both are changes.
     """
     answer = {
         name: rule.get(name) for name in ('conditions', 'actions', 'error')
     }
     answer['changes'] = [*rule['changes'], *rule.get('confirmed', ())]
+    # It is only there if an action has conditions of its own or did not run.
     if 'when' in rule:
         answer['when'] = rule['when']
     return answer
 
 
-def _read_rules(
+def _read_rule_set(
     context: Any, revision: int | None, rules: repository.Repository
 ) -> _RuleSet:
     """Read the rules and tables of a revision.
 
-    :returns: the rules and tables in force, with their revision, if the wanted
-        revision is not known or not kept any more.
+    :param revision: the revision of a run, None if it is not known.
+    :returns: the rules and tables in force, with their own revision, if the
+        revision of the run is not known or not kept any more.
     """
-    current = rules.refresh(context)
+    in_force = rules.refresh(context)
     if revision is not None:
-        # Also if it is the revision in force: that may change before its
-        # rules are read.
+        # The kept revision is read even if it is the one in force, which
+        # another request may change before its rules are read.
         try:
             stored = rule_object.StoredRule.get_rules_of_revision(
                 context, revision
             )
-            # As in the answer that shows the revision.
+            # A rule that became sensitive later is hidden here as well.
             marked = map(stored_rule.mark_if_ever_sensitive, stored['rules'])
             tables = rules.tables_of(context, revision)
             return _RuleSet(rules.with_stored(marked), tables, revision)
         except ironic_exception.NotFound:
+            # The revision is not kept any more.
             pass
-    return _RuleSet(rules.in_force(context), current.tables, current.revision)
+    return _RuleSet(
+        rules.in_force(context), in_force.tables, in_force.revision
+    )
 
 
 def _check_again(
@@ -273,20 +283,20 @@ def _check_again(
     run: Any,
     rule: model.Rule,
     rules: repository.Repository,
-    past: _RuleSet,
+    rule_set: _RuleSet,
 ) -> Answer:
     """Find out why a rule did not match, by checking its conditions again.
 
-    They are checked on the facts of the phase; if these are not kept, on the
-    data of the run and on the node of today.
+    They are checked on the facts that the phase had. If these are not kept,
+    they are checked on the data of the run and on the node as it is now.
 
-    :param past: the rules of the run, or today's rules in place of them.
+    :param rule_set: the rules of the run, or those in force in their place.
     :returns: the conditions with their results, or a reason in words, as
         members of the answer.
     """
     if rule.mode == model.OFF:
         return {'reason': _('The mode of the rule is "off".')}
-    outcome = _evaluate_again(node, run, rule.phase, rules, past)
+    outcome = _evaluate_again(node, run, rule.phase, rules, rule_set)
     if outcome is None:
         return {
             'reason': _(
@@ -301,10 +311,10 @@ def _check_again(
             ]
             answer = {'conditions': conditions, 'decided_again': True}
             if rule_trace.matched:
-                # Unlike in the record: something has changed.
+                # It did not match in the run, so something has changed since.
                 answer['reason'] = _why_it_matches_now(rule, run)
             return answer
-    # The rule was not reached.
+    # The conditions of the rule were not checked.
     if outcome.error:
         reason = _(
             'It was not its turn: an earlier rule ended the inspection.'
@@ -316,8 +326,9 @@ def _check_again(
 
 def _why_it_matches_now(rule: model.Rule, run: Any) -> str:
     """Return why a rule matches now that did not match in a run."""
-    is_compared = rule.revision and run.revision is not None
-    if is_compared and rule.revision > run.revision:
+    # Built-in rules have no revision, and not every run has one.
+    have_revisions = rule.revision and run.revision is not None
+    if have_revisions and rule.revision > run.revision:
         return (
             _(
                 'It did not match then, and would match now: the rule was '
@@ -336,20 +347,21 @@ def _facts_of_phase(
 ) -> working_copy.Facts | None:
     """Return the facts that a phase of a run had: the data that rules read.
 
-    :param plans: the rules of the run. If they read data of the inspection
-        before, these data are among the facts.
+    :param plans: the compiled rules of the run. If they read data of the
+        inspection before, these data are among the facts.
     :returns: None if the facts, or something that they depend on, are not
         kept.
     """
     try:
         row = db_history.get_inventory(node.uuid, run.uuid)
-        stored_before = functools.partial(
+        # Reads the inventory of the inspection before, if rules need it.
+        read_inventory_before = functools.partial(
             history.stored_before, node.uuid, row.id
         )
-        past = replay.Past(history.read(row), stored_before)
-        if phase not in past.phases:
+        past_inspection = replay.Past(history.read(row), read_inventory_before)
+        if phase not in past_inspection.phases:
             return None
-        return past.facts(phase, plans)
+        return past_inspection.facts(phase, plans)
     except (exceptions.KeptInventoryNotFound, replay.Incomparable):
         return None
 
@@ -359,14 +371,17 @@ def _evaluate_again(
     run: Any,
     phase: str,
     rules: repository.Repository,
-    past: _RuleSet,
+    rule_set: _RuleSet,
 ) -> evaluation.Evaluation | None:
-    """Run a phase once more, on its facts or on the data that are still known.
+    """Run a phase of an inspection once more, without saving anything.
 
-    :param past: the rules to run.
+    It runs on the facts that it had. If these are not kept, all phases run on
+    the inventory and plugin data of the run, and on the node as it is now.
+
+    :param rule_set: the rules to run.
     :returns: None if no data of the run are left.
     """
-    plans = rules.compile(past.rules, past.tables)
+    plans = rules.compile(rule_set.rules, rule_set.tables)
     facts_of_phase = _facts_of_phase(node, run, phase, plans)
     if facts_of_phase is not None:
         return evaluation.evaluate(
@@ -377,7 +392,7 @@ def _evaluate_again(
     if not inventory and not plugin_data:
         return None
     facts_of_node = facts.read(context, node, inventory, plugin_data)
-    # All phases, as earlier phases change the data that the rule reads.
+    # All phases run, as the rule may read what earlier phases change.
     return evaluation.evaluate(plans, facts_of_node, limits=rules.limits)
 
 
@@ -386,10 +401,10 @@ def _find_data(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the inventory and the plugin data that a run had.
 
-    They are in the history, in the last failed run, or stored by Ironic until
-    the next inspection.
+    They may be in the history of the node, with its last run if that failed,
+    or in the inventory that Ironic stores until the next inspection.
 
-    :returns: both empty if none of these has them any more.
+    :returns: both empty if they are in none of these any more.
     """
     try:
         document = history.read(db_history.get_inventory(node.uuid, run.uuid))
@@ -404,19 +419,21 @@ def _find_data(
         stored = inspection_data.find(context, node)
     except (exceptions.InspectionRulesError, ironic_exception.IronicException):
         return {}, {}
-    if not _are_of_run(stored, run):
+    if not _was_stored_by_run(stored, run):
         return {}, {}
     return stored.inventory, stored.plugin_data
 
 
-def _are_of_run(stored: inspection_data.MachineData, run: Any) -> bool:
-    """Return whether data stored by Ironic come from a run.
+def _was_stored_by_run(stored: inspection_data.MachineData, run: Any) -> bool:
+    """Return whether the data that Ironic stores are those of a run.
 
-    A later inspection may have replaced them.
+    If not, a later inspection has replaced them: its data were stored more
+    than :data:`_LONGEST_STORING` after the run.
     """
     if stored.stored_at is None or run.created_at is None:
         return False
     stored_at = timeutils.normalize_time(
         timeutils.parse_isotime(stored.stored_at)
     )
-    return bool(stored_at <= run.created_at.replace(tzinfo=None) + _SETTLING)
+    run_created_at = run.created_at.replace(tzinfo=None)
+    return bool(stored_at <= run_created_at + _LONGEST_STORING)

@@ -27,17 +27,19 @@ from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.rule_set import replacement
 
-# The policy that each outcome asks for, besides that of an update.
+# The policies that outcomes need, besides that of an update, which every
+# caller of this module has.
 _POLICIES = {
     replacement.CREATED: 'baremetal:inspection_rule:create',
     replacement.DELETED: 'baremetal:inspection_rule:delete',
 }
-_ACTIONS = {
+# The action that notifications of each outcome name.
+_NOTIFIED_ACTIONS = {
     replacement.CREATED: 'create',
     replacement.UPDATED: 'update',
     replacement.DELETED: 'delete',
 }
-# A change is decided again where another one came first.
+# How often a change is decided again because another request came first.
 _MOST_ATTEMPTS = 100
 
 Fields = Mapping[str, Any]
@@ -60,13 +62,14 @@ class _Changes(NamedTuple):
 def retry_on_conflict(change: Callable[[], Any]) -> Any:
     """Make a change, and once more where another request came first.
 
-    The change reads the rule set anew at every attempt: what it decides may
-    depend on what the other request has made of it.
-
+    :param change: reads the rule set anew at every attempt, as it may decide
+        otherwise after the change of the other request. It raises Conflict if
+        the rule set has changed since it was read.
+    :returns: what the change returns.
     :raises: ironic.common.exception.Conflict if other requests come first at
         every attempt.
     """
-    # At once: the change that came first is committed already.
+    # Without a pause, as the change that came first is committed already.
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(ironic_exception.Conflict),
         stop=tenacity.stop_after_attempt(_MOST_ATTEMPTS),
@@ -176,9 +179,10 @@ class _Replacement:
         )
         self._check_revision(revision)
         rules = self.rules
-        # Rules of a revision that were deleted since keep their age.
         created_at = {}
         if self.restored:
+            # A rule that was deleted since this revision is created again. It
+            # keeps the time at which it was created first.
             created_at = {
                 rule['uuid']: rule['created_at'] for rule in self.rules
             }
@@ -205,26 +209,26 @@ class _Replacement:
             'tables': [step.as_dict() for step in table_plan.steps],
         }
 
-    def _check_revision(self, present: int) -> None:
-        """Check that the rule set is at the revision that was asked for.
+    def _check_revision(self, revision_in_force: int) -> None:
+        """Check that the rule set is at the revision that the client has read.
 
         :raises: Conflict if it is at another one.
         """
-        if self.revision in (None, present):
+        if self.revision in (None, revision_in_force):
             return
-        # A client may have the number from the list of revisions. A rule that
-        # was removed and put back leaves the rules as they were: the list has
-        # them under the lower number of that time.
+        # Two revisions may have the same rules, such as after a rule was
+        # removed and put back. The list of revisions, from which a client may
+        # have the number, has only the lower one of them.
         rule_set = rule_object.StoredRule.get_rules_of_revision(
-            api.request.context, present
+            api.request.context, revision_in_force
         )
         if self.revision != rule_set['revision']:
-            raise exceptions.RuleSetChanged(self.revision, present)
+            raise exceptions.RuleSetChanged(self.revision, revision_in_force)
 
 
 def decide_tables(
     tables: Any, prune: bool, restored: bool = False
-) -> table_set.Decided:
+) -> table_set.TablePlan:
     """Decide which tables are created, changed, deleted or stay.
 
     :param tables: the JSON form of the posted tables by name, None to leave
@@ -235,7 +239,7 @@ def decide_tables(
     """
     rules = start.rules()
     built_in = rules.built_in_tables
-    # Another process may have changed the tables that are replaced.
+    # Read anew, as another process may have changed the stored tables.
     in_force = rules.refresh(api.request.context)
     if restored:
         return table_set.decide_restored(tables, in_force, built_in)
@@ -243,12 +247,14 @@ def decide_tables(
 
 
 def _check_policies(outcomes: Iterable[str]) -> None:
-    """Check that the caller may make changes of some kinds.
+    """Check that the caller may make changes with some outcomes.
 
+    :param outcomes: such as ``{'created', 'moved'}``.
     :raises: HTTPForbidden without the policy for one of them.
     """
     for outcome in outcomes:
-        # What stays as it is, or only moves, may have none.
+        # The others need only the policy of an update, which the API has
+        # checked before.
         if outcome in _POLICIES:
             api_utils.check_policy(_POLICIES[outcome])
 
@@ -258,25 +264,30 @@ def _check_rules_that_stay(
     present: Sequence[Fields],
     tables: table.Tables,
 ) -> None:
-    """Check that the tables of stored rules that stay are not deleted.
+    """Check that the stored rules that stay can still read their tables.
+
+    The request may replace a table by one without a column that such a rule
+    reads.
 
     :param rules: the posted rules, which may be invalid.
     :param present: the stored rules; those that were not posted stay.
-    :raises: InvalidTables if a rule stays whose table goes.
+    :param tables: all tables afterwards.
+    :raises: InvalidTables if a rule stays that reads what is not there.
     """
     posted = [_canonicalize_uuid(rule) for rule in rules]
     try:
         matched = replacement.match(posted, present)
     except exceptions.InvalidRules:
-        # Nobody knows which rules stay; the caller has this error already.
+        # Two posted rules have the same UUID, so it is not known which stored
+        # rules stay. The caller has this error already.
         return
-    posted_uuids = set()
+    replaced_uuids = set()
     for match_of_rule in matched:
         if match_of_rule is not None:
-            posted_uuids.add(match_of_rule.rule['uuid'])
+            replaced_uuids.add(match_of_rule.rule['uuid'])
     problems = []
     for rule in present:
-        if rule['uuid'] in posted_uuids:
+        if rule['uuid'] in replaced_uuids:
             continue
         for problem in _missing_of_tables(rule, rule, tables):
             text = _('rule %(uuid)s stays: %(problem)s') % {
@@ -291,7 +302,7 @@ def _check_rules_that_stay(
 def _missing_of_tables(
     rule: Fields, before: Fields | None, tables: table.Tables
 ) -> Sequence[exceptions.Problem]:
-    """Return what a rule reads of tables that is not there.
+    """Return the tables and columns that a rule reads and that are not there.
 
     :param before: the stored rule that it takes the place of, if any.
     """
@@ -299,7 +310,7 @@ def _missing_of_tables(
         rule, tables
     )
     if stored_rule.is_posted_sensitive(before):
-        # What the rule reads is for nobody.
+        # The problems of a sensitive rule do not say what it reads.
         return stored_rule.without_content(problems)
     return problems
 
@@ -332,17 +343,19 @@ def _decide_rules(
     posted = [_canonicalize_uuid(rule) for rule in rules]
     matched = replacement.match(posted, present)
     parsed_rules = []
+    # By the place of a rule in the request.
     problems_by_index: dict[int, Sequence[exceptions.Problem]] = {}
     for index, rule in enumerate(posted):
         match_of_rule = matched[index]
-        stored = None
-        identified = rule
-        if match_of_rule is not None:
-            stored = match_of_rule.rule
+        if match_of_rule is None:
+            stored = None
+            rule_with_uuid = _with_uuid(rule, index, new_uuid)
         else:
-            identified = _with_uuid(rule, index, new_uuid)
+            stored = match_of_rule.rule
+            # A rule without a UUID gets that of the stored one in _parse().
+            rule_with_uuid = rule
         try:
-            parsed = _parse(identified, stored, restored)
+            parsed = _parse(rule_with_uuid, stored, restored)
         except exceptions.InvalidRule as exc:
             problems_by_index[index] = exc.problems
             continue
@@ -374,7 +387,7 @@ def decide(
     prune: bool,
     restored: bool = False,
     new_uuid: NewUUID = _random_uuid,
-) -> tuple[list[replacement.RuleStep], table_set.Decided]:
+) -> tuple[list[replacement.RuleStep], table_set.TablePlan]:
     """Decide which rules and tables are created, changed, deleted or stay.
 
     :param rules: as they were posted, or as GET shows them.
@@ -386,35 +399,37 @@ def decide(
         deleted.
     :param restored: whether these are the rules and tables of a revision.
     :param new_uuid: called for a rule that is not stored and has no UUID.
+    :returns: the plan: the steps of the rules, and that of the tables.
     :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
     """
-    refused: list[exceptions.InvalidInput] = []
+    errors: list[exceptions.InvalidInput] = []
     steps: list[replacement.RuleStep] = []
-    decided = None
+    table_plan = None
     tables_afterwards = None
     try:
-        decided = decide_tables(tables, prune, restored)
-        tables_afterwards = decided.tables
+        table_plan = decide_tables(tables, prune, restored)
+        tables_afterwards = table_plan.tables
     except exceptions.InvalidTables as exc:
-        # The rules are checked all the same, but not what they read of tables.
-        refused.append(exc)
+        # The client gets the problems of the rules in the same answer. What
+        # rules read of tables is not checked, as the tables are not known.
+        errors.append(exc)
     try:
         steps = _decide_rules(
             rules, present, prune, restored, new_uuid, tables_afterwards
         )
     except exceptions.InvalidRules as exc:
         # In the answer, the problems of rules stand before those of tables.
-        refused.insert(0, exc)
+        errors.insert(0, exc)
     if tables_afterwards is not None and not prune:
         try:
             _check_rules_that_stay(rules, present, tables_afterwards)
         except exceptions.InvalidTables as exc:
-            refused.append(exc)
-    if len(refused) == 1:
-        raise refused[0]
-    if decided is None or refused:
-        raise exceptions.InvalidRuleSet(refused)
-    return steps, decided
+            errors.append(exc)
+    if len(errors) == 1:
+        raise errors[0]
+    if table_plan is None or errors:
+        raise exceptions.InvalidRuleSet(errors)
+    return steps, table_plan
 
 
 def check(body: Any, prune: bool) -> None:
@@ -436,11 +451,12 @@ def check(body: Any, prune: bool) -> None:
     _revision, present = rule_object.StoredRule.read_rule_set(
         api.request.context
     )
-    # Nothing is done with what is decided: only its errors count.
     if tables is None or isinstance(tables, dict):
+        # The plan is dropped: this is only called for the errors.
         decide(rules, tables, present, prune)
         return
-    # As the posted tables are no mapping, they cannot be checked for rules.
+    # The caller has refused these tables already, as they are no mapping. What
+    # rules read of them is not checked.
     _decide_rules(
         rules,
         present,
@@ -459,13 +475,14 @@ def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
     :param restored: whether it is a rule of a revision.
     :raises: InvalidRule with the problems of the rule.
     """
-    # A rule that is no mapping is refused by parse().
+    # What is no mapping is refused by parse() below.
     complete_rule = rule
     is_content_hidden = False
     if isinstance(rule, dict):
         complete_rule, is_content_hidden = _complete(rule, before, restored)
         if before and _is_unchanged(complete_rule, before):
-            # An unchanged rule stays, even if it is not valid any more.
+            # An unchanged rule is not checked. It may not be valid any more,
+            # such as after a plugin was removed.
             return {name: before[name] for name in model.WRITABLE}
     try:
         parsed = parse(complete_rule, before)
@@ -474,7 +491,7 @@ def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
         if is_content_hidden:
             # The client has not sent the content and must not learn it.
             problems = stored_rule.without_content(problems)
-        # No cause: it would say what is left out of a sensitive rule.
+        # Without the cause, which has what is left out of a sensitive rule.
         raise exceptions.InvalidRule(problems) from None
     return parsed.to_mapping()
 
@@ -482,9 +499,11 @@ def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
 def _complete(
     rule: dict[str, Any], before: Fields | None, restored: bool
 ) -> tuple[dict[str, Any], bool]:
-    """Return a posted rule with the UUID and content of the stored one.
+    """Return a posted rule with what it has of the stored one.
 
-    Read-only fields are left out.
+    It gets the UUID of the stored rule. If it is a sensitive rule that was
+    posted as GET shows it, without conditions, actions and vars, it also gets
+    those of the stored rule. Read-only fields are left out.
 
     :param before: the stored rule that it replaces, None for a new rule.
     :param restored: whether it is a rule of a revision.
@@ -550,10 +569,10 @@ def _is_unchanged(rule: Fields, before: Fields) -> bool:
 
 
 def _canonicalize_uuid(rule: Any) -> Any:
-    """Return a posted rule with its UUID in the form that is stored.
+    """Return a posted rule with its UUID in lower case and with hyphens.
 
-    So it matches the stored rule. Null and empty text stay, as a rule without
-    a UUID gets one later; what is no UUID stays, too, and is refused later.
+    So it matches the UUID of the stored rule. What is no UUID stays as it is:
+    a rule with null or an empty text gets a UUID later, others are refused.
     """
     if not isinstance(rule, dict):
         return rule
@@ -584,11 +603,11 @@ def _carry_out(
     changes = _changes(steps, created_at)
     with contextlib.ExitStack() as notifications:
         if notification.enabled():
-            for notified in _notification_contexts(context, steps):
-                # Sends "start" of a rule now; "end", or "error" if the change
-                # raises, is sent when the stack is left. So all rules can
-                # change in one transaction in between.
-                notifications.enter_context(notified)
+            for emitted in _notification_contexts(context, steps):
+                # "start" of a rule is sent now. "end", or "error" if the
+                # change raises an error, is sent when the stack is left. In
+                # between, all rules change in one transaction.
+                notifications.enter_context(emitted)
         return rule_object.StoredRule.change(
             context,
             revision,
@@ -603,7 +622,7 @@ def _carry_out(
 def _changes(
     steps: Sequence[replacement.RuleStep], created_at: Mapping[str, Any]
 ) -> _Changes:
-    """Return the changes of stored rules that the steps of a plan make.
+    """Return the rules to create, update and delete for the steps of a plan.
 
     :param created_at: when rules of a revision were created, by UUID; empty
         for posted rules.
@@ -624,6 +643,7 @@ def _changes(
         elif step.before is not None and step.after is not None:
             new_values = {name: step.after[name] for name in step.fields}
             columns = {**new_values, **position}
+            # A rule that neither changes nor moves has none.
             if columns:
                 changes.updated[step.before['uuid']] = columns
     return changes
@@ -643,15 +663,18 @@ def _notification_contexts(
     for step in steps:
         # A deleted rule has only its old fields.
         fields = step.after or step.before
-        if not fields or step.outcome not in _ACTIONS:
+        # Ironic has no notification for a rule that only moves.
+        if not fields or step.outcome not in _NOTIFIED_ACTIONS:
             continue
         rule = stored_rules.get(fields['uuid'])
         if rule is None:
             # A new rule is not stored yet.
             rule = rule_object.StoredRule(context)
-        # The notification needs the fields; they are not saved here.
+        # The fields are set for the notification; this object is not saved.
         rule.update(dict(fields))
-        yield notification.emitted(context, rule, _ACTIONS[step.outcome])
+        yield notification.emitted(
+            context, rule, _NOTIFIED_ACTIONS[step.outcome]
+        )
 
 
 def _represent(step: replacement.RuleStep) -> dict[str, Any]:

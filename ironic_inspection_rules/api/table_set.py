@@ -24,11 +24,12 @@ MEMBER: dict[str, Any] = {'tables': {'type': ['object', 'null']}}
 
 
 @dataclasses.dataclass(frozen=True)
-class Decided:
+class TablePlan:
     """The plan of a change of the tables, which is not stored yet.
 
-    ``steps`` are of stored tables and of given ones, ``tables`` all that are
-    in force afterwards, ``stored`` those that were stored before.
+    ``steps`` say what becomes of each stored and each given table. ``tables``
+    are all tables afterwards, also the built-in ones. ``stored`` are the
+    tables that were stored before.
     """
 
     steps: Sequence[table_change.Step]
@@ -38,7 +39,13 @@ class Decided:
     )
 
     def changes_to_store(self) -> list[dict[str, Any]]:
-        """Return the tables that change, for :meth:`.StoredRule.change`."""
+        """Return the tables that change, for :meth:`.StoredRule.change`.
+
+        For example, ``{'name': 'racks', 'rows': {'new': 1, 'changed': 0,
+        'gone': 0}, 'definition': {…}, 'size': 40, 'chunks': […]}``. For a
+        table that is deleted, the definition is None, and ``size`` and
+        ``chunks`` are missing.
+        """
         changes = []
         for step in self.steps:
             if step.outcome == table_change.UNCHANGED:
@@ -65,11 +72,13 @@ def _chunks(
 ) -> list[db_table.Stored]:
     """Return the chunks of a table, with the texts of new chunks only.
 
-    The texts of all chunks would take as much memory as the rows.
+    A chunk is a few neighbouring rows, which are stored together by the digest
+    of their text. The texts of all chunks would take as much memory as the
+    rows.
 
-    :param stored_table: the table that it replaces, None if it is new.
-    :returns: pairs of the digest of a chunk, which identifies it, and its
-        text; None for a chunk that is stored already.
+    :param stored_table: the table that the new one replaces, if any.
+    :returns: the digest and the text of every chunk, in order: ``['9f2c…',
+        '[["SN1", …]]']``. The text is None if the chunk is stored already.
     """
     stored_digests: Collection[str] = ()
     if stored_table is not None:
@@ -88,17 +97,18 @@ def decide(
     prune: bool,
     in_force: repository.Snapshot,
     built_in: table.Tables,
-) -> Decided:
+) -> TablePlan:
     """Decide what becomes of the stored tables where tables are posted.
 
     :param posted: the JSON form of tables by name; None leaves all stored
         tables, whatever ``prune`` is.
     :param prune: whether stored tables that were not posted are deleted.
-    :returns: the changes to store, and all tables afterwards.
+    :param in_force: the tables that are stored now.
+    :param built_in: the tables of the built-in file, which no request changes.
     :raises: InvalidTables with the places of all problems.
     """
     if posted is None:
-        return Decided((), in_force.tables)
+        return TablePlan((), in_force.tables)
     _refuse_built_in(posted, built_in)
     given = _read(posted, in_force.stored_tables)
     return _decide(given, prune, in_force.stored_tables, built_in)
@@ -108,14 +118,13 @@ def decide_restored(
     of_revision: table.Tables,
     in_force: repository.Snapshot,
     built_in: table.Tables,
-) -> Decided:
+) -> TablePlan:
     """Decide what becomes of the stored tables where a revision is restored.
 
-    Stored tables that the revision has not are deleted.
+    Stored tables that the revision does not have are deleted.
 
     :param of_revision: the tables of the revision, with their secrets.
-    :returns: the changes to store, and all tables afterwards.
-    :raises: InvalidTables where one of these tables is built in by now.
+    :raises: InvalidTables if the built-in file has one of these tables by now.
     """
     _refuse_built_in(of_revision, built_in)
     return _decide(
@@ -131,7 +140,7 @@ def _decide(
     prune: bool,
     stored: Mapping[str, table_store.StoredTable],
     built_in: table.Tables,
-) -> Decided:
+) -> TablePlan:
     """Decide which tables are created, changed, deleted or stay.
 
     :param given: the tables that were posted, or those of a revision.
@@ -140,15 +149,16 @@ def _decide(
     steps = []
     for name, given_table in given.items():
         steps.append(_compare(name, stored.get(name), given_table))
-    after = dict(given)
+    tables_afterwards = dict(given)
     for name, stored_table in stored.items():
         if name in given:
             continue
         if prune:
             steps.append(_compare(name, before=stored_table, after=None))
         else:
-            after[name] = stored_table.table
-    return Decided(steps, {**after, **built_in}, stored)
+            # It stays as it is, which takes no step.
+            tables_afterwards[name] = stored_table.table
+    return TablePlan(steps, {**tables_afterwards, **built_in}, stored)
 
 
 def _refuse_built_in(given: Any, built_in: table.Tables) -> None:
@@ -175,24 +185,29 @@ def _refuse_built_in(given: Any, built_in: table.Tables) -> None:
 def _read(
     posted: Any, stored: Mapping[str, table_store.StoredTable]
 ) -> dict[str, table.Table]:
-    """Read the given tables from their JSON form.
+    """Read posted tables from their JSON form.
 
-    A table that is exported has no secret columns. Secrets that a given table
-    lacks are taken from the stored one, by the key of the row.
+    An exported table has no secret columns. If it is posted again, these are
+    taken from the stored table, by the key of the row.
 
     :raises: InvalidTables.
     """
-    given = table_form.read_all(posted)
-    for name, given_table in given.items():
+    tables = table_form.read_all(posted)
+    for name, posted_table in tables.items():
         if name not in stored:
             continue
-        rows = table_change.with_kept_secrets(given_table, stored[name].table)
-        if rows is not None:
-            # Checked again: a type may be new for a value that was kept.
-            given[name] = table_form.read(
-                name, {**given_table.definition.as_dict(), 'rows': rows}
+        # None if no row lacks a secret.
+        rows_with_secrets = table_change.with_kept_secrets(
+            posted_table, stored[name].table
+        )
+        if rows_with_secrets is not None:
+            # The table is checked once more: the posted definition may have
+            # given a secret column a type that the stored values do not have.
+            definition = posted_table.definition.as_dict()
+            tables[name] = table_form.read(
+                name, {**definition, 'rows': rows_with_secrets}
             )
-    return given
+    return tables
 
 
 def _compare(
@@ -200,11 +215,11 @@ def _compare(
     before: table_store.StoredTable | None,
     after: table.Table | None,
 ) -> table_change.Step:
-    """Return what becomes of a table, compared with the stored one.
+    """Return what becomes of a table: which rows and members differ.
 
-    A large table changes in few rows. Rows are stored in chunks, by the
-    digest of their content: only those in chunks that one of both tables has
-    alone are compared.
+    Neighbouring rows are stored as a chunk, by the digest of their content. A
+    chunk that both tables have needs no look at its rows. So only rows of
+    other chunks are compared, which are few where a large table changes.
 
     :param before: the stored table, None for one that is new.
     :param after: the table that takes its place, None where it is removed.
@@ -215,7 +230,7 @@ def _compare(
         definition_before = before.table.definition
         digests_before = before.chunks.keys()
     definition_after = None
-    # A dict keeps their order.
+    # A dict, unlike a set, keeps the order of the chunks.
     digests_after: dict[str, None] = {}
     # Rows of chunks that only the new table has.
     added: list[db_table.Pair] = []
@@ -248,9 +263,12 @@ def _compare(
 def find_missing(
     fields: Mapping[str, Any] | model.Rule, tables: table.Tables
 ) -> list[exceptions.Problem]:
-    """Return what a rule reads that no table has.
+    """Return the problems of a rule that reads what no table has.
 
-    :param fields: a valid rule.
+    For example, ``{tables.racks[SN1].height}`` is a problem without a table
+    ``racks``, or without the column ``height`` in it.
+
+    :param fields: a valid rule, or its fields.
     """
     rule = fields
     if not isinstance(rule, model.Rule):
@@ -261,16 +279,22 @@ def find_missing(
 
 
 def _may_read_tables(rule: model.Rule) -> bool:
-    # Most rules read none, and are not looked at more closely.
+    """Return whether a field such as ``{tables.racks}`` may be in a rule.
+
+    Its texts are not parsed: most rules do not have the word in any of them,
+    and need no closer look.
+    """
     content = [getattr(rule, name) for name in model.CONTENT]
     return effects.mentions(interpolation.TABLES, content)
 
 
 def check(rule: model.Rule, in_force: repository.Snapshot) -> int | None:
-    """Check what a rule reads of tables.
+    """Check that the tables and columns that a rule reads are there.
 
-    :returns: the revision of the rule set that must still hold when the rule
-        is stored, None if the rule reads no tables.
+    :param in_force: the rules and tables that are stored now.
+    :returns: the revision of the tables that were checked. The rule may be
+        stored only if this is still the revision then. None if the rule reads
+        no tables.
     :raises: InvalidRule if a table or a column is not there.
     """
     if not _may_read_tables(rule):

@@ -22,7 +22,8 @@ from ironic_inspection_rules.traits import filter as trait_filter
 MOST = 1000
 """Nodes of a page."""
 
-_PRESENTATION = (
+# Parameters of GET /v1/nodes that say how nodes are shown, and not which.
+_NO_FILTERS = (
     'self',
     'marker',
     'limit',
@@ -31,31 +32,40 @@ _PRESENTATION = (
     'fields',
     'detail',
 )
-_OF_LISTS = (*trait_filter.PARAMETERS, 'shard')
+# Filters that take several values: {'shard': ['a', 'b']}.
+_FILTERS_WITH_LISTS = (*trait_filter.PARAMETERS, 'shard')
 
 
 def _filters_of_ironic() -> list[str]:
+    """Return the names of Ironic's filters of nodes, such as ``driver``.
+
+    They are parameters of the method that lists nodes; releases of Ironic
+    differ in them.
+    """
     parameters = inspect.signature(
         ironic_node.NodesController.get_all
     ).parameters
-    return [name for name in parameters if name not in _PRESENTATION]
+    return [name for name in parameters if name not in _NO_FILTERS]
 
 
 FILTERS = (*_filters_of_ironic(), *trait_filter.PARAMETERS)
-"""Those of ``GET /v1/nodes``, as this release of Ironic has them."""
+"""The filters of ``GET /v1/nodes``, as this release of Ironic has them."""
 
 
 RequestedNode = tuple[str, str | None]
-"""The name or UUID of a node as the request has it, and the UUID; None for a
-name that no node has."""
+"""A node as the request names it, and its UUID: ``('rack1-n7', UUID)``.
+
+The UUID is None for a name that no node has.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Page:
     """Some nodes, in the order of the request or of Ironic's list.
 
-    ``filters`` of Ironic's list of nodes keep those that the caller may see,
-    ``next`` is the marker of the next page.
+    ``filters`` are given to Ironic's query of nodes, so that it leaves out
+    nodes that the caller may not see: ``{'project': …}``. ``next`` is the
+    marker of the next page, None after the last one.
     """
 
     nodes: Sequence[RequestedNode]
@@ -64,11 +74,11 @@ class Page:
 
 
 def find(nodes: Any, limit: int | None, marker: str | None) -> Page:
-    """Find the nodes of a page of a request that is about a fleet.
+    """Find the nodes of one page of a request that is about many nodes.
 
-    :param nodes: what the request has: a list of names and UUIDs, or a
-        mapping of filters.
-    :param limit: nodes of the page; None for :data:`MOST`.
+    :param nodes: the nodes of the request: a list of names and UUIDs, or a
+        mapping of filters such as ``{'driver': 'ipmi'}``.
+    :param limit: number of nodes in the page; None for :data:`MOST`.
     :param marker: ``next`` of the page before, None for the first one.
     :raises: InvalidBody for what :func:`find_problems` finds; what Ironic
         raises itself.
@@ -79,9 +89,10 @@ def find(nodes: Any, limit: int | None, marker: str | None) -> Page:
 
 
 def find_problems(nodes: Any, marker: str | None) -> list[exceptions.Problem]:
-    """Return what is wrong with the nodes and the marker of a request.
+    """Return the problems of the nodes and of the marker of a request.
 
-    That is all but the values of filters, which Ironic checks.
+    Whether the value of a filter makes sense, such as the name of a driver, is
+    left to Ironic.
 
     :param nodes: a list of names and UUIDs, or a mapping of filters.
     """
@@ -93,28 +104,33 @@ def find_problems(nodes: Any, marker: str | None) -> list[exceptions.Problem]:
 def _problems_of_filters(
     filters: Mapping[str, Any],
 ) -> list[exceptions.Problem]:
-    """Return the problems of filters: unknown ones, and values of no type."""
-    problems_of_filters = []
+    """Return the problems of filters: unknown names and wrong types of values.
+
+    A filter whose value is None counts as not given.
+    """
+    problems = []
     unknown = suggestion.all_unknown(_('filter of nodes'), filters, FILTERS)
     if unknown:
-        problems_of_filters.append(exceptions.Problem('/nodes', unknown))
+        problems.append(exceptions.Problem('/nodes', unknown))
     for name in FILTERS:
         value = filters.get(name)
         if value is None:
             continue
         try:
-            # Only to see if it can be formatted: by_filters() does so later.
+            # Only for its error; by_filters() uses the text itself.
             _format_for_url(name, value)
         except exceptions.Invalid as exc:
-            problem = exceptions.Problem(f'/nodes/{name}', str(exc))
-            problems_of_filters.append(problem)
-    return problems_of_filters
+            problems.append(exceptions.Problem(f'/nodes/{name}', str(exc)))
+    return problems
 
 
 def _problems_of_names(
     idents: Sequence[Any], marker: str | None
 ) -> list[exceptions.Problem]:
-    """Return the problems of a list of names and UUIDs, and of its marker."""
+    """Return the problems of a list of names and UUIDs, and of its marker.
+
+    :param marker: the number of names and UUIDs before the page, as text.
+    """
     if len(idents) > MOST:
         text = _(
             '"nodes" lists %(count)d nodes, more than %(most)d; ask for '
@@ -122,16 +138,16 @@ def _problems_of_names(
         ) % {'count': len(idents), 'most': MOST}
         # The items of so long a list are not checked.
         return [exceptions.Problem('/nodes', text)]
-    problems_of_names = []
+    problems = []
     if not all(isinstance(ident, str) for ident in idents):
         text = _('"nodes" must list UUIDs and names of nodes')
-        problems_of_names.append(exceptions.Problem('/nodes', text))
-    # Not by int(), which also takes "1_0", " 1" and any large number.
-    places = map(str, range(len(idents)))
-    if marker is not None and marker not in places:
+        problems.append(exceptions.Problem('/nodes', text))
+    # Compared as text, as int() also takes "1_0", " 1" and any large number.
+    allowed_markers = map(str, range(len(idents)))
+    if marker is not None and marker not in allowed_markers:
         text = _('"marker" must be the "next" of a page of this list')
-        problems_of_names.append(exceptions.Problem('/marker', text))
-    return problems_of_names
+        problems.append(exceptions.Problem('/marker', text))
+    return problems
 
 
 def by_filters(
@@ -164,28 +180,31 @@ def by_filters(
     if has_more:
         next_marker = uuids[-1]
     if conductor is not None:
-        # The page is listed twice. Ironic removes nodes of other conductors
-        # only after it has read a page, and then takes the shorter page for
-        # the last one. So the marker is that of the page without this filter.
+        # The page is listed a second time, with this filter. Ironic reads a
+        # page, then removes nodes of other conductors, and takes the shorter
+        # page for the last one. So only the first list knows whether more
+        # nodes follow.
         query['conductor'] = conductor
         uuids, _has_more = node_list.list_uuids(query, limit, marker)
-    # Ironic's list has left out nodes that the caller may not see, so their
-    # UUIDs are enough to read them.
     nodes: list[RequestedNode] = [(uuid, uuid) for uuid in uuids]
+    # Ironic's list has no nodes that the caller may not see, so the page needs
+    # no filter by project.
     return Page(nodes, {'include_children': True}, next_marker)
 
 
 def _format_for_url(name: str, value: Any) -> str:
     """Return the value of a filter as it is in the URL of ``GET /v1/nodes``.
 
-    :param value: of the request. A list, which some filters take, is joined
-        with commas.
+    ``['HW_GPU', 'CUSTOM_A']`` becomes ``HW_GPU,CUSTOM_A``, and True becomes
+    ``true``.
+
+    :param name: of the filter. Only some filters take lists.
     :raises: Invalid if the filter takes no such value.
     """
     values = [value]
-    if isinstance(value, list) and name in _OF_LISTS:
+    if isinstance(value, list) and name in _FILTERS_WITH_LISTS:
         values = value
-    texts = [_format_value(name, item) for item in values]
+    texts = [_format_value(name, single_value) for single_value in values]
     return ','.join(texts)
 
 
@@ -195,8 +214,8 @@ def by_names(
     """Find the nodes of a page of a list of names and UUIDs.
 
     A name that no node has is in the page, with None as its UUID. Nodes that
-    the caller may not see are in the page, too: the caller of this function
-    has to read the nodes with the filters of the page.
+    the client may not see are in the page, too: whoever reads the nodes has to
+    use the filters of the page.
 
     :param idents: all names and UUIDs of the request, not yet checked.
     :param limit: number of nodes in the page; None for :data:`MOST`.
@@ -215,33 +234,35 @@ def by_names(
     next_marker = None
     if end < len(idents):
         next_marker = str(end)
-    idents = idents[start:end]
+    idents_of_page = idents[start:end]
     filters: dict[str, Any] = {'include_children': True}
+    # None for a client that may list the nodes of all projects.
     project = api_utils.check_list_policy('node')
     if project:
         filters['project'] = project
-    uuids = _identify(idents)
+    uuid_by_ident = _find_uuids(idents_of_page)
     nodes: list[RequestedNode] = [
-        (ident, uuids.get(ident)) for ident in idents
+        (ident, uuid_by_ident.get(ident)) for ident in idents_of_page
     ]
     return Page(nodes, filters, next_marker)
 
 
-def _identify(idents: Sequence[str]) -> dict[str, str]:
+def _find_uuids(idents: Sequence[str]) -> dict[str, str]:
     """Find the UUIDs of nodes by the names and UUIDs of a request.
 
     One query looks up all names. A UUID is not looked up: whether a node has
-    it shows when the nodes are read. Whether the caller may see the nodes is
-    not asked either.
+    it shows when the nodes are read. Whether the client may see the nodes is
+    not asked here either.
 
-    :returns: by the name or UUID as the request has it; without names that
-        no node has.
+    :returns: the UUIDs by the name or UUID as the request has it. Names that
+        no node has are missing.
     """
-    uuids = {}
+    uuid_by_ident = {}
     names = set()
     for ident in idents:
         if uuidutils.is_uuid_like(ident):
-            uuids[ident] = ident.lower()
+            uuid_by_ident[ident] = ident.lower()
+        # What cannot be a name is not looked up.
         elif api_utils.is_valid_node_name(ident):
             names.add(ident)
     if names:
@@ -249,12 +270,12 @@ def _identify(idents: Sequence[str]) -> dict[str, str]:
             api.request.context, sorted(names)
         )
         for uuid, name in nodes:
-            uuids[name] = uuid
-    return uuids
+            uuid_by_ident[name] = uuid
+    return uuid_by_ident
 
 
 def _format_value(name: str, value: Any) -> str:
-    """Return one value of a filter as text, as the URL of ``GET /v1/nodes``.
+    """Return one value of a filter as text for the URL of ``GET /v1/nodes``.
 
     :param name: of the filter, for the message.
     :raises: Invalid if the value is no text, integer or boolean, or a text
@@ -265,7 +286,7 @@ def _format_value(name: str, value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if not isinstance(value, str):
-        if name in _OF_LISTS:
+        if name in _FILTERS_WITH_LISTS:
             text = _('The filter "%s" takes a string or a list of strings')
         else:
             text = _('The filter "%s" takes one string, number or boolean')
@@ -280,7 +301,7 @@ def _format_value(name: str, value: Any) -> str:
 def _is_encodable(text: str) -> bool:
     """Return whether a text can be written as UTF-8.
 
-    JSON may have half of a UTF-16 pair in it, which cannot.
+    JSON such as ``"\\ud83d"`` has half of a UTF-16 pair in it, which cannot.
     """
     try:
         text.encode()

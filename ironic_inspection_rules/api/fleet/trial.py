@@ -33,15 +33,21 @@ OK, FAILED, ERROR = 'ok', 'failed', 'error'
 
 Entry = dict[str, Any]
 
-_NODES = 200
+_NODES_PER_QUERY = 200
 """How many nodes and their ports are read together: a page of the client."""
 
-_DATA = 1 << 22
-"""Characters of inventories and plugin data that are read together. As text
-they take as many bytes, and a query takes longer than to try a rule."""
+_MOST_CHARACTERS = 1 << 22
+"""Length of inventories and plugin data that are read together, as JSON.
 
-_WAITING = 25
-"""How many machines wait for the same query: they have their data decoded."""
+They take as many bytes of memory. Machines are not read one by one, as a query
+takes longer than trying a rule.
+"""
+
+_MOST_WAITING = 25
+"""How many machines wait for one query of names.
+
+Their data are decoded, so more of them would take much memory.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +55,9 @@ class RequestedMachine:
     """One of the machines that a request names or selects.
 
     ``ident`` is its name or UUID. ``node`` is its :class:`StoredNode`, None
-    if the caller may see no such node. ``facts`` are None if the rules cannot
-    be tried; ``problem`` says why.
+    if there is no such node, or none that the caller may see. ``facts`` are
+    what rules read; None if they cannot be tried, and then ``problem`` says
+    why. ``source`` is the inspection data from which the facts are built.
     """
 
     ident: str
@@ -61,8 +68,11 @@ class RequestedMachine:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Waiting:
-    """An entry that holds only if the names in it are free."""
+class _WaitingEntry:
+    """An entry that is right only if no other node has the new names.
+
+    ``names`` are the names that rules would give to the node of the machine.
+    """
 
     machine: RequestedMachine
     entry: Entry
@@ -99,49 +109,51 @@ class Trial:
         the names are taken is one query for all, as a query for each takes
         longer than trying the rules.
         """
-        waiting: list[_Waiting] = []
+        waiting: list[_WaitingEntry] = []
         for machine in machines:
-            # The names that the rules would give to the node: they are
-            # assumed to be free until they are looked up.
-            with self.refusals.assuming() as names:
+            # In this block, the names that the rules would give to the node
+            # are assumed to be free, and collected to be looked up later.
+            with self.refusals.assuming() as new_names:
                 entry = self._try(machine)
-            # Entries keep the order of the nodes: behind one that waits,
-            # all others do.
-            if names or waiting:
-                waiting.append(_Waiting(machine, entry, names))
+            # Entries keep the order of the nodes, so all entries behind one
+            # that waits have to wait as well.
+            if new_names or waiting:
+                waiting.append(_WaitingEntry(machine, entry, new_names))
             else:
                 yield entry
-            if len(waiting) == _WAITING:
-                yield from self._settle(waiting)
+            if len(waiting) == _MOST_WAITING:
+                yield from self._look_up_names(waiting)
                 waiting.clear()
-        yield from self._settle(waiting)
+        yield from self._look_up_names(waiting)
 
-    def _settle(self, waiting: Iterable[_Waiting]) -> Iterator[Entry]:
+    def _look_up_names(
+        self, waiting: Iterable[_WaitingEntry]
+    ) -> Iterator[Entry]:
         """Look up which names are taken, and yield the entries that wait.
 
         A machine whose node would get a name that another node has is tried
-        again: without :meth:`.Refusals.assuming`, the name is an error.
+        again: outside of :meth:`.Refusals.assuming`, such a name is an error.
         """
         new_names: set[str] = set()
-        for item in waiting:
-            new_names |= item.names
-        taken = self.refusals.taken(new_names)
-        for item in waiting:
-            if item.names & taken:
-                yield self._try(item.machine)
+        for waiting_entry in waiting:
+            new_names |= waiting_entry.names
+        taken_names = self.refusals.taken(new_names)
+        for waiting_entry in waiting:
+            if waiting_entry.names & taken_names:
+                yield self._try(waiting_entry.machine)
             else:
-                yield item.entry
+                yield waiting_entry.entry
 
     def _try(self, machine: RequestedMachine) -> Entry:
-        """Return what the rules would do to a machine.
+        """Return the entry of a machine: what the rules would do to it.
 
-        It never fails: what goes wrong is in the entry.
+        No error is raised. It becomes the entry of this machine, as the answer
+        has other machines as well.
         """
         if machine.facts is None:
             return _entry_of_error(machine, machine.problem)
         try:
             return self._evaluate_machine(machine, machine.facts)
-        # The answer has other machines.
         except Exception as exc:
             LOG.exception(
                 'Rules cannot be tried on node %s', machine.node.uuid
@@ -249,25 +261,26 @@ def read(
 ) -> Iterator[Iterator[RequestedMachine]]:
     """Yield the requested machines in their order, in portions.
 
-    Nodes are read for many machines together, inventories only for the
-    machines of a portion. A machine that does not exist is yielded with the
-    problem. A portion may be empty.
+    The nodes of many machines are read together. Their inventories, which are
+    larger, are read only for the machines of a portion. A machine that does
+    not exist is yielded with that problem. A portion may be empty.
     """
-    for first in range(0, len(page.nodes), _NODES):
-        requested = page.nodes[first : first + _NODES]
+    for first in range(0, len(page.nodes), _NODES_PER_QUERY):
+        requested = page.nodes[first : first + _NODES_PER_QUERY]
         nodes = _Nodes.read(context, page.filters, requested)
-        left = collections.deque(requested)
+        not_yielded = collections.deque(requested)
         for portion in inspection_data.portions(
-            context, nodes.list_requested(requested), _DATA
+            context, nodes.list_requested(requested), _MOST_CHARACTERS
         ):
-            # With the nodes in between that do not exist.
-            requested_of_portion = nodes.take(left, len(portion.nodes))
+            # The nodes of the portion, and those between them that do not
+            # exist.
+            requested_of_portion = nodes.take(not_yielded, len(portion.nodes))
             data = inspection_data.find_all(
                 context, portion.nodes, portion.failing
             )
             yield nodes.build_machines(requested_of_portion, data)
-        # The nodes that are left do not exist.
-        yield nodes.build_machines(left, iter(()))
+        # The nodes that are left do not exist, so they have no data.
+        yield nodes.build_machines(not_yielded, iter(()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -306,37 +319,41 @@ class _Nodes:
         There is one query for all nodes, one for all ports and one for all
         groups.
 
-        :param filters: leave out nodes that the caller may not see; see
-            :class:`.page.Page`.
+        :param filters: the filters of the page, which leave out nodes that the
+            caller may not see.
         """
         uuids = {uuid for _ident, uuid in requested if uuid is not None}
         machine = machine_object.InspectedMachine
         nodes = {}
-        uuid_of = {}
+        uuid_by_id = {}
         rows = machine.list_nodes(
             context, {**filters, 'uuid_in': sorted(uuids)}
         )
         for row, fields in zip(
             rows, _select_fields(objects.Node, rows), strict=True
         ):
-            # The last field, as in the facts of an inspection.
+            # The traits become the last field, as in the facts of an
+            # inspection.
             fields['traits'] = fields.pop('traits')
             nodes[row['uuid']] = StoredNode(
                 row['id'], row['uuid'], row['name'], fields
             )
-            uuid_of[row['id']] = row['uuid']
-        ports = machine.list_ports(context, list(uuid_of))
-        groups = machine.list_port_groups(context, list(uuid_of))
+            uuid_by_id[row['id']] = row['uuid']
+        ports = machine.list_ports(context, list(uuid_by_id))
+        groups = machine.list_port_groups(context, list(uuid_by_id))
         return cls(
             nodes,
-            _fields_by_node(objects.Port, uuid_of, ports),
-            _fields_by_node(objects.Portgroup, uuid_of, groups),
+            _fields_by_node(objects.Port, uuid_by_id, ports),
+            _fields_by_node(objects.Portgroup, uuid_by_id, groups),
         )
 
     def list_requested(
         self, requested: Iterable[fleet_page.RequestedNode]
     ) -> list[StoredNode]:
-        """Return the requested nodes that are there; one may be twice."""
+        """Return the requested nodes that exist.
+
+        A node that is requested twice is in the list twice.
+        """
         return [
             self.by_uuid[uuid]
             for _ident, uuid in requested
@@ -344,20 +361,25 @@ class _Nodes:
         ]
 
     def take(
-        self, left: collections.deque[fleet_page.RequestedNode], count: int
+        self,
+        requested: collections.deque[fleet_page.RequestedNode],
+        most_existing: int,
     ) -> list[fleet_page.RequestedNode]:
-        """Take requested nodes from the left, until enough of them exist.
+        """Remove requested nodes from a queue, until enough of them exist.
 
-        Nodes that do not exist are taken as well: they have entries, too.
+        The nodes in between that do not exist are removed and returned as
+        well: they have entries in the answer, too.
+
+        :param most_existing: how many of the nodes have to exist.
         """
-        requested = []
-        while count:
-            item = left.popleft()
-            requested.append(item)
-            _ident, uuid = item
+        taken = []
+        count_of_existing = 0
+        while count_of_existing < most_existing:
+            ident, uuid = requested.popleft()
+            taken.append((ident, uuid))
             if uuid in self.by_uuid:
-                count -= 1
-        return requested
+                count_of_existing += 1
+        return taken
 
     def build_machines(
         self,
@@ -381,18 +403,21 @@ class _Nodes:
                     ident, problem=_('Node %s could not be found.') % ident
                 )
                 continue
-            # Only for a node that is there: the others have no data.
-            source = next(data)
-            if isinstance(source, Exception):
-                yield RequestedMachine(ident, node, problem=str(source))
+            # The data are those of the next node that exists.
+            data_of_node = next(data)
+            if isinstance(data_of_node, Exception):
+                yield RequestedMachine(ident, node, problem=str(data_of_node))
                 continue
-            facts = self._build_facts(node, source)
-            yield RequestedMachine(ident, node, facts, source)
+            facts = self._build_facts(node, data_of_node)
+            yield RequestedMachine(ident, node, facts, source=data_of_node)
 
     def _build_facts(
         self, node: StoredNode, source: inspection_data.MachineData
     ) -> working_copy.Facts:
-        """Return the facts of a machine that rules are tried on."""
+        """Return the facts of a machine: the data that rules read and change.
+
+        They are the inventory, the plugin data, the node and its ports.
+        """
         fields = {
             **node.fields,
             'auto_discovered': node_facts.is_auto_discovered(
@@ -409,53 +434,58 @@ class _Nodes:
 
 
 def _fields_by_node(
-    kind: Any, uuid_of: Mapping[int, str], rows: Sequence[Entry]
+    object_class: Any, uuid_by_id: Mapping[int, str], rows: Sequence[Entry]
 ) -> Mapping[int, list[Entry]]:
-    """Return the fields of objects that belong to nodes.
+    """Return the fields of all ports or port groups of each node.
 
-    :param kind: the class of Ironic's objects.
-    :param uuid_of: the UUIDs of nodes by their ``id``.
-    :returns: by the ``id`` of the node.
+    :param object_class: Ironic's class of ports or of port groups.
+    :param uuid_by_id: the UUIDs of the nodes by their ``id``.
+    :param rows: of the ports or port groups.
+    :returns: ``{7: [{'address': '52:54:00:12:34:56', …}]}`` by the ``id`` of
+        the node.
     """
     for row in rows:
-        # A field of the object that is no column.
-        row['node_uuid'] = uuid_of[row['node_id']]
-    fields_of = collections.defaultdict(list)
-    for row, fields in zip(rows, _select_fields(kind, rows), strict=True):
-        fields_of[row['node_id']].append(fields)
-    return fields_of
+        # Objects have this field, but the table has no such column.
+        row['node_uuid'] = uuid_by_id[row['node_id']]
+    fields_by_node_id = collections.defaultdict(list)
+    all_fields = _select_fields(object_class, rows)
+    for row, fields in zip(rows, all_fields, strict=True):
+        fields_by_node_id[row['node_id']].append(fields)
+    return fields_by_node_id
 
 
-def _select_fields(kind: Any, rows: Sequence[Entry]) -> list[Entry]:
-    """Return what :func:`.facts.as_dict` makes of objects, from their rows.
+def _select_fields(object_class: Any, rows: Sequence[Entry]) -> list[Entry]:
+    """Return the fields of objects, from their rows.
 
-    The objects themselves take longer to make than all that is read of them.
+    They are what :func:`.facts.as_dict` returns for the objects themselves,
+    which would take longer to make than all that is read of them.
 
-    :param kind: the class of Ironic's objects.
+    :param object_class: the class of Ironic's objects, such as ports.
     :param rows: all with the same columns.
     """
     if not rows:
         return []
-    names = [name for name in kind.fields if name in rows[0]]
+    names = [name for name in object_class.fields if name in rows[0]]
     return [{name: row[name] for name in names} for row in rows]
 
 
 def _represent(
     plans: posted_rules.Plans, outcome: evaluation.Evaluation
 ) -> Entry:
-    """Return how an inspection with the rules would end, and which match.
+    """Return how an inspection would end, and which rules match, as members.
 
+    For example, ``{'result': 'ok', 'error': None, 'matched': [UUID, UUID]}``.
     Rules in mode ``audit`` that match are among them.
     """
     matched = [rule.rule.uuid for rule in outcome.traces if rule.matched]
     audited = [rule.rule.uuid for rule in outcome.audited if rule.matched]
     if audited:
-        # In the order in which they run.
-        both = {*matched, *audited}
+        # Both lists become one, in the order in which the rules run.
+        matched_or_audited = {*matched, *audited}
         matched = []
         for plans_of_phase in plans.values():
             for plan in plans_of_phase:
-                if plan.rule.uuid in both:
+                if plan.rule.uuid in matched_or_audited:
                     matched.append(plan.rule.uuid)
     error = outcome.error
     if error is None:
@@ -474,8 +504,8 @@ def _represent(
 def _traits_of_instance(facts: working_copy.Facts) -> object:
     """Return the traits that the instance of a node asks for.
 
-    :returns: ``['HW_GPU']`` or whatever ``instance_info/traits`` is; None
-        where no instance asks for traits.
+    :returns: ``instance_info/traits`` of the node: ``['HW_GPU']``, or whatever
+        a user has put there. None where no instance asks for traits.
     """
     node = facts.node or {}
     traits = data_path.get(node, ('instance_info', working_copy.TRAITS))
@@ -499,11 +529,14 @@ def _has_traits_of_instance(facts: working_copy.Facts) -> bool:
 def _validation(
     before: working_copy.Facts, after: working_copy.Facts
 ) -> Entry:
-    """Return whether a node has the traits of its instance.
+    """Return whether a node has the traits that its instance asks for.
 
-    :param before: the node before the rules.
-    :param after: the node after them.
-    :returns: members of the entry; none where no instance asks for traits.
+    Without them, Ironic's deploy validation fails.
+
+    :param before: the facts before the rules, with the node.
+    :param after: the facts after the rules.
+    :returns: members of the entry: ``{'validates': False,
+        'validates_before': True}``; none where no instance asks for traits.
     """
     if _traits_of_instance(before) is None:
         return {}
@@ -514,12 +547,16 @@ def _validation(
 
 
 def _entry_of_error(machine: RequestedMachine, problem: str | None) -> Entry:
-    """Return the entry of a machine on which no rules can be tried."""
+    """Return the entry of a machine on which no rules can be tried.
+
+    :param problem: why they cannot be tried, None if that is not known.
+    """
     uuid = None
     name = None
     if machine.node is not None:
         uuid = machine.node.uuid
         name = machine.node.name
+    # There is no such node: the request has either its UUID or its name.
     elif uuidutils.is_uuid_like(machine.ident):
         uuid = machine.ident
     else:

@@ -158,7 +158,7 @@ class PageTestCase(test_fleet.FleetTestCase):
         )
 
     def test_names_are_looked_up_for_some_machines_at_a_time(self):
-        self.patch('fleet.trial._WAITING', 2)
+        self.patch('fleet.trial._MOST_WAITING', 2)
         looked_up = []
         stock = refusal.Refusals.taken
 
@@ -194,7 +194,7 @@ class PageTestCase(test_fleet.FleetTestCase):
     def test_data_are_read_in_portions_of_some_size(self):
         self.large(1, 9000)
         self.large(2, 9000)
-        self.patch('fleet.trial._DATA', 10000)
+        self.patch('fleet.trial._MOST_CHARACTERS', 10000)
         self.patch('stream._PART_LENGTH', 1)
         read = self.spy_on_data()
         names = ['n0', 'nobody', 'n1', 'n2', 'n3', 'n4', 'nobody']
@@ -221,7 +221,7 @@ class PageTestCase(test_fleet.FleetTestCase):
             },
             keep=5,
         )
-        self.patch('fleet.trial._DATA', 5000)
+        self.patch('fleet.trial._MOST_CHARACTERS', 5000)
         read = self.spy_on_data()
         self.page([f'n{number}' for number in range(6)])
         self.assertEqual([['n0'], ['n1'], ['n2'], ['n3'], ['n4', 'n5']], read)
