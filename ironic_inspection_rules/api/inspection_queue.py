@@ -76,7 +76,7 @@ def install() -> None:
 
 def put_instead(
     posted: dict[str, Any],
-    kept: Any,
+    early_record: Any,
     token: Any,
     context: Any,
     node_id: str,
@@ -90,7 +90,7 @@ def put_instead(
     the parameters from ``context`` on.
 
     :param posted: plugin data as they were posted.
-    :param kept: the part of the early phase in the run, see
+    :param early_record: the early phase in the record of the run, see
         :mod:`.inspection.early_phase`; None if it has none.
     :param token: the agent token, which proves that the machine is the sender.
     :param plugin_data: plugin data as the early rules left them.
@@ -104,7 +104,7 @@ def put_instead(
     )
     # The data are stored as they were posted, and the changes of early rules
     # as a checkpoint, so that every attempt begins with the same data.
-    checkpoints = checkpoint.of_early_phase(posted, plugin_data, kept)
+    checkpoints = checkpoint.of_early_phase(posted, plugin_data, early_record)
     requests().put(
         node_id,
         queue_request.CONTINUE,

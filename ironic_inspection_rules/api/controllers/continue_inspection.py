@@ -30,11 +30,12 @@ _PATH = '/v1/continue_inspection'
 
 
 def pass_layers(guarded: Callable, layered: Callable) -> Callable:
-    """Have posted inspection data pass all layers but the guard of bodies.
+    """Have posted inspection data pass only one of the WSGI layers.
 
-    The others are for ironic-inspector's calls and for long answers.
+    This is the guard, which limits bodies. The other layers are for
+    ironic-inspector's calls and for long answers.
 
-    :param guarded: the WSGI application within its guard only.
+    :param guarded: Ironic's WSGI application within the guard only.
     :param layered: the same application within all layers.
     :returns: an application that chooses between them by the path.
     """
@@ -48,19 +49,20 @@ def pass_layers(guarded: Callable, layered: Callable) -> Callable:
 
 
 def post() -> Any:
-    """Process inspection data from the ramdisk, after the early rules.
+    """Answer ``POST /v1/continue_inspection``: take data from a ramdisk.
 
-    These run here, before the node is known. Then Ironic looks the node up and
-    hands the data to a conductor; with durable inspection they are put into
-    the queue instead. A caller that Ironic's controller would refuse is
-    refused before any data are read.
+    First the early rules run, before the node is known. Then Ironic finds the
+    node, and hands the data to a conductor. With durable inspection, they are
+    put into the queue instead. A caller that Ironic's controller would refuse
+    is refused before any data are read.
 
-    :raises: RuleError if an early rule fails; nothing is looked up,
-        enrolled or changed then.
+    :raises: RuleError if an early rule fails. Then no node is looked up,
+        enrolled or changed.
     """
     _check_caller()
     node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
-    # An empty body lacks the inventory, as an empty object does.
+    # Without a body, the error is that of an empty object: it has no
+    # inventory.
     document: Any = {}
     if api.request.body:
         document = request.parse(api.request.body, lenient=True)
@@ -70,23 +72,26 @@ def post() -> Any:
         )
     data = stock.validated_inspection_data(document)
     inventory = data.pop('inventory')
-    # Only the queue needs it.
     token = None
     if CONF.inspection_queue.enabled:
-        # Nothing else may see the token, which is a secret.
+        # The queue compares it with that of the node. It is a secret, so it is
+        # not left in the data, which are stored and read by rules.
         token = data.pop(AGENT_TOKEN, None)
     plugin_data = without_reserved(data)
-    # What the early rules did, None if they did nothing.
-    kept = early_phase.run(api.request.context, inventory, plugin_data)
-    # Called when Ironic has found the node; None to go on as Ironic does.
+    # The record of the early phase, for the run; None if it has none.
+    early_record = early_phase.run(api.request.context, inventory, plugin_data)
+    # Called in place of ConductorAPI.continue_inspection() when Ironic has
+    # found the node. None if nothing takes its place.
     hand_over: Callable[..., None] | None = None
     if CONF.inspection_queue.enabled:
         hand_over = functools.partial(
-            inspection_queue.put_instead, data, kept, token
+            inspection_queue.put_instead, data, early_record, token
         )
-    elif kept is not None:
+    elif early_record is not None:
         hand_over = functools.partial(
-            _store_and_hand_over, kept, api.request.rpcapi.continue_inspection
+            _store_and_hand_over,
+            early_record,
+            api.request.rpcapi.continue_inspection,
         )
     return stock.post_inspection_data(
         {**plugin_data, 'inventory': inventory}, node_uuid, hand_over
@@ -102,12 +107,12 @@ def _check_caller() -> None:
     # Ironic 35 does not have this option yet.
     if not getattr(CONF.api, 'enable_ramdisk_endpoints', True):
         raise ironic_exception.HTTPForbidden(resource=api.request.path)
-    has_call = api_utils.new_continue_inspection_endpoint()
-    if not has_call and api.request.GET.get('node_uuid') is None:
-        # A ramdisk made for ironic-inspector: it asks in an older version, and
-        # names no node.
-        has_call = api_utils.allow_continue_inspection_endpoint()
-    if not has_call:
+    is_in_version = api_utils.new_continue_inspection_endpoint()
+    if not is_in_version and api.request.GET.get('node_uuid') is None:
+        # A ramdisk made for ironic-inspector asks for an older version of the
+        # API, and names no node.
+        is_in_version = api_utils.allow_continue_inspection_endpoint()
+    if not is_in_version:
         raise ironic_exception.NotFound(
             _('API version 1.%d or newer is required')
             % versions.MINOR_84_CONTINUE_INSPECTION
@@ -116,7 +121,7 @@ def _check_caller() -> None:
 
 
 def _store_and_hand_over(
-    kept: early_phase.Kept,
+    early_record: early_phase.Kept,
     hand_to_conductor: Callable[..., None],
     context: Any,
     node_id: str,
@@ -125,27 +130,31 @@ def _store_and_hand_over(
 ) -> None:
     """Store what early rules did, then hand the data to the conductor.
 
-    Only now is it known which node the data are of.
+    Ironic calls it when it has found the node: before, it was not known for
+    which node to store this.
 
-    :param kept: what the run is to have of the early phase: ``record``,
+    :param early_record: the early phase in the record of the run: ``record``,
         ``places`` and ``found``, see :mod:`.inspection.early_phase`.
     :param hand_to_conductor: ``ConductorAPI.continue_inspection``, called
         with all arguments that follow.
     """
-    # In this order: the conductor begins the inspection at once, and reads
-    # what is stored only then.
-    early_phase_object.EarlyPhase.put(context, node_id, kept)
+    # Stored first, as the conductor begins the inspection at once, and then
+    # reads it.
+    early_phase_object.EarlyPhase.put(context, node_id, early_record)
     hand_to_conductor(context, node_id, *args, **kwargs)
 
 
-_NOT_FOR_THE_RAMDISK = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY)
-"""Plugin data that only Ironic itself may set."""
+_RESERVED = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY)
+"""Names in plugin data that only Ironic and this project may set."""
 
 
 def without_reserved(plugin_data: dict) -> dict:
-    """Copy plugin data, without what only Ironic may say there."""
+    """Copy plugin data from a ramdisk, without names that it may not set.
+
+    They say that the node was auto-discovered, and what rules have done.
+    """
     return {
         name: value
         for name, value in plugin_data.items()
-        if name not in _NOT_FOR_THE_RAMDISK
+        if name not in _RESERVED
     }

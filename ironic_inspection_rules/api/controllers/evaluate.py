@@ -78,8 +78,8 @@ def post(body: Answer) -> Answer:
     """
     problems = _find_problems_of_choice(body)
     if problems:
-        # It never returns: it checks the rules as well, and raises one error
-        # for all problems.
+        # This never returns. It checks the rules as well, and raises one error
+        # with all problems.
         posted_rules.refuse(body, problems)
     context = api.request.context
     rules = start.rules()
@@ -100,13 +100,16 @@ def post(body: Answer) -> Answer:
         )
         page = fleet_page.find(body['nodes'], body['limit'], body['marker'])
         entries = fleet_trial.try_nodes(context, page)
+        # The entries become the body of the answer, in place of what is
+        # returned here.
         stream.send(stream.page(entries, 'nodes', page.next))
-        # The stream is the answer: nothing is left to return.
         return {}
-    # The answer also says where the inventory is from, as "source" and "run",
-    # and why no rules would run on the node, as "warnings".
+    # A field such as {previous.inventory.cpu} reads what the inspection before
+    # has stored.
+    of_all_phases = itertools.chain.from_iterable(plans.values())
+    reads_previous = any(plan.reads_previous for plan in of_all_phases)
     facts_of_machine, source_and_warnings = _gather_facts(
-        context, body, reads_previous=_reads_previous(plans)
+        context, body, reads_previous
     )
     outcome = evaluation.evaluate(
         plans,
@@ -118,26 +121,19 @@ def post(body: Answer) -> Answer:
     return {**outcome.as_dict(), **source_and_warnings}
 
 
-def _reads_previous(plans: posted_rules.Plans) -> bool:
-    """Return whether a rule reads what the inspection before has stored."""
-    of_all_phases = itertools.chain.from_iterable(plans.values())
-    return any(plan.reads_previous for plan in of_all_phases)
-
-
 def _find_problems_of_choice(body: Answer) -> list[exceptions.Problem]:
-    """Return why the members of a body choose neither one machine nor a fleet.
+    """Return the problems of the members that choose what rules are tried on.
 
-    ``node`` or ``inventory`` chooses one machine, to which ``plugin_data``
-    belong. ``nodes`` chooses a fleet, to which ``limit``, ``marker`` and
-    ``compare`` belong. A body must choose one of them, and have no members
-    that belong to the other; ``compare`` needs rules or tables. What is wrong
-    with ``nodes`` and ``marker`` themselves is returned, too.
+    A body has either ``node`` or ``inventory`` for one machine, perhaps with
+    ``plugin_data``; or ``nodes`` for a fleet, perhaps with ``limit``,
+    ``marker`` and ``compare``. To have neither is a problem, and so is a
+    member of the other choice. ``compare`` needs rules or tables.
     """
     problems = []
-    of_machine = _members_used(body, _OF_MACHINE)
-    of_fleet = _members_used(body, _OF_FLEET)
+    members_for_machine = _members_in_use(body, _OF_MACHINE)
+    members_for_fleet = _members_in_use(body, _OF_FLEET)
     if body['nodes'] is None:
-        for name in of_fleet:
+        for name in members_for_fleet:
             text = _('"%s" is only for many nodes, which "nodes" tells')
             problems.append(exceptions.Problem(f'/{name}', text % name))
         if body['node'] is None and body['inventory'] is None:
@@ -146,7 +142,7 @@ def _find_problems_of_choice(body: Answer) -> list[exceptions.Problem]:
             )
             problems.append(exceptions.Problem('', text))
         return problems
-    for name in of_machine:
+    for name in members_for_machine:
         text = _('"%s" is only for one machine, and "nodes" is for many')
         problems.append(exceptions.Problem(f'/{name}', text % name))
     posts_rules = body['rules'] is not None or body['tables'] is not None
@@ -159,29 +155,37 @@ def _find_problems_of_choice(body: Answer) -> list[exceptions.Problem]:
     return problems + fleet_page.find_problems(body['nodes'], body['marker'])
 
 
-def _members_used(body: Answer, names: Iterable[str]) -> list[str]:
+def _members_in_use(body: Answer, names: Iterable[str]) -> list[str]:
+    """Return the names of members of a body that are neither null nor false.
+
+    A member that the client has not sent is None in the body.
+    """
     return [name for name in names if body[name] not in (None, False)]
 
 
 def _gather_facts(
     context: Any, body: Answer, reads_previous: bool
 ) -> tuple[working_copy.Facts, Answer]:
-    """Return the facts of one machine, from the request or as stored.
+    """Return the facts of one machine: the data that rules are tried on.
+
+    The inventory is the posted one, or the newest that is stored of the node.
 
     :param reads_previous: whether a rule reads the data of the inspection
-        before; for a posted inventory, these are the stored data.
+        before. If an inventory is posted, these are the stored data.
     :returns: the facts, and members of the answer: the ``source`` of the
-        inventory, the ``run`` that has it if there is one, and as ``warnings``
-        why no rules would run on the node.
+        inventory; the ``run`` that has it if there is one; and if no rules
+        would run on the node, the reasons as ``warnings``.
     :raises: NotFound if the caller may not see the node, or if no inventory
         is posted or stored.
     """
     inventory = body['inventory']
     plugin_data = body['plugin_data']
-    members: Answer = {'source': 'request'}
+    source_and_warnings: Answer = {'source': 'request'}
     if body['node'] is None:
-        posted = working_copy.Facts(inventory, plugin_data or {}, node={})
-        return posted, members
+        facts_without_node = working_copy.Facts(
+            inventory, plugin_data or {}, node={}
+        )
+        return facts_without_node, source_and_warnings
     node = _find_node(context, body['node'])
     previous = None
     if inventory is None:
@@ -189,26 +193,27 @@ def _gather_facts(
         inventory = stored.inventory
         if plugin_data is None:
             plugin_data = stored.plugin_data
-        members['source'] = stored.source
+        source_and_warnings['source'] = stored.source
         if stored.run:
-            members['run'] = stored.run
+            source_and_warnings['run'] = stored.run
     elif reads_previous:
         previous = facts.stored_before(node, context)
     warnings = list(switches.of_node(node.inspect_interface))
     if warnings:
-        members['warnings'] = warnings
-    # With a posted inventory, stored plugin data are not read: they belong to
-    # another inventory.
+        source_and_warnings['warnings'] = warnings
+    # Without plugin data, a posted inventory has none: those that are stored
+    # belong to another inventory.
     facts_of_node = facts.read(
         context, node, inventory, plugin_data or {}, previous
     )
-    return facts_of_node, members
+    return facts_of_node, source_and_warnings
 
 
 def _find_stored_data(context: Any, node: Any) -> inspection_data.MachineData:
     """Return the newest inspection data that are stored of a node.
 
-    :raises: NotFound if there are none; it says what to do about it.
+    :raises: NotFound if there are none, with the hint that the client can post
+        an inventory.
     """
     try:
         return inspection_data.find(context, node)
@@ -223,15 +228,16 @@ def _find_node(context: Any, ident: str) -> Any:
 
     :raises: NotFound if there is no such node; InvalidUuidOrName.
     """
-    if not (
-        uuidutils.is_uuid_like(ident) or api_utils.is_valid_node_name(ident)
-    ):
+    is_uuid = uuidutils.is_uuid_like(ident)
+    if not is_uuid and not api_utils.is_valid_node_name(ident):
         raise ironic_exception.InvalidUuidOrName(name=ident)
     page = fleet_page.by_names([ident])
-    _ident, uuid = page.nodes[0]
+    [(_ident, uuid)] = page.nodes
     nodes = []
+    # None for a name that no node has.
     if uuid is not None:
-        # A list, whose filters keep nodes of other projects out.
+        # The node is listed and not read by its UUID, as the filters of a list
+        # leave out nodes of other projects.
         nodes = objects.Node.list(
             context, filters={**page.filters, 'uuid_in': [uuid]}
         )

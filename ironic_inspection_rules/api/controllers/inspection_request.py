@@ -51,7 +51,7 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
         filters['state'] = query['state']
     if query['node'] is not None:
         filters['node_uuid'] = api_utils.get_rpc_node(query['node']).uuid
-    # One more than the page has, to know whether another page follows.
+    # One more than the page has shows whether another page follows.
     stored_requests = request_object.InspectionRequest.list(
         api.request.context, filters, limit + 1, query['marker']
     )
@@ -70,10 +70,9 @@ def get_one(request_uuid: str) -> dict[str, Any]:
 def delete(request_uuid: str) -> None:
     """Abort a request that is not yet processed.
 
-    The conductor then aborts the inspection as well, which would wait for
-    this request in vain. If that fails, the leader of the workers fails the
-    inspection. A request to reapply data, or for a timeout, has no inspection
-    to abort.
+    Without the request, the inspection of the node would wait in vain. So a
+    conductor is asked to abort the inspection, too. If that fails, the leader
+    of the workers fails the inspection later.
 
     :raises: RequestNotFound, or RequestNotWaiting if a worker has begun to
         process it.
@@ -82,6 +81,7 @@ def delete(request_uuid: str) -> None:
         _UUID('uuid', request_uuid), _('Inspection was aborted by request.')
     )
     if aborted.event not in (queue_request.CONTINUE, queue_request.POWER_ON):
+        # No inspection waits for a request to reapply data, or for a timeout.
         return
     context = api.request.context
     rpcapi = api.request.rpcapi

@@ -61,11 +61,12 @@ RULE_SET = {
 """Body of a request to replace the rule set."""
 
 
-class _NewFields(NamedTuple):
-    """What a stored rule is to be, see :func:`_change`.
+class _ChangedRule(NamedTuple):
+    """A stored rule as a request changes it, not saved yet.
 
-    ``base`` is the revision of the rule set that this was decided on, None if
-    it does not matter.
+    ``base`` is the revision of the rule set in which the rule finds the tables
+    that it reads. If this is not the revision any more, the rule is not saved.
+    None if it reads no tables.
     """
 
     rule: model.Rule
@@ -74,7 +75,7 @@ class _NewFields(NamedTuple):
 
 def _scope(_name: str, value: str) -> str:
     """Check the scope that a request asks for."""
-    # PostgreSQL refuses the character in a query.
+    # PostgreSQL refuses this character in a query.
     if '\0' in value:
         raise exceptions.Invalid(_('There is no such scope'))
     return value
@@ -115,7 +116,7 @@ def get_all(query: Answer) -> Answer:
         filters,
         sort_key=query['sort_key'],
         descending=query['sort_dir'] == 'desc',
-        # One more than the page has says whether another page follows.
+        # One more than the page has shows whether another page follows.
         most=limit + 1,
         marker=query['marker'],
     )
@@ -125,7 +126,7 @@ def get_all(query: Answer) -> Answer:
         limit,
         functools.partial(view.represent, fields=fields),
     )
-    # Such as that no conductor has the hook that runs rules.
+    # For example, a warning that no conductor has the hook that runs rules.
     warnings = list(switches.off(start.is_all_in_one()))
     if warnings:
         answer['warnings'] = warnings
@@ -143,12 +144,13 @@ def page(
 ) -> list[Any]:
     """Return a page of rules, stored and built-in ones, after a marker.
 
-    Rules with equal values are in the order in which they run, in either
-    direction; but by ``id``, or without a ``sort_key``, the descending list is
-    the ascending list in reverse. Text is compared by code point, whatever the
-    database would do.
+    Rules that have the same value of the ``sort_key`` are in the order in
+    which they run, also in a descending list. By ``id``, or without a
+    ``sort_key``, the descending list is the ascending list in reverse. Text is
+    compared by code point, as databases compare it in different ways.
 
-    :param filters: values that fields of the listed rules must have.
+    :param filters: values that the listed rules must have: ``{'phase':
+        'main'}``.
     :param sort_key: one of :data:`SORT_KEYS`; None for the order in which
         the rules run.
     :param most: how many rules the page has at most.
@@ -172,12 +174,13 @@ def page(
         if marker not in uuids:
             raise ironic_exception.InspectionRuleNotFound(rule=marker)
         del uuids[: uuids.index(marker) + 1]
-    # Only the rules of this page are read whole.
+    # So far, only a few fields of all rules were read. The rules of this page
+    # are read whole.
     rules = _read_rules(context, uuids[:most], listed_built_in)
     if None not in rules:
         return rules
-    # Rules were deleted after their UUIDs were read. A page that is too short
-    # would look like the last one, so it is read again from the start.
+    # A rule was deleted after its UUID was read. Without it, the page would be
+    # too short and look like the last one. So everything is read once more.
     return page(
         context,
         built_in,
@@ -192,9 +195,10 @@ def page(
 def _read_rules(
     context: Any, uuids: Iterable[str], built_in: Mapping[str, model.Rule]
 ) -> list[Any]:
-    """Return rules by their UUIDs, None for one that is no longer stored.
+    """Return the rules with some UUIDs, in the order of these.
 
     :param built_in: built-in rules by UUID.
+    :returns: objects; None for a rule that is no longer stored.
     """
     stored_uuids = [uuid for uuid in uuids if uuid not in built_in]
     stored = {}
@@ -221,10 +225,10 @@ class _RuleOrder:
         self._filters = filters
 
     def _read_values(self, field: str) -> dict[str, Any]:
-        """Read a field of all rules, by UUID.
+        """Read a field of all rules of the list, by UUID.
 
-        Built-in rules come first, then the stored ones by their position: so
-        rules of the same phase and priority run.
+        Built-in rules come first, then the stored ones by their position. In
+        this order, rules of the same phase and priority run.
         """
         values = {
             uuid: getattr(rule, field, None)
@@ -240,28 +244,31 @@ class _RuleOrder:
     def sort_by_value(self, field: str, descending: bool) -> list[str]:
         """Return the UUIDs in the order of a field, null as its least value.
 
-        Equal values stay in the order in which the rules run.
+        Rules with equal values are in the order in which they run.
         """
         values = self._read_values(field)
 
         def key(uuid: str) -> tuple[bool, Any]:
+            # Null cannot be compared with text or numbers.
             return values[uuid] is not None, values[uuid]
 
-        # Sorting is stable, in either direction. A rule that was stored
-        # between the reads has no value yet.
-        uuids = [uuid for uuid in self.sort_as_run(False) if uuid in values]
+        uuids_as_run = self.sort_as_run(descending=False)
+        # A rule that was stored after the values were read has none.
+        uuids = [uuid for uuid in uuids_as_run if uuid in values]
+        # Rules with equal values keep their order, also with "reverse", as
+        # Python's sort is stable in both directions.
         uuids.sort(key=key, reverse=descending)
         return uuids
 
     def sort_by_creation(self, descending: bool) -> list[str]:
-        """Return the UUIDs in the order in which the rules were made.
+        """Return the UUIDs in the order in which the rules were created.
 
-        Built-in rules, which have no id, count as the oldest, in the order of
-        their file.
+        Built-in rules count as the oldest, in the order of their file.
         """
         ids = self._read_values('id')
 
         def key(uuid: str) -> int:
+            # A built-in rule has no id, and ids of the database begin with 1.
             return ids[uuid] or 0
 
         uuids = sorted(ids, key=key)
@@ -279,6 +286,7 @@ class _RuleOrder:
 
         # A rule that was deleted between the two reads has no priority.
         uuids = [uuid for uuid in phases if uuid in priorities]
+        # Equal ones keep the order of _read_values(), as the sort is stable.
         uuids.sort(key=key)
         if descending:
             uuids.reverse()
@@ -308,10 +316,11 @@ def create(body: Any) -> Answer:
         body = {**body, 'uuid': uuidutils.generate_uuid()}
     parsed = validation.parse(body, start.rules().ops)
 
-    def make() -> rule_object.StoredRule:
-        return store(parsed, _check_tables(parsed))
+    def check_and_store() -> rule_object.StoredRule:
+        return store(parsed, base=_check_tables(parsed))
 
-    rule = rule_set.retry_on_conflict(make)
+    # Another request may change the tables between the check and the storing.
+    rule = rule_set.retry_on_conflict(check_and_store)
     api.response.location = link.build_url(view.RESOURCE, rule.uuid)
     return view.represent(rule)
 
@@ -321,8 +330,8 @@ def store(
 ) -> rule_object.StoredRule:
     """Store a new rule, and send notifications of it.
 
-    :param base: the revision of the rule set that the caller has read; None
-        for any.
+    :param base: the revision of the rule set in which the rule was checked;
+        None if it may be stored in any.
     :raises: Conflict if the rule set has another revision by now.
     :raises: RuleAlreadyExists if its UUID is taken.
     """
@@ -340,56 +349,66 @@ def store(
 def update(rule_uuid: str, operations: Any) -> Answer:
     """Change some fields of a rule by a JSON patch, and answer with it.
 
-    The changed rule is checked as a new one is. A built-in rule is refused,
-    and so is what would open a sensitive one.
+    The changed rule is checked as a new one is. A patch is refused for a
+    built-in rule, and if it would show what a sensitive rule hides.
+
+    :param operations: the JSON patch, as the client sent it.
     """
     return _change(rule_uuid, functools.partial(_apply_patch, operations))
 
 
-def _apply_patch(operations: Any, rule: rule_object.StoredRule) -> _NewFields:
-    """Return what a JSON patch makes of a stored rule, checked."""
+def _apply_patch(
+    operations: Any, rule: rule_object.StoredRule
+) -> _ChangedRule:
+    """Return a stored rule as a JSON patch changes it, and check it."""
     before = {name: rule[name] for name in model.WRITABLE}
     limit = body_limit.of_size(api.request.path)
     fields = patch.apply(before, operations, limit.most_bytes)
     try:
         parsed = rule_set.parse(fields, rule)
-        return _NewFields(parsed, _check_tables(parsed))
+        return _ChangedRule(parsed, _check_tables(parsed))
     except exceptions.InvalidRule as exc:
-        # Of a sensitive rule, the error must not show the content: it has no
-        # cause, and "from None" hides the one that is handled here.
-        refused = stored_rule.disclose_error(rule, exc)
-        raise refused from refused.__cause__
+        # The error for a sensitive rule does not show its content. It has no
+        # cause either: "raise … from None" also hides the error that is
+        # handled here, which would show the content.
+        disclosed_error = stored_rule.disclose_error(rule, exc)
+        raise disclosed_error from disclosed_error.__cause__
 
 
 def replace(rule_uuid: str, body: Any) -> Answer:
     """Replace a rule by the one in the body, and answer with it.
 
-    What the body leaves out becomes its default. Read-only fields may be
-    there as a client has just read them, but not with other values. A built-in
-    rule is refused, and so is what would open a sensitive one.
+    A field that the body leaves out gets its default. Read-only fields may be
+    in the body with the values that GET shows, but not with other values. A
+    built-in rule cannot be replaced, and a sensitive rule stays sensitive.
     """
     return _change(rule_uuid, functools.partial(_replacement, body))
 
 
-def _replacement(body: Any, rule: rule_object.StoredRule) -> _NewFields:
-    """Return the posted rule that replaces a stored one, checked."""
+def _replacement(body: Any, rule: rule_object.StoredRule) -> _ChangedRule:
+    """Return the posted rule that replaces a stored one, and check it.
+
+    :param body: as the client sent it, of any type.
+    :param rule: the stored rule.
+    """
     if not isinstance(body, dict):
-        # parse() refuses it, and says what a rule is to be.
-        return _NewFields(rule_set.parse(body, before=None), base=None)
-    # Read-only fields may be posted with the values that GET shows.
+        # parse() raises an error, which says that a rule is a mapping.
+        return _ChangedRule(rule_set.parse(body, before=None), base=None)
     as_shown = view.represent(rule)
     fields = {}
     for name, value in body.items():
-        if name not in view.READ_ONLY or value != as_shown[name]:
+        is_as_shown = name in view.READ_ONLY and value == as_shown[name]
+        if not is_as_shown:
             fields[name] = value
     problems = []
     if 'uuid' in fields:
         # It differs from the UUID of the stored rule.
         problems.append(exceptions.Problem('/uuid', validation.READ_ONLY))
+    # Other read-only fields with other values are refused by parse().
     parsed = rule_set.parse(
         {**fields, 'uuid': rule.uuid}, rule, found=problems
     )
-    return _NewFields(parsed, _check_tables(parsed))
+    return _ChangedRule(parsed, _check_tables(parsed))
 
 
 def replace_all(query: Answer, body: Answer) -> Answer:
@@ -410,11 +429,15 @@ def replace_all(query: Answer, body: Answer) -> Answer:
 
 
 def check_all(query: Answer, body: Any) -> None:
-    """Check the rules and tables of a body that is refused otherwise.
+    """Check the rules and tables of a body whose other members are wrong.
+
+    So the client gets the problems of all members at once.
 
     :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
     """
-    rule_set.check(body, query['prune'] is not False)
+    # Stored rules are removed unless "prune" is false: it is None if the
+    # request does not have it.
+    rule_set.check(body, prune=query['prune'] is not False)
 
 
 def delete(rule_uuid: str) -> None:
@@ -427,25 +450,34 @@ def delete(rule_uuid: str) -> None:
 def delete_all() -> None:
     """Remove all rules but the built-in ones, and notify of every one."""
     context = api.request.context
-    with contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as notifications:
         if notification.enabled():
             for rule in rule_object.StoredRule.list(context):
-                stack.enter_context(
+                # "start" of a rule is sent now. "end", or "error" if the
+                # removal fails, is sent when the stack is left.
+                notifications.enter_context(
                     notification.emitted(context, rule, 'delete')
                 )
         rule_object.StoredRule.destroy_all(context)
 
 
 def _check_tables(rule: model.Rule) -> int | None:
-    """Check that a rule finds its tables; see :func:`.table_set.check`."""
-    return table_set.check(rule, start.rules().refresh(api.request.context))
+    """Check that the tables and columns that a rule reads are there.
+
+    :returns: the revision of the tables that were checked; None if the rule
+        reads no tables.
+    :raises: InvalidRule if a table or a column is not there.
+    """
+    in_force = start.rules().refresh(api.request.context)
+    return table_set.check(rule, in_force)
 
 
 def _uuid(text: str) -> str:
-    """Return the UUID of a rule in a path, in its usual form.
+    """Return the UUID in the path of a request, in the form that is stored.
 
-    :raises: Invalid if the text is no UUID. For the description of rules, the
-        message has their UUIDs.
+    :param text: what the client has put into the path, in place of the UUID.
+    :raises: Invalid if the text is no UUID. If it is the description of
+        rules, the message has their UUIDs.
     """
     try:
         return request.rule_uuid(text)
@@ -478,39 +510,32 @@ def _read_changeable(rule_uuid: str) -> rule_object.StoredRule:
 
 
 def _change(
-    rule_uuid: str, decide: Callable[[rule_object.StoredRule], _NewFields]
+    rule_uuid: str, change: Callable[[rule_object.StoredRule], _ChangedRule]
 ) -> Answer:
-    """Save what a stored rule is to be, and answer with it.
+    """Change a stored rule, and answer with it.
 
-    Where another change of rules came first, it is decided and saved again.
+    If another request changes the rule set meanwhile, the rule is read,
+    changed and saved once more.
 
-    :param decide: called with the stored rule, returns what it is to be; sees
-        to it that a sensitive rule stays sensitive.
+    :param change: called with the stored rule, returns the changed rule. It
+        raises an error if a sensitive rule would not stay sensitive.
     """
-    return rule_set.retry_on_conflict(
-        functools.partial(_change_once, rule_uuid, decide)
-    )
 
+    def change_once() -> Answer:
+        rule = _read_changeable(rule_uuid)
+        changed = change(rule)
+        # Only fields that differ are set: a versioned object takes every field
+        # that is set for a changed one.
+        differing = {}
+        for name, value in changed.rule.to_mapping().items():
+            if not model.is_same_value(name, rule[name], value):
+                differing[name] = value
+        rule.update(differing)
+        with notification.emitted(api.request.context, rule, 'update'):
+            rule.save(base=changed.base)
+        return view.represent(rule)
 
-def _change_once(
-    rule_uuid: str, decide: Callable[[rule_object.StoredRule], _NewFields]
-) -> Answer:
-    """Try once to change a stored rule, see :func:`_change`.
-
-    :raises: Conflict if another client has changed it meanwhile.
-    """
-    rule = _read_changeable(rule_uuid)
-    new = decide(rule)
-    fields = new.rule.to_mapping()
-    # Only these: for a versioned object every field that is set has changed.
-    differing = {}
-    for name, value in fields.items():
-        if not model.is_same_value(name, rule[name], value):
-            differing[name] = value
-    rule.update(differing)
-    with notification.emitted(api.request.context, rule, 'update'):
-        rule.save(base=new.base)
-    return view.represent(rule)
+    return rule_set.retry_on_conflict(change_once)
 
 
 def _read_stored(uuid: str) -> rule_object.StoredRule:

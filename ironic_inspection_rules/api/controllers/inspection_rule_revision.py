@@ -25,7 +25,11 @@ Answer = dict[str, Any]
 
 
 def _number(_name: str, text: str) -> int:
-    """Read the number of a revision, which a database can look for."""
+    """Read the number of a revision.
+
+    :raises: Invalid for another text, or a number that is larger than a column
+        of the database may have.
+    """
     if not (text.isascii() and text.isdecimal()) or len(text) > 9:
         raise exceptions.Invalid(
             _('Expected the number of a revision, got "%s"') % text
@@ -81,21 +85,21 @@ def _represent_rule(rule: Answer) -> Answer:
 
 def _represent_tables(revision: int) -> list[Answer]:
     """Return the tables of a revision without their secret columns."""
-    in_force = start.rules().refresh(api.request.context).tables
-    tables = _tables(revision)
+    tables_now = start.rules().refresh(api.request.context).tables
+    tables_then = _read_tables(revision)
     represented = []
     for described in table_object.RuleTable.list_plain(
         api.request.context, revision
     ):
         name = described['name']
-        definition = tables[name].definition
-        # What is a secret today may not have been one.
-        secret = {*definition.secret}
-        if name in in_force:
-            secret.update(in_force[name].definition.secret)
+        definition = tables_then[name].definition
+        # A column that became secret later is left out as well.
+        secret_columns = {*definition.secret}
+        if name in tables_now:
+            secret_columns.update(tables_now[name].definition.secret)
         rows = [
-            table.without_secret_columns(row, secret)
-            for row in tables[name].rows
+            table.without_secret_columns(row, secret_columns)
+            for row in tables_then[name].rows
         ]
         represented.append(
             {
@@ -110,9 +114,9 @@ def _represent_tables(revision: int) -> list[Answer]:
 
 
 def restore(revision: str) -> Answer:
-    """Put the rule set of a revision in force again.
+    """Put the rule set of a revision in force again, as a new revision.
 
-    :raises: Invalid if the request asks for more than that.
+    :raises: Invalid if the request has a body with members.
     """
     if api.request.body:
         request.validate(request.body(), _NOTHING)
@@ -120,12 +124,12 @@ def restore(revision: str) -> Answer:
     number = rule_set_then['revision']
     return rule_set.restore(
         rule_set_then['rules'],
-        _tables(number),
+        _read_tables(number),
         message=_('Restore revision %d') % number,
     )
 
 
-def _tables(revision: int) -> table.Tables:
+def _read_tables(revision: int) -> table.Tables:
     """Read the stored tables of a revision, with their secrets."""
     rules = start.rules()
     return rules.stored_tables_of(api.request.context, revision)

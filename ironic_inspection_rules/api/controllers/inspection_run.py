@@ -183,21 +183,21 @@ def _explain_value(
     :raises: NotFound if no kept run has set the value.
     """
     place, value_now = _find_place(node, path, trait, port)
-    # The last change of the value in these runs, and the sensitive rules that
-    # may have changed it, too.
     records_of_runs = [(run, run.phases, run.places) for run in runs]
+    # It has the last change of the value in these runs as "setting", and the
+    # sensitive rules that may have changed it, too.
     attribution = run_explain.find(records_of_runs, place)
     if attribution.setting is None:
-        asked_for = trait or path
         raise _not_found_error(
             node,
-            len(runs),
-            asked_for,
-            port,
-            place,
-            attribution.possible_setters,
+            count_of_runs=len(runs),
+            path_or_trait=trait or path,
+            port_ident=port,
+            place=place,
+            possible_setters=attribution.possible_setters,
         )
-    # described() calls it only if the rule may be shown.
+    # For a sensitive rule, described() does not call this function, and
+    # returns only the UUID.
     describe = functools.partial(
         _describe_change, attribution, place, value_now
     )
@@ -212,10 +212,12 @@ def _describe_change(
 ) -> Answer:
     """Return the answer of ``explain`` for the change that set a value.
 
-    It has the change, the rule with its conditions, and whether the node still
-    has the value. It has the present value only if that is known to differ.
+    It has the change, the rule with its conditions, and in ``current`` whether
+    the node still has the value. Only if it is known to have another value,
+    ``current_value`` is that value.
 
-    :param attribution: the change, which exists, and is of no sensitive rule.
+    :param attribution: has the change as its ``setting``. The change is of no
+        sensitive rule.
     :param place: the place of the value now.
     :param value_now: the value at the place now, ABSENT or UNKNOWN.
     :param rule: the record of the rule in the run that made the change.
@@ -246,6 +248,8 @@ def _describe_change(
             'sensitive_rules': list(attribution.possible_setters),
         }
     )
+    # If the action has conditions of its own, the record says for each of its
+    # iterations whether it ran, and why.
     conditions_of_action = [
         decision
         for decision in rule.get('when', ())
@@ -258,29 +262,30 @@ def _describe_change(
 
 def _not_found_error(
     node: Any,
-    count: int,
-    asked_for: str | None,
-    port: str | None,
-    recorded_place: recorded_change.RecordedPlace,
+    count_of_runs: int,
+    path_or_trait: str | None,
+    port_ident: str | None,
+    place: recorded_change.RecordedPlace,
     possible_setters: tuple[str, ...],
 ) -> exceptions.NotFound:
     """Build the error of ``explain`` for a value that no kept run has set.
 
-    :param count: the number of kept runs.
-    :param asked_for: the path or the trait of the query.
-    :param port: the MAC address or UUID of the query, None without a port.
-    :param recorded_place: where runs have changes of the value.
+    :param count_of_runs: the number of runs that are kept of the node.
+    :param path_or_trait: the path or the trait of the query.
+    :param port_ident: the MAC address or UUID of the query, None without a
+        port.
+    :param place: where runs would have changes of the value.
     :param possible_setters: UUIDs of sensitive rules, which may have set the
         value.
     """
-    known_port = _find_port(node, port)
-    place = asked_for
-    if port is not None:
-        port_name = port
-        if known_port is not None:
-            port_name = known_port.address
-        place = _('%(path)s of port %(port)s') % {
-            'path': asked_for,
+    port = _find_port(node, port_ident)
+    name_of_value = path_or_trait
+    if port_ident is not None:
+        port_name = port_ident
+        if port is not None:
+            port_name = port.address
+        name_of_value = _('%(path)s of port %(port)s') % {
+            'path': path_or_trait,
             'port': port_name,
         }
     if not CONF.inspection_rules.keep_runs:
@@ -289,18 +294,21 @@ def _not_found_error(
                 'Nobody knows what set %s: no runs are kept, '
                 '[inspection_rules]keep_runs is 0.'
             )
-            % place
+            % name_of_value
         )
     text = _P(
         'No rule has set %(what)s of node %(node)s in the %(count)d '
         'inspection that is kept.',
         'No rule has set %(what)s of node %(node)s in the %(count)d '
         'inspections that are kept.',
-        count,
+        count_of_runs,
     )
-    sentences = [text % {'what': place, 'node': node.uuid, 'count': count}]
-    is_of_node = recorded_place.object == working_copy.NODE
-    if is_of_node and recorded_place.path[0] in _SET_BY_FAIL:
+    sentences = [
+        text
+        % {'what': name_of_value, 'node': node.uuid, 'count': count_of_runs}
+    ]
+    is_of_node = place.object == working_copy.NODE
+    if is_of_node and place.path[0] in _SET_BY_FAIL:
         sentences.append(
             _(
                 'This does not count the action "fail", which may have put '
@@ -308,10 +316,10 @@ def _not_found_error(
                 'the rule that failed it.'
             )
         )
-    if port is not None and known_port is None:
+    if port_ident is not None and port is None:
         sentences.append(
             _('It has no port %s: a port is named by its MAC address or UUID.')
-            % port
+            % port_ident
         )
     if possible_setters:
         sentences.append(
@@ -327,19 +335,21 @@ def _not_found_error(
 def _find_place(
     node: Any, path_text: str | None, trait: str | None, port_ident: str | None
 ) -> tuple[recorded_change.RecordedPlace, Any]:
-    """Return the place of the value in the query, and the value now.
+    """Return the place that a query asks for, and the value there now.
 
-    The place is a trait, a path in the node, or a path in one of its ports.
+    The place is a trait, a path in the node, a path in the plugin data, or a
+    path in a port of the node.
 
-    :returns: for the value :data:`.path.ABSENT` if there is none, and
-        :data:`.recorded_change.UNKNOWN` if it cannot be read.
+    :returns: the place and the value. The value is :data:`.path.ABSENT` if
+        there is none, and :data:`.recorded_change.UNKNOWN` if it cannot be
+        read.
     :raises: Invalid if the parameters name no place, or several.
     """
     if trait is not None:
-        # A trait is one of the node, and at no path.
+        # A trait belongs to the node, so it has neither a path nor a port.
         is_one_place = bool(trait) and path_text is None and port_ident is None
     else:
-        # With a port, the path is one in the port.
+        # The path is in the node, or with a port in that port.
         is_one_place = path_text is not None
     if not is_one_place:
         raise exceptions.Invalid(
@@ -351,7 +361,7 @@ def _find_place(
     if trait is not None:
         return _place_of_trait(node, trait)
     try:
-        # Not None, as was checked; mypy does not see it.
+        # The path is not None, as was checked, but mypy does not see it.
         path = data_path.parse(path_text or '')
     except exceptions.OperationError as exc:
         raise exceptions.Invalid(str(exc)) from exc
@@ -366,12 +376,15 @@ def _find_place(
 def _place_of_trait(
     node: Any, trait: str
 ) -> tuple[recorded_change.RecordedPlace, Any]:
-    """Return the place of a trait, and its name if the node has it now."""
-    present: Any = data_path.ABSENT
+    """Return the place of a trait, and its value now.
+
+    In the record of a run, the value of a trait is its name.
+    """
+    value_now: Any = data_path.ABSENT
     if trait in node.traits.get_trait_names():
-        present = trait
+        value_now = trait
     place = recorded_change.RecordedPlace(working_copy.TRAITS, (trait,))
-    return place, present
+    return place, value_now
 
 
 def _place_in_port(
@@ -379,11 +392,14 @@ def _place_in_port(
 ) -> tuple[recorded_change.RecordedPlace, Any]:
     """Return the place of a value in a port, and the value there now.
 
-    Runs name a port by its MAC address, or by its UUID.
+    Runs name a port by its MAC address, or by its UUID: the object of a change
+    is ``port 52:54:00:12:34:56``.
+
+    :param ident: the MAC address or the UUID of the port.
     """
     port = _find_port(node, ident)
     if port is None:
-        # The port may be gone, but runs still have its address.
+        # The port may have been deleted, but runs still have its address.
         place = recorded_change.RecordedPlace(f'port {ident.lower()}', path)
         return place, data_path.ABSENT
     place = recorded_change.RecordedPlace(
@@ -401,13 +417,13 @@ def _place_in_plugin_data(
     """
     try:
         data = inspect_utils.get_inspection_data(node, api.request.context)
-        present = data_path.get(data['plugin_data'] or {}, path)
+        value_now = data_path.get(data['plugin_data'] or {}, path)
     except ironic_exception.IronicException:
-        # Nothing is stored, or the storage does not answer. The answer names
-        # the change anyway.
-        present = recorded_change.UNKNOWN
+        # Nothing is stored, or the storage does not answer. The client still
+        # gets the change, but not whether the value is there now.
+        value_now = recorded_change.UNKNOWN
     place = recorded_change.RecordedPlace(working_copy.PLUGIN_DATA, path)
-    return place, present
+    return place, value_now
 
 
 def _read_value(owner: Any, path: data_path.Path) -> Any:
@@ -423,7 +439,10 @@ def _read_value(owner: Any, path: data_path.Path) -> Any:
 
 
 def _find_port(node: Any, ident: str | None) -> Any:
-    """Find the port of a node by MAC address or UUID, else None."""
+    """Find the port of a node by its MAC address or UUID.
+
+    :returns: None if the node has no such port, or without ``ident``.
+    """
     if ident is None:
         return None
     for port in objects.Port.list_by_node_id(api.request.context, node.id):

@@ -63,7 +63,7 @@ def get_all() -> Answer:
     tables = []
     for name in sorted(in_force.tables):
         tables.append(_describe(in_force.tables[name], in_force))
-    return {RESOURCE.removeprefix('inspection_'): tables}
+    return {'tables': tables}
 
 
 def get_one(name: str, query: Query) -> Answer:
@@ -86,12 +86,12 @@ def get_one(name: str, query: Query) -> Answer:
             rows.append(_show_row(inspection_table, query['key']))
         return {**answer, 'rows': rows}
     limit = api_utils.validate_limit(query['limit'])
-    # One more row than the page has says whether there is another page.
-    keys = _page(inspection_table, query['marker'], limit + 1)
-    # Rows are read only for the page: the last entry may not be on it.
+    # One more row than the page has shows whether another page follows.
+    keys = _list_keys(inspection_table, query['marker'], most=limit + 1)
     entries = [{'key': key} for key in keys]
 
     def show(entry: Answer) -> Answer:
+        # Called only for the rows that are on the page.
         return _show_row(inspection_table, entry['key'])
 
     page = view.page(
@@ -133,20 +133,23 @@ def _find(name: str, in_force: repository.Snapshot) -> table.Table:
 def machines(name: str, query: Query) -> Answer:
     """Compare the rows of a table with the inventories of the machines.
 
-    The answer has the machines whose inventory is stored and the caller may
-    read, and the rows that no such machine has. It is handed to the stream of
-    the request: without ``limit`` it is sent while machines are still read.
+    The answer has the machines whose inventory is stored and may be read by
+    the caller, and the rows that no such machine has. It is sent as a stream:
+    without ``limit`` it is sent while machines are still read.
 
-    :returns: an empty mapping, in place of the body.
+    :param query: the ``state`` of the findings to show, such as ``missing``;
+        the ``limit``; and the ``marker``, which is the number of findings on
+        the pages before.
+    :returns: an empty mapping, as the stream is the answer.
     :raises: NotFound if there is no such table.
     :raises: Invalid if the table does not say which row is that of a machine.
     """
-    # Every page compares all machines anew, and leaves out what the pages
-    # before it have. Whether a row is missing or right depends on all
-    # machines, as another one may have its key; and the key of a machine is
-    # made of its inventory, so no index of the database has it. Keys that were
-    # kept from one page to the next would be out of date, and would be of
-    # nodes that another caller may see.
+    # Every page compares all machines anew, and leaves out the findings of the
+    # pages before. All machines are needed, as any of them may have the key of
+    # a row, and the key of a machine is made of its inventory, so that the
+    # database has no index of it. Keys that were kept from one page to the
+    # next would be out of date, and those of nodes that another caller may
+    # see.
     in_force = start.rules().refresh(api.request.context)
     inspection_table = _find(name, in_force)
     if not inspection_table.has_of:
@@ -160,21 +163,20 @@ def machines(name: str, query: Query) -> Answer:
     limit = query['limit']
     if limit is not None and limit <= 0:
         raise exceptions.Invalid(_('"limit" must be positive'))
-    # The marker is the number of findings on the pages before.
-    first = query['marker'] or 0
+    count_before = query['marker'] or 0
     pages = _list_readable_pages()
     findings = _findings(
         api.request.context, inspection_table, pages, query['state']
     )
-    remaining = itertools.islice(findings, first, None)
+    remaining = itertools.islice(findings, count_before, None)
     if limit is None:
         stream.send(stream.page(remaining, 'machines', None))
         return {}
-    # One more says whether there is another page.
+    # One more than the page has shows whether another page follows.
     entries = list(itertools.islice(remaining, limit + 1))
     answer: Answer = {'machines': entries[:limit], 'next': None}
     if len(entries) > limit:
-        answer['next'] = _next_link(name, limit, first + limit)
+        answer['next'] = _next_link(name, limit, count_before + limit)
     stream.send([json.dumps(answer).encode()])
     return {}
 
@@ -196,12 +198,13 @@ def _next_link(name: str, limit: int, marker: int) -> str:
 def _list_readable_pages() -> list[fleet_page.Page]:
     """List the nodes whose inventory the caller may read, page by page.
 
-    All pages are read before the answer begins: after that, an error could not
-    change the status of the answer.
+    All pages are read before the first part of the answer is sent. After that,
+    an error could not change the status of the answer any more.
     """
     pages = []
     marker = None
     while True:
+        # No filters and no limit: a page of all nodes.
         page = fleet_page.find({}, None, marker)
         uuids = {uuid for _ident, uuid in page.nodes if uuid}
         readable_uuids = inventory_history.find_readable(
@@ -224,13 +227,13 @@ def _findings(
     pages: Iterable[fleet_page.Page],
     state: str | None,
 ) -> Iterator[Answer]:
-    """Yield the findings of the comparison as clients see them.
+    """Yield what the comparison of rows and machines has found, for clients.
 
+    :param pages: the nodes to compare.
     :param state: the only state to show; None for all.
     """
-    for finding in table_comparison.find_states(
-        inspection_table, _compared_machines(context, inspection_table, pages)
-    ):
+    machines = _compared_machines(context, inspection_table, pages)
+    for finding in table_comparison.find_states(inspection_table, machines):
         if state in (None, finding.state):
             yield finding.as_dict()
 
@@ -242,11 +245,12 @@ def _compared_machines(
 ) -> Iterator[table_comparison.ComparedMachine]:
     """Compare the machines that have a stored inventory with their rows.
 
-    A machine whose comparison exceeds the budget is yielded without a key.
+    The comparison of a machine has the time and the operations that rules have
+    in an inspection. If it takes more, the machine is yielded without a key.
     """
     for uuid, facts in _read_facts(context, pages):
         machine = working_copy.WorkingCopy(facts)
-        # The findings must not show a secret of the machine.
+        # Masked, as the findings must not show a secret of the machine.
         masked_view = machine.view(masked=True)
         try:
             with machine.paid_by(budget.Budget(budget.MAIN)):
@@ -263,16 +267,18 @@ def _read_facts(
 ) -> Iterator[tuple[str, working_copy.Facts]]:
     """Yield the UUIDs and the facts of machines with a stored inventory.
 
-    They are read a portion at a time, so that not all are in memory.
+    The machines are read in portions, as the inventories of all of them would
+    take too much memory.
     """
     for page in pages:
         for portion in trial.read(context, page):
             for machine in portion:
+                # A machine without facts has no inventory.
                 if machine.facts is not None:
                     yield machine.node.uuid, machine.facts
 
 
-def _page(
+def _list_keys(
     inspection_table: table.Table, marker: str | None, most: int
 ) -> list[str]:
     """Return the keys of a page of rows.
@@ -303,13 +309,14 @@ def _describe(
 ) -> Answer:
     """Return a table as clients see it, without rows and secret columns.
 
-    A table of the rules' file of the service is built-in: it has no revision.
+    A table of the file that ``[inspection_rules]built_in`` names is built-in,
+    and has no revision.
     """
     name = inspection_table.definition.name
-    # A stored table of the same name may be hidden by a built-in one.
     stored = in_force.stored_tables.get(name)
     is_built_in = True
     revision = None
+    # By identity, as a built-in table hides a stored one of the same name.
     if stored is not None and stored.table is inspection_table:
         is_built_in = False
         revision = stored.revision

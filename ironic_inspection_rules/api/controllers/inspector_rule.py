@@ -31,8 +31,13 @@ Answer = dict[str, Any]
 
 
 def get_all() -> Answer:
-    """List rules, without conditions and actions."""
-    return {'rules': [_represent(rule) for rule, _form in _list_expressible()]}
+    """List the rules that ironic-inspector's language can express.
+
+    They are listed without conditions and actions.
+    """
+    return {
+        'rules': [_represent(rule) for rule, _old_form in _list_expressible()]
+    }
 
 
 def get_one(uuid: str) -> Answer:
@@ -47,32 +52,32 @@ def create(body: Any) -> Answer:
     ironic-inspector's API in which creation was answered so.
     """
     rule = inspection_rule.store(_parse(body))
+    # Without this, the status stays 200.
     if inspector_forms.requested_version() >= _CREATED_SINCE:
-        # The response to this request, whose status is 200 otherwise.
         api.response.status_int = http_client.CREATED
-    return _represent(rule, _form(rule))
+    return _represent(rule, _express(rule))
 
 
 def replace(uuid: str, body: Any) -> Answer:
     """Replace a stored rule by one in ironic-inspector's language.
 
-    Fields that this language does not have stay.
+    The priority, phase, mode and other fields that this language does not have
+    stay as they are.
 
-    :raises: RuleNotFound also for a stored rule that this language cannot
-        express.
+    :raises: RuleNotFound if there is no such rule, or none that this language
+        can express.
     """
     if isinstance(body, dict) and body.get('uuid') not in (None, uuid):
         raise exceptions.Invalid(_('The UUID of a rule cannot be changed'))
 
     def change() -> Answer:
         """Read the stored rule, and save it with what the body has."""
-        rule, _form_before = _find(uuid)
+        rule, _old_form = _find(uuid)
         document = body
         if isinstance(body, dict):
             # The path of the request has the UUID, the body need not.
             document = {**body, 'uuid': rule.uuid}
         new_rule = _parse(document)
-        # Priority, phase, mode and the like are no part of this language.
         rule.update(
             {
                 'description': new_rule.description,
@@ -83,7 +88,7 @@ def replace(uuid: str, body: Any) -> Answer:
         )
         with notification.emitted(api.request.context, rule, 'update'):
             rule.save()
-        return _represent(rule, _form(rule))
+        return _represent(rule, _express(rule))
 
     # Another client may change the rule between reading and saving it.
     return rule_set.retry_on_conflict(change)
@@ -91,7 +96,7 @@ def replace(uuid: str, body: Any) -> Answer:
 
 def delete(uuid: str) -> None:
     """Remove a rule that ironic-inspector's language can express."""
-    rule, _form_before = _find(uuid)
+    rule, _old_form = _find(uuid)
     with notification.emitted(api.request.context, rule, 'delete'):
         rule.destroy()
 
@@ -99,19 +104,19 @@ def delete(uuid: str) -> None:
 def delete_all() -> None:
     """Remove all rules that ironic-inspector's language can express.
 
-    Clients of its API see no others. Rules that were changed meanwhile make
-    it begin again.
+    Clients of its API do not see the others. If another request changes rules
+    meanwhile, the rules are listed and removed once more.
     """
     context = api.request.context
 
-    def change() -> None:
+    def remove() -> None:
         revision = rule_object.StoredRule.get_revision(context)
-        rules = [rule for rule, _form in _list_expressible()]
+        rules = [rule for rule, _old_form in _list_expressible()]
         with contextlib.ExitStack() as notifications:
             for rule in rules:
-                # Sends "start" of a rule now; "end", or "error" if the change
-                # raises, is sent when the stack is left. So all rules can go
-                # in one transaction in between.
+                # "start" of a rule is sent now. "end", or "error" if the
+                # removal fails, is sent when the stack is left. In between,
+                # all rules are removed in one transaction.
                 notifications.enter_context(
                     notification.emitted(context, rule, 'delete')
                 )
@@ -123,13 +128,15 @@ def delete_all() -> None:
                 deleted=[rule.uuid for rule in rules],
             )
 
-    rule_set.retry_on_conflict(change)
+    rule_set.retry_on_conflict(remove)
 
 
 def _parse(body: Any) -> model.Rule:
     """Parse a rule in ironic-inspector's language.
 
-    One without a UUID gets a new one.
+    :param body: as the client sent it, of any type. A rule without a UUID gets
+        a new one.
+    :raises: InvalidRule with the problems of the rule.
     """
     if isinstance(body, dict):
         uuid = body.get('uuid')
@@ -141,10 +148,11 @@ def _parse(body: Any) -> model.Rule:
     return translate.parse(body, start.rules().ops)
 
 
-def _form(rule: rule_object.StoredRule) -> dict[str, Any] | None:
-    """Return conditions and actions of a rule as ironic-inspector has them.
+def _express(rule: rule_object.StoredRule) -> dict[str, Any] | None:
+    """Return conditions and actions of a rule in ironic-inspector's language.
 
-    :returns: None if its language cannot express them.
+    :returns: ``{'conditions': […], 'actions': […]}``; None if this language
+        cannot express them.
     """
     return translate.restore(rule, start.rules().ops)
 
@@ -152,43 +160,44 @@ def _form(rule: rule_object.StoredRule) -> dict[str, Any] | None:
 def _list_expressible() -> Iterator[
     tuple[rule_object.StoredRule, dict[str, Any]]
 ]:
-    """Yield stored rules with their form in ironic-inspector's language.
+    """Yield the stored rules that ironic-inspector's language can express.
 
-    Rules that it cannot express are left out.
+    Each comes with its conditions and actions in that language.
     """
     for rule in rule_object.StoredRule.list(api.request.context):
-        form = _form(rule)
-        if form is not None:
-            yield rule, form
+        old_form = _express(rule)
+        if old_form is not None:
+            yield rule, old_form
 
 
 def _find(uuid: str) -> tuple[rule_object.StoredRule, dict[str, Any]]:
-    """Return a stored rule with its form in ironic-inspector's language.
+    """Find a stored rule that ironic-inspector's language can express.
 
-    :raises: RuleNotFound also for one that this language cannot express.
+    :returns: the rule, and its conditions and actions in that language.
+    :raises: RuleNotFound also for a rule that this language cannot express.
     """
     if uuidutils.is_uuid_like(uuid):
         rule = rule_object.StoredRule.get_by_uuid(
             api.request.context, request.rule_uuid(uuid)
         )
-        form = _form(rule)
-        if form is not None:
-            return rule, form
+        old_form = _express(rule)
+        if old_form is not None:
+            return rule, old_form
     raise exceptions.RuleNotFound(uuid)
 
 
 def _represent(
-    rule: rule_object.StoredRule, form: dict[str, Any] | None = None
+    rule: rule_object.StoredRule, old_form: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return a rule as clients see it.
+    """Return a rule as clients of ironic-inspector see it.
 
-    :param form: its conditions and actions in ironic-inspector's language,
-        or None to leave them out.
+    :param old_form: its conditions and actions in ironic-inspector's
+        language, which are null for a sensitive rule; None to leave them out.
     """
     represented = {
         name: rule[name] for name in ('uuid', 'description', 'scope')
     }
-    if form is not None:
-        represented.update(stored_rule.content(rule, form))
+    if old_form is not None:
+        represented.update(stored_rule.content(rule, old_form))
     link = {'rel': 'self', 'href': f'/v1/rules/{rule.uuid}'}
     return {**represented, 'links': [link]}

@@ -30,7 +30,7 @@ from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.queue import state as queue_state
 
-_provision = controllers.undecorated(
+_provision_as_ironic = controllers.undecorated(
     ironic_node.NodeStatesController.provision
 )
 
@@ -39,7 +39,8 @@ _IN_BAND = 'agent'
 
 _IN_INSPECTION = (states.INSPECTWAIT, states.INSPECTING, states.INSPECTFAIL)
 
-_TIMES = [
+# The fields that say when a node was inspected.
+_FIELDS_TO_SORT = [
     'uuid',
     'provision_state',
     'created_at',
@@ -48,11 +49,10 @@ _TIMES = [
     'inspection_finished_at',
 ]
 
-# Nodes that are read with one query.
-_PAGE = 1000
+_NODES_PER_QUERY = 1000
 
-_ROUNDED = datetime.timedelta(seconds=1)
-"""By how much a database may change a time."""
+_ROUNDING = datetime.timedelta(seconds=1)
+"""A database may round a time to whole seconds."""
 
 Answer = dict[str, Any]
 
@@ -61,20 +61,22 @@ BEGIN = {'manage_boot': args.boolean}
 
 
 def get_all(query: Answer) -> Answer:
-    """List a page of nodes' last inspections, the last begun first.
+    """List a page with the last inspection of each node, the newest first.
 
-    They are those of the nodes that the project of the request may list.
+    The nodes are those that the project of the request may list.
     """
+    # None if the client may list the nodes of all projects.
     project = api_utils.check_list_policy('node', None)
     limit = api_utils.validate_limit(query['limit'])
-    starting = _starting_nodes()
+    starting_uuids = _find_starting_nodes()
     inspections: list[Answer] = []
-    for node in _nodes(project, query['marker']):
-        inspection = _represent(node, starting)
-        # The node may have changed since it was put in order.
+    for node in _list_inspected_nodes(project, query['marker']):
+        inspection = _represent(node, starting_uuids)
+        # None if the node has changed since it was found to be inspected.
         if inspection is not None:
             inspections.append(inspection)
-        # Not at the top: the next node may be on a page that is not read yet.
+        # At the end of the loop, so that no node is asked for that is not
+        # shown: it would take one more query.
         if len(inspections) == limit:
             break
     return {'introspection': inspections}
@@ -82,7 +84,7 @@ def get_all(query: Answer) -> Answer:
 
 def get_one(node: Any) -> Answer:
     """Show how far the inspection of a node is."""
-    inspection = _represent(node, _starting_nodes(node.uuid))
+    inspection = _represent(node, _find_starting_nodes(node.uuid))
     if inspection is None:
         raise exceptions.NotFound(_('Node %s was never inspected') % node.uuid)
     return inspection
@@ -100,12 +102,16 @@ def begin(node_ident: str, query: Answer) -> None:
                 '[inspector]require_managed_boot says, not by request'
             )
         )
-    _provision(ironic_node.NodeStatesController(), node_ident, 'inspect')
+    _provision_as_ironic(
+        ironic_node.NodeStatesController(), node_ident, 'inspect'
+    )
 
 
 def abort(node_ident: str) -> None:
-    """Abort the inspection."""
-    _provision(ironic_node.NodeStatesController(), node_ident, 'abort')
+    """Abort the inspection of a node, as if Ironic's own API were called."""
+    _provision_as_ironic(
+        ironic_node.NodeStatesController(), node_ident, 'abort'
+    )
 
 
 def get_data(node: Any) -> Answer:
@@ -130,44 +136,47 @@ def _document(data: dict[str, Any]) -> dict[str, Any]:
     return {**(data['plugin_data'] or {}), 'inventory': data['inventory']}
 
 
-def _nodes(project: str | None, after: str | None) -> Iterator[Any]:
+def _list_inspected_nodes(
+    project: str | None, marker: str | None
+) -> Iterator[Any]:
     """Yield the nodes that were ever inspected, the newest inspection first.
 
     :param project: owner or lessee that the nodes must have; None for all.
-    :param after: UUID of the last node of the page before, None to begin.
+    :param marker: UUID of the last node of the page before, if there is one.
     :raises: NodeNotFound if there is no such node.
     """
     filters = {}
     if project:
         filters['project'] = project
-    uuids = _inspected_uuids(filters)
-    if after is not None:
-        if after not in uuids:
-            raise ironic_exception.NodeNotFound(node=after)
-        del uuids[: uuids.index(after) + 1]
-    # Whole nodes are read only when the caller asks for them, page by page.
-    for start in range(0, len(uuids), _PAGE):
-        page = uuids[start : start + _PAGE]
+    uuids = _sort_inspected(filters)
+    if marker is not None:
+        if marker not in uuids:
+            raise ironic_exception.NodeNotFound(node=marker)
+        del uuids[: uuids.index(marker) + 1]
+    # So far, only a few fields were read. Whole nodes are read as the caller
+    # asks for them.
+    for start in range(0, len(uuids), _NODES_PER_QUERY):
+        uuids_of_query = uuids[start : start + _NODES_PER_QUERY]
         whole_nodes = objects.Node.list(
-            api.request.context, filters={**filters, 'uuid_in': page}
+            api.request.context, filters={**filters, 'uuid_in': uuids_of_query}
         )
-        by_uuid = {node.uuid: node for node in whole_nodes}
-        for uuid in page:
+        node_by_uuid = {node.uuid: node for node in whole_nodes}
+        for uuid in uuids_of_query:
             # The node may have been deleted meanwhile.
-            if uuid in by_uuid:
-                yield by_uuid[uuid]
+            if uuid in node_by_uuid:
+                yield node_by_uuid[uuid]
 
 
-def _inspected_uuids(filters: dict[str, str]) -> list[str]:
+def _sort_inspected(filters: dict[str, str]) -> list[str]:
     """Return the UUIDs of inspected nodes, the last inspection first.
 
-    Ironic cannot page by what may be null, and the times of an inspection
-    may be: nodes are put in order here, by a few of their fields.
+    They are sorted here, by a few of their fields. Ironic's list cannot sort
+    them page by page, as the times of an inspection may be null.
 
     :param filters: of :meth:`Node.list`.
     """
     nodes = objects.Node.list(
-        api.request.context, filters=filters, fields=_TIMES
+        api.request.context, filters=filters, fields=_FIELDS_TO_SORT
     )
     inspected = [node for node in nodes if _was_inspected(node)]
     inspected.sort(key=_began, reverse=True)
@@ -185,18 +194,19 @@ def _was_inspected(node: Any) -> bool:
 def _began(node: Any) -> tuple[datetime.datetime, str]:
     """Return the sort key of a node: when its last inspection began.
 
-    Of an inspection that was aborted, or waits in the queue, Ironic does not
-    keep the beginning: the time of the last change stands for it.
+    Ironic does not keep this time for an inspection that was aborted or that
+    waits in the queue. Then it is the time of the last change of the node.
     """
     changed_at = node.inspection_finished_at
     if node.provision_state in _IN_INSPECTION:
         changed_at = node.provision_updated_at
-    began = node.inspection_started_at or changed_at or node.created_at
-    # The UUID tells nodes apart whose inspections began together.
-    return began, node.uuid
+    began_at = node.inspection_started_at or changed_at or node.created_at
+    # Inspections that began at the same time are sorted by UUID, so that their
+    # order is the same on every page.
+    return began_at, node.uuid
 
 
-def _starting_nodes(node_uuid: str | None = None) -> set[str]:
+def _find_starting_nodes(node_uuid: str | None = None) -> set[str]:
     """Return the UUIDs of nodes that the queue has yet to power on.
 
     A client of ironic-inspector sees the state ``starting`` for them.
@@ -211,25 +221,26 @@ def _starting_nodes(node_uuid: str | None = None) -> set[str]:
     requests = request_object.InspectionRequest.list(
         api.request.context, filters
     )
-    return {request.node_uuid for request in requests}
+    return {queued.node_uuid for queued in requests}
 
 
-def _state(node: Any, starting: Collection[str]) -> str:
+def _state(node: Any, starting_uuids: Collection[str]) -> str:
     """Return the state of an inspection in ironic-inspector's words.
 
-    :param starting: UUIDs of nodes that are yet to be powered on.
+    :param starting_uuids: UUIDs of nodes that are yet to be powered on.
     """
-    began = node.inspection_started_at
+    began_at = node.inspection_started_at
     if node.provision_state == states.INSPECTWAIT:
-        if node.uuid in starting:
+        if node.uuid in starting_uuids:
             return 'starting'
-        if began:
+        if began_at:
             return 'waiting'
         # The queue removes this time when it has the data of the node.
         return 'processing'
     if node.provision_state == states.INSPECTING:
-        # A node is in this state twice: until the ramdisk boots, and again
-        # with its data.
+        # A node with a ramdisk is in this state twice: until the ramdisk
+        # boots, and again when its data are processed. Without a ramdisk, the
+        # conductor reads the data from the BMC all the time.
         if node.inspect_interface != _IN_BAND or _has_posted(node):
             return 'processing'
         return 'starting'
@@ -239,23 +250,30 @@ def _state(node: Any, starting: Collection[str]) -> str:
 
 
 def _has_posted(node: Any) -> bool:
-    """Return whether the ramdisk has posted its data in this inspection."""
-    began = node.inspection_started_at
-    posted = node.driver_internal_info.get('agent_last_heartbeat')
-    if not began or not posted:
+    """Return whether the ramdisk has posted its data in this inspection.
+
+    Ironic notes the time of the posting as that of a heartbeat.
+    """
+    began_at = node.inspection_started_at
+    last_heartbeat = node.driver_internal_info.get('agent_last_heartbeat')
+    if not began_at or not last_heartbeat:
         return False
-    return bool(timeutils.parse_isotime(posted) + _ROUNDED >= began)
+    # An earlier heartbeat is one of the inspection before.
+    last_heartbeat_at = timeutils.parse_isotime(last_heartbeat)
+    return bool(last_heartbeat_at + _ROUNDING >= began_at)
 
 
-def _represent(node: Any, starting: Collection[str]) -> dict[str, Any] | None:
+def _represent(
+    node: Any, starting_uuids: Collection[str]
+) -> dict[str, Any] | None:
     """Return the last inspection of a node as ironic-inspector would.
 
-    :param starting: nodes that are to be powered on.
+    :param starting_uuids: UUIDs of nodes that are yet to be powered on.
     :returns: None for a node that was never inspected.
     """
     if not _was_inspected(node):
         return None
-    state = _state(node, starting)
+    state = _state(node, starting_uuids)
     is_finished = state in ('finished', 'error')
     error = None
     finished_at = None
@@ -263,7 +281,8 @@ def _represent(node: Any, starting: Collection[str]) -> dict[str, Any] | None:
         finished_at = node.inspection_finished_at
     if state == 'error':
         error = node.last_error
-        # Ironic does not note when an inspection failed.
+        # Ironic does not note when an inspection failed, but when the node
+        # came into this state.
         finished_at = finished_at or node.provision_updated_at
     return {
         'uuid': node.uuid,

@@ -34,7 +34,12 @@ _MOST_STAYS = 1000
 
 
 def time(name: str, value: str) -> datetime.datetime:
-    """Read a time of a request, to UTC."""
+    """Read a time of a request, and convert it to UTC without a zone.
+
+    ``2026-05-17T12:00:00+02:00`` becomes 10:00 of that day.
+
+    :param name: of the parameter, for the message.
+    """
     try:
         return timeutils.normalize_time(timeutils.parse_isotime(value))
     except (ValueError, OverflowError) as exc:
@@ -52,14 +57,20 @@ FIND_PART = {'id': args.string}
 
 
 def get_all(node: Any, query: Answer) -> Answer:
-    """Return a page of the kept inventories of a node, the newest first."""
+    """Return a page of the kept inventories of a node, the newest first.
+
+    :param query: ``marker`` is the UUID of the last inventory of the page
+        before, ``since`` the time of the oldest inventory to list.
+    """
     limit = api_utils.validate_limit(query['limit'])
-    before = None
+    before_id = None
     if query['marker']:
-        marker = db_history.get_inventory(node.uuid, query['marker'])
-        before = marker.id
+        marker_row = db_history.get_inventory(node.uuid, query['marker'])
+        # Rows get rising numbers, so older inventories have lower ones.
+        before_id = marker_row.id
+    # One more than the page has shows whether another page follows.
     rows = db_history.list_inventories(
-        node.uuid, limit + 1, before, query['since']
+        node.uuid, limit + 1, before_id, query['since']
     )
     return view.page(
         f'nodes/{node.uuid}/inventory/history',
@@ -91,61 +102,66 @@ def get_one(node: Any, uuid: str) -> Answer:
 
 
 def _find_pair(
-    node_uuid: str, from_: str | None, to: str | None
+    node_uuid: str, from_uuid: str | None, to_uuid: str | None
 ) -> tuple[Any, Any]:
-    """Return the two inventories to compare, that of ``from_`` first.
+    """Return the two inventories of a node to compare, the earlier one first.
 
-    :param from_: UUID of the first inventory; None for the inventory before
-        the second.
-    :param to: UUID of the second inventory; None for the newest or, if
-        ``from_`` is None too, for the newest that differs from the inventory
-        before it, if there is any.
-    :returns: rows of :class:`.models.KeptInventoryRow`; None for an inventory
-        without a UUID that is not kept.
-    :raises: NotFound if the node has no inventory of a UUID.
+    :param from_uuid: UUID of the earlier inventory. None for the one just
+        before the later inventory.
+    :param to_uuid: UUID of the later inventory. None for the newest. If both
+        are None, it is the newest inventory that differs from the one before
+        it; if none does, the newest.
+    :returns: rows of :class:`.models.KeptInventoryRow`; None in place of a row
+        if no such inventory is kept.
+    :raises: NotFound if the node has no inventory with one of the UUIDs.
     """
-    if to is not None:
-        after = db_history.get_inventory(node_uuid, to)
+    if to_uuid is not None:
+        later = db_history.get_inventory(node_uuid, to_uuid)
     else:
         newest = []
-        if from_ is None:
+        if from_uuid is None:
             newest = db_history.list_inventories(node_uuid, 1, changed=True)
         if not newest:
             newest = db_history.list_inventories(node_uuid, 1)
-        after = next(iter(newest), None)
-    before: Any = None
-    if from_ is not None:
-        before = db_history.get_inventory(node_uuid, from_)
-    elif after is not None:
-        earlier = db_history.list_inventories(node_uuid, 1, before=after.id)
-        before = next(iter(earlier), None)
-    return before, after
+        later = next(iter(newest), None)
+    earlier: Any = None
+    if from_uuid is not None:
+        earlier = db_history.get_inventory(node_uuid, from_uuid)
+    elif later is not None:
+        rows_before = db_history.list_inventories(
+            node_uuid, 1, before=later.id
+        )
+        earlier = next(iter(rows_before), None)
+    return earlier, later
 
 
 def diff(node: Any, query: Answer) -> Answer:
     """Return how the parts of a node differ between two of its inventories.
 
-    ``from`` alone is compared with the newest inventory, ``to`` alone with
-    the one before it. Without both, it is the newest difference.
+    Parts are its disks, memory modules and the like.
 
+    :param query: the UUIDs of the two inventories, ``from`` and ``to``. With
+        ``from`` alone, it is compared with the newest inventory; with ``to``
+        alone, the one before is compared with it. Without both, the answer is
+        the newest difference.
     :raises: NotFound if there are no two inventories, or none of a UUID.
     """
-    before, after = _find_pair(node.uuid, query['from'], query['to'])
-    if before is None or after is None:
+    earlier, later = _find_pair(node.uuid, query['from'], query['to'])
+    if earlier is None or later is None:
         message = (
             _('There are no two inventories of node %s to compare') % node.uuid
         )
         if not CONF.inspection_rules.keep_history:
             message += _('; [inspection_rules]keep_history is 0')
         raise exceptions.NotFound(message)
-    # Read it once more with all columns, which rows of a list do not have.
-    after = db_history.get_inventory(node.uuid, after.uuid)
+    # Rows of a list do not have all columns, so it is read once more.
+    later = db_history.get_inventory(node.uuid, later.uuid)
     changes = part_difference.between(
-        history.read_parts(before), history.reported_parts(after)
+        history.read_parts(earlier), history.reported_parts(later)
     )
     return {
-        'from': before.uuid,
-        'to': after.uuid,
+        'from': earlier.uuid,
+        'to': later.uuid,
         'parts': [change.as_dict() for change in changes],
     }
 
@@ -153,9 +169,11 @@ def diff(node: Any, query: Answer) -> Answer:
 def find_part(query: Answer) -> Answer:
     """Return in which nodes a part has been, and when.
 
-    Nodes that the caller may not see are left out.
+    For example, ``{'parts': [{'id': 'S3Z8NB0K', 'kind': 'disk', 'node': UUID,
+    'from': TIME, 'to': None}]}``. Nodes that the caller may not see are left
+    out.
 
-    :param query: ``id`` is the serial number, WWN or MAC address.
+    :param query: ``id`` is the serial number, WWN or MAC address of the part.
     """
     identity = query['id']
     if not identity or not identity.strip():
@@ -165,18 +183,21 @@ def find_part(query: Answer) -> Answer:
     stays = db_history.list_stays(
         part_identity.normalise(identity), _MOST_STAYS
     )
-    visible = find_readable({stay['node_uuid'] for stay in stays})
+    readable_uuids = find_readable({stay['node_uuid'] for stay in stays})
     return {
         'parts': [
             _represent_stay(stay)
             for stay in stays
-            if stay['node_uuid'] in visible
+            if stay['node_uuid'] in readable_uuids
         ]
     }
 
 
 def _represent_stay(stay: Mapping[str, Any]) -> Answer:
-    """Return the time that a part was in a node, as clients see it."""
+    """Return the stay of a part in a node as clients see it.
+
+    ``to`` is null while the part is still there.
+    """
     return {
         'id': stay['label'],
         'kind': stay['kind'],
@@ -203,13 +224,14 @@ def find_readable(
         api.request.context,
         fields=['uuid', 'owner', 'lessee'],
         filters={
-            # Otherwise, the list has no nodes that are parts of others.
+            # Without this, Ironic leaves out nodes with a parent, such as a
+            # DPU in a server.
             'include_children': True,
             **(filters or {}),
             'uuid_in': sorted(uuids),
         },
     )
-    allowed = set()
+    readable_uuids = set()
     for node in nodes:
         try:
             api_utils.check_owner_policy(
@@ -217,5 +239,5 @@ def find_readable(
             )
         except ironic_exception.HTTPForbidden:
             continue
-        allowed.add(node.uuid)
-    return allowed
+        readable_uuids.add(node.uuid)
+    return readable_uuids

@@ -42,16 +42,19 @@ class NodesController(node.NodesController):
 
     @pecan.expose()
     def _lookup(self, ident: str, *remainder: str) -> typing.Any:
-        """Find the controller of ``/v1/nodes/<ident>/…`` by Ironic's method.
+        """Find the controller of ``/v1/nodes/<ident>/…`` as Ironic does.
 
-        One call is answered here: ``GET /v1/nodes/<ident>/traits/<trait>``
-        with an API version from before traits gets 404.
+        Only ``GET /v1/nodes/<ident>/traits/<trait>`` is answered here, with
+        404, if the request asks for an API version from before traits. Ironic
+        does not have this call.
+
+        :param remainder: the parts of the path after the node: ``traits``,
+            ``HW_GPU``.
         """
-        names_trait = remainder[:1] == ('traits',) and len(remainder) > 1
-        reads_trait = names_trait and api.request.method == 'GET'
-        # For these versions Ironic's method answers calls below "traits" as
-        # Ironic did before it had traits. This call is one that the plugin
-        # adds: there is no answer of Ironic to keep.
+        has_trait_in_path = remainder[:1] == ('traits',) and len(remainder) > 1
+        reads_trait = has_trait_in_path and api.request.method == 'GET'
         if reads_trait and not api_utils.allow_traits():
             pecan.abort(http_client.NOT_FOUND)
+        # Other calls below "traits" get the answers that Ironic gave in these
+        # versions.
         return super()._lookup(ident, *remainder)

@@ -26,9 +26,11 @@ from ironic_inspection_rules.queue import request as queue_request
 _LOGS = 'logs'
 """Where ironic-python-agent puts its logs, an archive as Base64 text."""
 
-_get = controllers.undecorated(ironic_node.NodeInventoryController.get)
+_get_as_ironic = controllers.undecorated(
+    ironic_node.NodeInventoryController.get
+)
 
-_DATA = {
+_POSTED_DATA = {
     'type': 'object',
     'required': ['inventory'],
     'additionalProperties': False,
@@ -49,18 +51,18 @@ class PostedData(NamedTuple):
 
 def get(node_ident: str) -> Any:
     """Show the inventory, as Ironic does."""
-    return _get(ironic_node.NodeInventoryController(node_ident))
+    return _get_as_ironic(ironic_node.NodeInventoryController(node_ident))
 
 
 def get_unprocessed(node: Any) -> dict[str, Any]:
     """Show the data that the ramdisk of a node posted last, as they came.
 
-    The logs, which may hold anything, are left out unless the caller may see
-    them by a policy of their own.
+    The logs of the ramdisk may have anything in them, also secrets. They are
+    shown only if the caller passes a policy of their own.
 
     :raises: NotFound if there are no data.
     """
-    inventory, plugin_data = _unprocessed(node.uuid)
+    inventory, plugin_data = _read_unprocessed(node.uuid)
     try:
         _check_policy(policies.UNPROCESSED_LOGS, node)
     except ironic_exception.HTTPForbidden:
@@ -90,10 +92,11 @@ def reapply(node: Any) -> dict[str, Any]:
 
 
 def validate_document(document: Any) -> PostedData:
-    """Validate inspection data that came as one document.
+    """Validate inspection data in the form in which a ramdisk posts them.
 
-    :param document: ``inventory`` and, beside it, the plugin data.
-    :raises: InvalidParameterValue if the ramdisk could not have sent it.
+    :param document: ``{'inventory': {…}, 'extra': …}``: everything beside the
+        inventory is plugin data. May be of any type.
+    :raises: InvalidParameterValue if Ironic would refuse it from a ramdisk.
     """
     plugin_data = dict(controllers.validated_inspection_data(document))
     inventory = plugin_data.pop('inventory')
@@ -101,11 +104,17 @@ def validate_document(document: Any) -> PostedData:
 
 
 def _parse(body: Any) -> PostedData:
-    """Validate a body with an inventory, and return the data in it."""
-    data = request.validate(body, _DATA)
-    return validate_document(
-        {**(data['plugin_data'] or {}), 'inventory': data['inventory']}
-    )
+    """Validate a body with ``inventory`` and ``plugin_data`` as two members.
+
+    :raises: InvalidBody if it has other members, or members of other types.
+    """
+    data = request.validate(body, _POSTED_DATA)
+    # A ramdisk posts the inventory among the plugin data.
+    as_from_ramdisk = {
+        **(data['plugin_data'] or {}),
+        'inventory': data['inventory'],
+    }
+    return validate_document(as_from_ramdisk)
 
 
 def put_request(
@@ -131,25 +140,29 @@ def put_request(
     document = None
     if api.request.body:
         document = request.body()
-    new_inventory: dict[str, Any] | None = None
+    inventory_to_store: dict[str, Any] | None = None
     if document in (None, {}):
         _check_reapplicable(node, has_data=False)
-        # The data of the ramdisk are stored already: none are put.
-        inventory, posted = _unprocessed(node.uuid)
+        # The queue has the inventory of the ramdisk already.
+        inventory, posted = _read_unprocessed(node.uuid)
     else:
         _check_policy(policies.REAPPLY_WITH_DATA, node)
         inventory, posted = parse(document)
         _check_reapplicable(node, has_data=True)
-        new_inventory = inventory
+        inventory_to_store = inventory
+    # The early rules change this copy. The data are queued as they were
+    # posted, with the changes as a checkpoint, so that every attempt begins
+    # with the same data.
     plugin_data = continue_inspection.without_reserved(posted)
-    # What the early rules did, None if they did nothing.
-    kept = early_phase.run(api.request.context, inventory, plugin_data)
+    # The record of the early phase, for the run; None if it has none.
+    early_record = early_phase.run(api.request.context, inventory, plugin_data)
+    checkpoints = checkpoint.of_early_phase(posted, plugin_data, early_record)
     return requests.put(
         node.uuid,
         queue_request.REAPPLY,
-        inventory=new_inventory,
+        inventory=inventory_to_store,
         plugin_data=posted,
-        checkpoints=checkpoint.of_early_phase(posted, plugin_data, kept),
+        checkpoints=checkpoints,
         sender=api.request.client_addr,
     )
 
@@ -157,10 +170,13 @@ def put_request(
 def _check_reapplicable(node: Any, has_data: bool) -> None:
     """Check that a request for a node may be queued, before early rules run.
 
-    :param has_data: whether the request brings data of its own.
-    :raises: NodeBusy, RequestPending, Conflict; see :func:`put_request`.
+    :param has_data: whether the request has data of its own in its body.
+    :raises: NodeBusy if the node is locked; RequestPending if another request
+        of it is open; Conflict if it is in another state than those in which
+        its data may be processed again.
     """
-    # Only loaded where durable inspection is switched on.
+    # Imported here, so that an API without durable inspection, which is off
+    # by default, loads nothing of the queue.
     from ironic_inspection_rules.queue import node as queue_node
 
     if node.reservation:
@@ -169,7 +185,8 @@ def _check_reapplicable(node: Any, has_data: bool) -> None:
             % {'node': node.uuid, 'holder': node.reservation}
         )
     if inspection_queue.requests().find_open(node.uuid) is not None:
-        # With data, the queue compares them with those that wait.
+        # A request with data is not refused here. The queue compares them with
+        # those of the open request, which may be the same.
         if not has_data:
             raise exceptions.RequestPending(node.uuid)
     elif node.provision_state not in queue_node.REAPPLICABLE:
@@ -186,7 +203,7 @@ def _check_policy(name: str, node: Any) -> None:
     api_utils.check_owner_policy('node', name, node.owner, node.lessee)
 
 
-def _unprocessed(node_uuid: str) -> PostedData:
+def _read_unprocessed(node_uuid: str) -> PostedData:
     """Read what the ramdisk of a node posted last.
 
     :raises: NotFound if there is nothing.

@@ -39,8 +39,8 @@ SCHEMA = {
 """Body of a request to decide kept inspections again."""
 
 _ERROR = 'error'
-_SETS = 8
-"""Rule sets of earlier times that are kept compiled."""
+_MOST_COMPILED_SETS = 8
+"""Rule sets of earlier revisions that stay compiled."""
 
 Entry = dict[str, Any]
 
@@ -50,19 +50,21 @@ def post(body: Entry) -> Entry:
 
     The entries are computed one after another while the answer is sent.
 
-    :param body: the rules to try, and the nodes and the page that are asked
-        for.
-    :returns: nothing, as the stream is the answer.
+    :param body: the rules to try; the nodes whose inspections are replayed,
+        all without ``nodes``; the page; and ``since``, the time of the oldest
+        inspection.
+    :returns: an empty mapping, as the stream is the answer.
     """
     since = None
     if body['since']:
         since = inventory_history.time('since', body['since'])
     nodes = body['nodes']
     if nodes is None:
+        # No filters, so all nodes.
         nodes = {}
     problems = fleet_page.find_problems(nodes, body['marker'])
     if problems:
-        # Raises an error, which also has the problems of the rules.
+        # This raises an error, which has the problems of the rules as well.
         posted_rules.refuse(body, problems)
     plans = posted_rules.compile_plans(body)
     page = fleet_page.find(nodes, body['limit'], body['marker'])
@@ -73,27 +75,31 @@ def post(body: Entry) -> Entry:
     return {}
 
 
-@functools.lru_cache(_SETS)
+@functools.lru_cache(_MOST_COMPILED_SETS)
 def _compile(
     rules: repository.Repository, revision: int | None, options: str
 ) -> posted_rules.Plans:
     """Return the compiled rules of a revision, by phase.
 
-    The last ones are kept, as most inspections ran by the same rules.
+    They are cached, as most inspections ran with the rules of a few revisions.
 
+    :param rules: the rules in force.
+    :param revision: the revision of the stored rules; None counts as 0.
     :param options: the built-in rules and the options of that time, see
         :class:`.Repository`.
-    :raises: Incomparable if they are not kept, or do not compile any more.
+    :raises: Incomparable if the rules are not kept, or do not compile any
+        more.
     """
     try:
         context = ironic_context.get_admin_context()
         stored = rule_object.StoredRule.get_rules_of_revision(
             context, revision or 0
         )['rules']
-        # Rows that are still in force are shared with these.
+        # Read by the rules in force, as most rows are still the same: these
+        # are not read anew, and take no more memory.
         tables = rules.tables_of(context, revision or 0)
-        rules = rules.with_options(options)
-        return rules.compile(rules.with_stored(stored), tables)
+        rules_then = rules.with_options(options)
+        return rules_then.compile(rules_then.with_stored(stored), tables)
     except ironic_exception.NotFound:
         raise replay.Incomparable(
             _('the rules of revision %s are not kept any more') % revision
@@ -108,8 +114,9 @@ def _compile(
 class _Replay:
     """Replays kept inspections, first with the rules of their time.
 
-    ``plans`` are other rules: the rules in force with posted ones among them;
-    None to replay with the rules of the time only.
+    ``plans`` are the rules that are tried: the rules in force with the posted
+    ones among them. None to replay with the rules of the time only.
+    ``since`` is the time of the oldest inspection; None for all.
     """
 
     plans: posted_rules.Plans | None
@@ -124,11 +131,13 @@ class _Replay:
 
         A node that the caller may not read has one entry with an error.
 
+        :param nodes: the names or UUIDs of the request, each with the UUID.
         :param readable: the UUIDs of the nodes that the caller may read.
         """
         for ident, uuid in nodes:
             if uuid is None or uuid not in readable:
-                # The caller must not learn whether there is such a node.
+                # The same error for both, as the caller must not learn
+                # whether there is such a node.
                 yield {
                     'node': ident,
                     'outcome': _ERROR,
@@ -145,41 +154,51 @@ class _Replay:
                 }
 
     def _try(self, row: Any, document: history.Document) -> Entry:
-        """Return how a run ends, as the entry of an answer; never raises.
+        """Return how a run ends, as members of its entry.
 
-        An inspection that cannot be replayed is an entry with the reason, as
-        the answer has other inspections.
+        No error is raised. It becomes the entry of this inspection, as the
+        answer has other inspections as well.
+
+        :param row: of the kept inventory, which has the UUID of its run.
+        :param document: the data of the inspection.
         """
-        stored_before = functools.partial(
+        # Reads the inventory of the inspection before, if rules need it.
+        read_inventory_before = functools.partial(
             history.stored_before, row.node_uuid, row.id
         )
         try:
-            return self._decide(replay.Past(document, stored_before))
+            return self._decide(replay.Past(document, read_inventory_before))
         except replay.Incomparable as exc:
             return {'outcome': replay.INCOMPARABLE, 'reason': str(exc)}
-        # A border: what is wrong with one run must not end the answer.
         except Exception as exc:
             LOG.exception('Inspection %s cannot be replayed', row.uuid)
             return {'outcome': _ERROR, 'reason': exceptions.reason_of(exc)}
 
     def _decide(self, past: replay.Past) -> Entry:
-        """Repeat a run with the rules of its time, then with other rules.
+        """Repeat a run with the rules of its time, then with the rules to try.
 
-        Other rules are compared only if the repeated run ends as it did then:
-        otherwise nobody knows which rules make the difference.
+        The rules to try are compared only if the repeated run ends as it did
+        then. Otherwise nobody knows whether a difference comes from them.
 
-        :raises: Incomparable if there are other rules, and the repeated run
+        :param past: the inspection: its facts, and how it ended.
+        :returns: members of the entry: ``{'outcome': 'different', 'reason':
+            None, 'then': {…}, 'now': {…}}``. ``now`` is missing without rules
+            to try.
+        :raises: Incomparable if there are rules to try, and the repeated run
             ends differently; or if the rules of its time are not kept or do
             not compile.
         """
         rules = start.rules()
-        plans = {}
+        plans_then = {}
         for phase in past.phases:
-            rules_then = _compile(rules, past.revision(phase), past.options)
-            plans[phase] = rules_then[phase]
-        # The deviation says how the run ends differently; None if it does
-        # not.
-        ends, deviation = past.again(plans, rules.limits)
+            # Phases may have run with different revisions.
+            plans_of_revision = _compile(
+                rules, past.revision(phase), past.options
+            )
+            plans_then[phase] = plans_of_revision[phase]
+        # The deviation says in words how the repeated run ends differently;
+        # None if it ends as it did.
+        ends, deviation = past.again(plans_then, rules.limits)
         if self.plans is None:
             outcome = replay.SAME
             if deviation:

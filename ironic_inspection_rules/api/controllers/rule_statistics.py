@@ -34,8 +34,14 @@ QUERY = {
 
 
 def get(query: dict[str, Any]) -> dict[str, Any]:
-    """List the statistics of all rules, in the order they run in."""
-    # What this process has counted is not in the database yet.
+    """List the statistics of all rules, in the order in which they run.
+
+    A rule that has never run has zeros.
+
+    :param query: a ``sort_key`` gives another order, ``fields`` chooses what
+        is shown.
+    """
+    # This process has counted runs of which the database does not know yet.
     rule_counter.counter().flush()
     context = api.request.context
     counts_by_uuid = {}
@@ -49,7 +55,7 @@ def get(query: dict[str, Any]) -> dict[str, Any]:
     if sort_key is not None:
 
         def key(row: dict[str, Any]) -> tuple[bool, Any]:
-            # Null is compared with nothing, and comes first.
+            # Null cannot be compared with text or numbers; it comes first.
             return row[sort_key] is not None, row[sort_key]
 
         rows.sort(key=key, reverse=query['sort_dir'] == 'desc')

@@ -23,8 +23,10 @@ from ironic_inspection_rules.traits import catalog
 
 METRICS = metrics_utils.get_metrics_logger(__name__)
 
-_put = controllers.undecorated(ironic_node.NodeTraitsController.put)
-_delete = controllers.undecorated(ironic_node.NodeTraitsController.delete)
+_put_as_ironic = controllers.undecorated(ironic_node.NodeTraitsController.put)
+_delete_as_ironic = controllers.undecorated(
+    ironic_node.NodeTraitsController.delete
+)
 
 QUERY = {'name': args.string, 'associated': args.boolean}
 OF_NODE = {'trait': args.string}
@@ -35,9 +37,12 @@ OF_NODE = {'trait': args.string}
 def get_all(query: dict[str, Any]) -> dict[str, Any]:
     """List traits as placement does, with the number of nodes of each.
 
-    Who may list only the nodes of a project sees only their traits. Their
-    ``name`` may be asked for as ``startswith:PREFIX`` or ``in:NAME,NAME``;
-    ``associated`` ones are those that some node has.
+    For example, ``{'traits': [{'name': 'HW_GPU', 'nodes': 3}]}``. A client
+    that may list only the nodes of a project sees only the traits of these.
+
+    :param query: the ``name`` of the traits, as ``startswith:HW_`` or
+        ``in:HW_GPU,CUSTOM_A``; with ``associated``, true for traits that some
+        node has, false for the others. Each is None if it is not given.
     """
     counts = _count_visible_nodes(
         catalog.parse(query['name']), query['associated']
@@ -53,21 +58,25 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
 def get_one(name: str) -> None:
     """Check that a trait exists: it is a standard one or a node has it.
 
-    :raises: NotFound when it does not, and as :func:`_counts`.
+    :raises: NotFound if it does not exist; as :func:`_count_visible_nodes`.
     """
-    if not _count_visible_nodes(catalog.Selection(names=frozenset([name]))):
+    only_this_trait = catalog.Selection(names=frozenset([name]))
+    # Empty without this trait. A standard trait is in it even with 0 nodes.
+    counts = _count_visible_nodes(only_this_trait)
+    if not counts:
         raise exceptions.NotFound(_('Trait %s could not be found.') % name)
 
 
 def _count_visible_nodes(
     selection: catalog.Selection, associated: bool | None = None
 ) -> dict[str, int]:
-    """Count the nodes that have a trait, of those that the client may see.
+    """Count the nodes with each trait, of those that the client may see.
 
+    :param selection: chooses traits by their names.
     :param associated: True for traits of at least one node, False for traits
         of no node, None for all.
-    :returns: by trait, in the order of their names; 0 for a standard trait
-        that no node has.
+    :returns: ``{'HW_GPU': 3, 'HW_NUMA_ROOT': 0}``, in the order of the names.
+        Standard traits that no node has are there, with 0.
     :raises: NotFound with an API version without traits; Invalid if this
         process does not reach the database; HTTPForbidden if the client may
         not list nodes.
@@ -84,17 +93,17 @@ def _count_visible_nodes(
 
 @METRICS.timer('NodeTraitsController.get_all')
 def get_all_of_node(node_ident: str) -> dict[str, list[str]]:
-    """List the node's traits."""
-    return {'traits': _traits(node_ident, 'list')}
+    """List the traits of a node, as Ironic does."""
+    return {'traits': _read_traits(node_ident, 'list')}
 
 
 @METRICS.timer('NodeTraitsController.get_one')
 def get_one_of_node(node_ident: str, trait: str) -> None:
-    """Check that the node has a trait.
+    """Check that a node has a trait.
 
-    :raises: NotFound when it does not.
+    :raises: NotFound if it does not have it.
     """
-    if trait not in _traits(node_ident, 'list'):
+    if trait not in _read_traits(node_ident, 'list'):
         raise exceptions.NotFound(
             _("Node %(node)s doesn't have a trait '%(trait)s'")
             % {'node': node_ident, 'trait': trait}
@@ -103,20 +112,21 @@ def get_one_of_node(node_ident: str, trait: str) -> None:
 
 @METRICS.timer('NodeTraitsController.put')
 def put(node_ident: str, *name_and_query: Any) -> None:
-    """Add one trait, or replace all with those of the body.
+    """Add one trait to a node, or replace all by those of the body.
 
-    Ironic's own call does so, after the names are checked here.
+    The names are checked here, then Ironic's own call makes the change.
 
-    :raises: Invalid when a name is no trait, or when there would be too
-        many of them; nothing is changed then.
+    :param name_and_query: the trait, if the path has one, and the query.
+    :raises: Invalid if a name is no trait, or if the node would have too many
+        of them; nothing is changed then.
     """
-    trait = _trait(*name_and_query)
-    # This also checks that the client may set traits of the node.
-    present = _traits(node_ident, 'set')
+    trait = _requested_trait(*name_and_query)
+    # Reading them as "set" checks that the client may set traits of the node.
+    present_traits = _read_traits(node_ident, 'set')
     body = request.parse(api.request.body, lenient=True)
     if trait:
         trait_names.validate([trait])
-        trait_names.validate_count_of_node([*present, trait])
+        trait_names.validate_count_of_node([*present_traits, trait])
         if body:
             raise exceptions.Invalid(
                 _('No body should be provided when adding a trait')
@@ -127,38 +137,48 @@ def put(node_ident: str, *name_and_query: Any) -> None:
     elif isinstance(body, dict) and isinstance(body.get('traits'), list):
         trait_names.validate(body['traits'])
         trait_names.validate_count_of_node(body['traits'])
-    # Any other body is Ironic's to refuse.
+    # A body in any other form is not checked here, as Ironic refuses it.
     if body is None:
         body = {}
-    _put(ironic_node.NodeTraitsController(node_ident), trait, body=body)
+    _put_as_ironic(
+        ironic_node.NodeTraitsController(node_ident), trait, body=body
+    )
 
 
 @METRICS.timer('NodeTraitsController.delete')
 def delete(node_ident: str, *name_and_query: Any) -> None:
-    """Remove one trait, or all."""
-    trait = _trait(*name_and_query)
-    _delete(ironic_node.NodeTraitsController(node_ident), trait)
+    """Remove one trait of a node, or all, as Ironic does.
 
-
-def _trait(*name_and_query: Any) -> str | None:
-    """Return the trait that a URL names, in its path or as a parameter.
-
-    Ironic's own API takes either.
-
-    :param name_and_query: the name in the path, if there is one, then the
-        query.
-    :raises: Invalid if both name one.
+    :param name_and_query: the trait, if the path has one, and the query.
     """
-    *path, query = name_and_query
-    if not path:
+    trait = _requested_trait(*name_and_query)
+    _delete_as_ironic(ironic_node.NodeTraitsController(node_ident), trait)
+
+
+def _requested_trait(*name_and_query: Any) -> str | None:
+    """Return the trait of a request, from its path or from a parameter.
+
+    As in Ironic, ``/v1/nodes/n1/traits/HW_GPU`` and
+    ``/v1/nodes/n1/traits?trait=HW_GPU`` are the same.
+
+    :param name_and_query: the trait, if the path has one, and the query.
+    :returns: None if the request is about all traits of the node.
+    :raises: Invalid if both the path and the query have a trait.
+    """
+    *names_in_path, query = name_and_query
+    if not names_in_path:
         return query['trait']
     if query['trait'] is not None:
         raise exceptions.Invalid(_('The trait is named twice'))
-    return path[0]
+    return names_in_path[0]
 
 
-def _traits(node_ident: str, action: str) -> list[str]:
-    """Return the node's traits, for who may list or set them."""
+def _read_traits(node_ident: str, action: str) -> list[str]:
+    """Return the traits of a node.
+
+    :param action: ``list`` or ``set``: what the client must be allowed to do
+        with them.
+    """
     node = api_utils.check_node_policy_and_retrieve(
         f'baremetal:node:traits:{action}', node_ident
     )

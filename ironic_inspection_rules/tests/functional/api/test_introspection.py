@@ -32,7 +32,7 @@ class ManyNodesMixin:
         self.useFixture(conductor.Conductor())
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.api.controllers.introspection._PAGE',
+                'ironic_inspection_rules.api.controllers.introspection._NODES_PER_QUERY',
                 2,
             )
         )
