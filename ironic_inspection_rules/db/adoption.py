@@ -27,8 +27,11 @@ _IRONIC = sa.table(
     sa.column('actions', db_types.JsonEncodedList),
 )
 
-_ASIDE = 'was:'
-"""Prefix of the phase of a rule that was taken over: no Ironic runs it."""
+_SET_ASIDE = 'was:'
+"""Prefix of the phase of a rule that was set aside: ``was:main``.
+
+No release of Ironic runs rules of such a phase.
+"""
 
 
 @transaction.retried_on_lock_conflict
@@ -56,9 +59,9 @@ def _read_ironic(session: Any, set_aside: bool = False) -> list[Row]:
     rows = []
     for row in session.execute(query).mappings():
         stored_phase = row['phase'] or ''
-        is_set_aside = stored_phase.startswith(_ASIDE)
+        is_set_aside = stored_phase.startswith(_SET_ASIDE)
         if is_set_aside == set_aside:
-            phase = stored_phase.removeprefix(_ASIDE) or None
+            phase = stored_phase.removeprefix(_SET_ASIDE) or None
             rows.append({**row, 'phase': phase})
     return rows
 
@@ -94,7 +97,7 @@ def store(
             )
         for row in moved:
             phase = row['phase'] or ''
-            _write_phase(change.session, row, _ASIDE + phase)
+            _write_phase(change.session, row, _SET_ASIDE + phase)
         change.create(values)
 
 
@@ -148,32 +151,33 @@ def read_inspector(url: str) -> list[Row]:
 
 
 def _read_rules_of_inspector(connection: sa.Connection) -> list[Row]:
-    """Read the rules, see :func:`read_inspector`."""
+    """Read all rules of an ironic-inspector, see :func:`read_inspector`."""
     tables = sa.MetaData()
-    # The columns are read from the database: they differ by release.
-    rules = sa.Table('rules', tables, autoload_with=connection)
+    # Releases of ironic-inspector differ in the columns, so these are read
+    # from the database.
+    rule_table = sa.Table('rules', tables, autoload_with=connection)
     conditions = sa.Table('rule_conditions', tables, autoload_with=connection)
     actions = sa.Table('rule_actions', tables, autoload_with=connection)
     # Databases of early releases have no column of the scope.
-    scope = getattr(rules.c, 'scope', sa.null().label('scope'))
-    query = sa.select(rules.c.uuid, rules.c.description, scope)
-    query = query.order_by(rules.c.created_at)
-    # All rows at once: other statements follow on the connection.
+    scope = getattr(rule_table.c, 'scope', sa.null().label('scope'))
+    query = sa.select(rule_table.c.uuid, rule_table.c.description, scope)
+    query = query.order_by(rule_table.c.created_at)
+    # All rows are read now, as other statements follow on the connection.
     rows = connection.execute(query).mappings().all()
-    entries = []
+    rules = []
     for row in rows:
-        entry = dict(row)
-        entry['conditions'] = _read_operations(
+        rule = dict(row)
+        rule['conditions'] = _read_operations(
             connection,
             conditions,
             row['uuid'],
             ('op', 'field', 'multiple', 'invert'),
         )
-        entry['actions'] = _read_operations(
+        rule['actions'] = _read_operations(
             connection, actions, row['uuid'], ('action',)
         )
-        entries.append(entry)
-    return entries
+        rules.append(rule)
+    return rules
 
 
 def _read_operations(

@@ -38,8 +38,8 @@ class Unserved(typing.NamedTuple):
     delay: float
 
 
-_LOOKED_AT = 500
-"""How many of the requests that wait longest are looked at."""
+_MOST_READ = 500
+"""How many of the requests that wait longest are read."""
 
 _OPEN_STATES = ('starting', 'waiting', 'processing')
 """States of open requests; by ``due_at``, each is a range of the index."""
@@ -51,13 +51,14 @@ def read_unserved(
 ) -> list[Unserved]:
     """Read the drivers and conductor groups that no worker serves.
 
-    Their requests have waited too long, and none of the workers here can
-    process them. Only the 500 oldest requests are considered.
+    Requests of their nodes have waited too long, and none of the workers of
+    this process can process them. Only the :data:`_MOST_READ` requests that
+    wait longest are looked at.
 
     :param served: the condition of requests that the workers can process, see
         :func:`.node_reservation.served_by`.
     :param patience: seconds that a request may wait.
-    :returns: for every such driver and group the node that waits longest.
+    :returns: for every such driver and group, the node that waits longest.
     """
     request: typing.Any = models.RequestRow
     node = sa.table(
@@ -71,9 +72,9 @@ def read_unserved(
         sa.and_(request.state == state, waits_too_long)
         for state in _OPEN_STATES
     ]
-    # Only these are joined with their nodes, as there may be many requests.
+    # There may be many requests, and only these are joined with their nodes.
     oldest = leases.limited(
-        [request.id, request.due_at], ranges, [request.due_at], _LOOKED_AT
+        [request.id, request.due_at], ranges, [request.due_at], _MOST_READ
     )
     oldest = oldest.order_by('due_at').subquery()
     query = sa.select(
@@ -87,19 +88,21 @@ def read_unserved(
     query = query.where(~served).order_by(request.due_at)
     with transaction.reader() as session:
         rows = session.execute(query).all()
-    by_kind: dict[tuple[str, str], Unserved] = {}
+    longest_waiting: dict[tuple[str, str], Unserved] = {}
     for row in rows:
         unserved = Unserved(*row)
-        kind = (unserved.driver, unserved.conductor_group)
-        # The first row of a kind is the one that waits longest.
-        by_kind.setdefault(kind, unserved)
-    return list(by_kind.values())
+        driver_and_group = (unserved.driver, unserved.conductor_group)
+        # The rows are sorted: the first of a driver and group is due longest.
+        longest_waiting.setdefault(driver_and_group, unserved)
+    return list(longest_waiting.values())
 
 
 def _is_held() -> sa.ColumnElement[bool]:
-    """Return the condition of requests that a worker is processing."""
-    # A lease that has run out is nobody's. Few requests are not due yet: those
-    # that workers hold, or have just put off.
+    """Return the condition of requests that a worker is processing.
+
+    While a worker holds a request, this is due at the end of the lease. A
+    worker whose lease has run out counts as dead.
+    """
     row: typing.Any = models.RequestRow
     return sa.and_(
         row.state.in_(_OPEN_STATES),
@@ -109,14 +112,17 @@ def _is_held() -> sa.ColumnElement[bool]:
 
 
 def _columns_of_first_due() -> list[typing.Any]:
-    """Return a column for every open state: when its first request is due."""
-    # The first entry of each range of the index. One minimum for all open
-    # states would read all of their entries.
+    """Return a column for every open state: when its first request is due.
+
+    Each minimum is the first entry of a range of the index. A single minimum
+    for all open states would make the database read all of their entries.
+    """
     row: typing.Any = models.RequestRow
     columns: list[typing.Any] = []
     for state in _OPEN_STATES:
-        first = sa.select(sa.func.min(row.due_at)).where(row.state == state)
-        columns.append(first.scalar_subquery())
+        first_due = sa.select(sa.func.min(row.due_at))
+        first_due = first_due.where(row.state == state)
+        columns.append(first_due.scalar_subquery())
     return columns
 
 
@@ -129,12 +135,13 @@ def _longest_delay(
     :param first_due: when the first request is due, for every open state;
         None where no request in that state has such a time.
     """
-    # What is due later, such as at the end of a lease, has no delay.
-    delay = 0.0
+    # A request that is due later, such as at the end of a lease, would have a
+    # negative delay, which does not count.
+    longest = 0.0
     for due_at in first_due:
         if due_at is not None:
-            delay = max(delay, now - due_at)
-    return delay
+            longest = max(longest, now - due_at)
+    return longest
 
 
 @transaction.retried_on_lock_conflict
@@ -169,8 +176,8 @@ def read_neglected(patience: float) -> Backlog | None:
     :param patience: seconds that a request may wait.
     :returns: the backlog, None if workers keep up.
     """
-    # Requests are counted only when something is wrong: counting takes
-    # longer than this question, and workers mostly keep up.
+    # This query is quick. Workers mostly keep up, so that the requests need
+    # not be counted, which takes longer.
     query = sa.select(
         sa.exists().where(_is_held()), clock.now(), *_columns_of_first_due()
     )

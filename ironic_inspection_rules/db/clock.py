@@ -22,8 +22,8 @@ class now(functions.FunctionElement):
 
 @compiler.compiles(now, 'sqlite')
 def _sqlite(element: now, compiler: Any, **kwargs: Any) -> str:
-    # 1970 began at the Julian day 2440587.5. Before SQLite 3.42, unixepoch()
-    # has whole seconds only.
+    # Not unixepoch(), which has only whole seconds before SQLite 3.42. 1970
+    # began at the Julian day 2440587.5, and a day has 86,400 seconds.
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
 

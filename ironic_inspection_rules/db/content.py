@@ -95,23 +95,24 @@ def put(connection: sa.Connection, document: Document) -> str:
     :param connection: a transaction that ends within :data:`FRESH` seconds.
     :returns: the digest that names the document.
     """
-    # The cut fills both: the texts of the sections by digest, and the digests
-    # in the order of the places where the sections were.
+    # The next call fills both: the texts of the sections by their digests, and
+    # the digests in the order of the places where the sections were.
     sections: dict[str, str] = {}
     order: list[str] = []
     frame = _encode(_cut_into_frame(document, sections, order))
     digest = _compute_digest('\n'.join([frame, *order]))
-    missing_document = _mark_as_used(connection, _CONTENTS, [digest])
-    if not missing_document:
-        # It is stored. Its sections need no mark: they stay as long as it.
+    is_missing = bool(_mark_as_used(connection, _CONTENTS, [digest]))
+    if not is_missing:
+        # The document is stored already. Its sections need no mark of their
+        # own, as they stay as long as the document.
         return digest
-    missing = _mark_as_used(connection, _SECTIONS, sorted(sections))
+    missing_sections = _mark_as_used(connection, _SECTIONS, sorted(sections))
     _insert(
         connection,
         _SECTIONS,
         [
             {'digest': name, 'data': zlib.compress(sections[name].encode())}
-            for name in missing
+            for name in missing_sections
         ],
     )
     # A section that stands in several places counts for each of them.
@@ -199,14 +200,16 @@ def sweep(grace: float = GRACE) -> int:
         used.
     :returns: how many documents and sections were removed.
     """
-    names = []
+    is_in_column = []
     for column in _NAMING_COLUMNS:
-        names.append(sa.exists().where(column == _CONTENTS.c.digest))
+        is_in_column.append(sa.exists().where(column == _CONTENTS.c.digest))
+    is_named = sa.or_(*is_in_column)
     is_linked = sa.exists().where(_LINKS.c.section == _SECTIONS.c.digest)
-    # Documents first: their links go with them, and name no section then.
-    documents = _sweep_table(_CONTENTS, sa.not_(sa.or_(*names)), grace)
-    sections = _sweep_table(_SECTIONS, sa.not_(is_linked), grace)
-    return documents + sections
+    # Documents go first, and their links with them: these would keep the
+    # sections from being removed.
+    removed_documents = _sweep_table(_CONTENTS, sa.not_(is_named), grace)
+    removed_sections = _sweep_table(_SECTIONS, sa.not_(is_linked), grace)
+    return removed_documents + removed_sections
 
 
 def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
@@ -243,23 +246,25 @@ def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
     :returns: whether it was removed.
     """
     with transaction.writer_without_gaps() as session:
-        # A writer that is marking the row has locked it: then it stays.
-        locked: Any = session.execute(
+        # None if the mark is new, or a writer that is about to mark the row
+        # has locked it.
+        locked_row: Any = session.execute(
             sa.select(table.c.digest)
             .where(table.c.digest == digest, is_old)
             .with_for_update(skip_locked=True)
         ).first()
-        if locked is None:
+        if locked_row is None:
             return False
-        # A query of its own: MySQL would wait for rows that a DELETE reads in
-        # other tables. The answer stays true: a writer that wants to name the
-        # row has to mark it first, and waits for this transaction.
-        unnamed = session.execute(
+        # This is not a condition of the DELETE, as MySQL would then wait for
+        # locked rows of the other tables. The answer stays true: a writer that
+        # wants to name the row has to mark it first, and waits for this
+        # transaction.
+        unnamed_row = session.execute(
             sa.select(table.c.digest).where(
                 table.c.digest == digest, is_unnamed
             )
         ).first()
-        if unnamed is None:
+        if unnamed_row is None:
             return False
         if table is _CONTENTS and not _remove_links(session, digest):
             return False
@@ -273,7 +278,7 @@ def _remove_links(session: orm.Session, digest: str) -> bool:
     :returns: whether the document has no links any more.
     """
     is_of_document = _LINKS.c.content == digest
-    unlocked = (
+    unlocked_positions = (
         session.execute(
             sa.select(_LINKS.c.position)
             .where(is_of_document)
@@ -282,18 +287,19 @@ def _remove_links(session: orm.Session, digest: str) -> bool:
         .scalars()
         .all()
     )
-    count = session.execute(
+    count_of_links = session.execute(
         sa.select(sa.func.count()).where(is_of_document)
     ).scalar_one()
-    if len(unlocked) < count:
+    if len(unlocked_positions) < count_of_links:
         return False
-    if unlocked:
-        # One by one, by their primary key, see the module removal.
+    if unlocked_positions:
+        # One by one by primary key. For several keys, MySQL may scan the
+        # table, and wait for any locked row in it.
         session.connection().execute(
             sa.delete(_LINKS).where(
                 is_of_document, _LINKS.c.position == sa.bindparam('place')
             ),
-            [{'place': position} for position in unlocked],
+            [{'place': position} for position in unlocked_positions],
         )
     return True
 
@@ -323,7 +329,8 @@ def _cut_into_frame(
     for name, child in children:
         if not isinstance(child, dict | list | str):
             continue
-        # Most texts are so short: they need not be encoded.
+        # Most texts are too short for a section, and need not be encoded to
+        # find that out.
         if isinstance(child, str) and len(child) < SMALLEST:
             continue
         text = _encode(child)
@@ -333,17 +340,20 @@ def _cut_into_frame(
             count_before = len(order)
             frame[name] = _cut_into_frame(child, sections, order)
             was_cut = len(order) > count_before
-            # A section must not have references: nobody looks for them there.
+            # _fill_frame() does not look for references in a section, so what
+            # has or may have some stays in the frame.
             if was_cut or may_hold_reference:
                 continue
-            # None of its parts is large enough: it becomes a whole section.
+            # None of its parts is large enough for a section, so it becomes
+            # one as a whole.
         if len(text) >= SMALLEST:
             digest = _compute_digest(text)
             sections[digest] = text
             frame[name] = {_REFERENCE: len(order)}
             order.append(digest)
     if isinstance(frame, dict) and _REFERENCE in frame:
-        # A machine sent that name: the list says that it is no reference.
+        # A machine has sent this name. A mapping with a list in it is not
+        # taken for a reference, which has a number.
         frame = {_REFERENCE: [frame]}
     return frame
 
@@ -366,12 +376,13 @@ def _fill_frame(
         return frame
     children = frame
     if frame.keys() == {_REFERENCE}:
-        reference = frame[_REFERENCE]
-        # It is the position of a section, or a list.
-        if not isinstance(reference, list):
-            return json.loads(zlib.decompress(sections[digest, reference]))
-        # No reference, but a mapping in which a machine chose that name.
-        children = reference[0]
+        position_or_list = frame[_REFERENCE]
+        if not isinstance(position_or_list, list):
+            compressed = sections[digest, position_or_list]
+            return json.loads(zlib.decompress(compressed))
+        # This is no reference, but a mapping in which a machine has sent that
+        # name.
+        [children] = position_or_list
     return {
         name: _fill_frame(child, digest, sections)
         for name, child in children.items()
@@ -379,7 +390,10 @@ def _fill_frame(
 
 
 def _compute_digest(text: str) -> str:
-    """Return 160 bits as the 27 characters of :data:`.models.DIGEST`."""
+    """Return the digest of a text: 27 characters, which stand for 160 bits.
+
+    They fit into a column of the type :data:`.models.DIGEST`.
+    """
     digest = hashlib.blake2b(text.encode(), digest_size=20).digest()
     return base64.urlsafe_b64encode(digest).decode().rstrip('=')
 
@@ -394,7 +408,8 @@ def _mark_as_used(
     :param digests: sorted digests: as all writers lock the rows of a table in
         this order, they may wait, but do not end in a deadlock.
     """
-    needs_mark: dict[str, bool] = {}
+    # Whether the mark of a stored row is too old, by digest.
+    is_mark_old: dict[str, bool] = {}
     for batch in transaction.chunks(digests, _BATCH):
         rows = connection.execute(
             sa.select(
@@ -402,19 +417,19 @@ def _mark_as_used(
             ).where(table.c.digest.in_(batch))
         )
         for digest, is_old in rows:
-            needs_mark[digest] = is_old
+            is_mark_old[digest] = is_old
     missing = []
     for digest in digests:
-        if digest not in needs_mark:
+        if digest not in is_mark_old:
             missing.append(digest)
-        elif needs_mark[digest]:
+        elif is_mark_old[digest]:
             marked: Any = connection.execute(
                 sa.update(table)
                 .where(table.c.digest == digest)
                 .values(used_at=clock.now())
             )
             # A sweep may have removed the row since it was read.
-            if not marked.rowcount:
+            if marked.rowcount == 0:
                 missing.append(digest)
     return missing
 
@@ -422,15 +437,16 @@ def _mark_as_used(
 def _insert(
     connection: sa.Connection, table: Any, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Insert rows, marked as used; leave present rows as they are.
+    """Insert rows, and mark them as used.
 
-    Another writer may have inserted the same rows meanwhile.
+    Another writer may have inserted some of them meanwhile. These stay as they
+    are, and are no error.
     """
-    values: Any = {}
-    # Links have no mark of their own.
+    mark: Any = {}
+    # The table of links has no such column.
     if 'used_at' in table.c:
-        values = {'used_at': clock.now()}
+        mark = {'used_at': clock.now()}
     for batch in transaction.chunks(rows, _BATCH):
         transaction.upsert(
-            connection, table, [{**row, **values} for row in batch]
+            connection, table, [{**row, **mark} for row in batch]
         )

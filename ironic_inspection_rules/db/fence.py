@@ -22,9 +22,9 @@ from ironic_inspection_rules.db import models
 
 _NODES = sa.table('nodes', sa.column('uuid'), sa.column('reservation'))
 
-# The check of the commits of this thread. A variable, as no argument of ours
-# gets through Ironic's calls, which lie between the code that sets the fence
-# and the transactions that meet it.
+# The check of the commits of this thread. It is a context variable, as calls
+# of Ironic lie between the code that sets the fence and the transactions that
+# meet it, and these calls pass on no argument of ours.
 _FENCE: contextvars.ContextVar[Callable[[sa.Connection], None] | None] = (
     contextvars.ContextVar('fence', default=None)
 )
@@ -47,7 +47,8 @@ def while_locked(
     :param token: the token of this delivery.
     :param make_error: returns the error to raise instead of a commit.
     """
-    # Both rows are locked, so that they do not change before the commit.
+    # It finds one row as long as this delivery holds both. The two rows are
+    # locked, so that they do not change between the check and the commit.
     query = (
         sa.select(_NODES.c.uuid)
         .join(models.RequestRow, models.RequestRow.node_uuid == _NODES.c.uuid)
@@ -65,25 +66,25 @@ def while_locked(
         if connection.execute(query).first() is None:
             raise make_error()
 
-    outer = _FENCE.set(check)
+    previous_fence = _FENCE.set(check)
     try:
         yield
     finally:
-        _FENCE.reset(outer)
+        _FENCE.reset(previous_fence)
 
 
 @contextlib.contextmanager
 def suspended() -> Iterator[None]:
     """Commit without the check, for statements that compare the token anyway.
 
-    They may also give the request a new token: the check, which runs at the
-    commit, would take the delivery for one that has lost the request.
+    Such a statement may give the request a new token. The check, which runs at
+    the commit with the old token, would take this for another delivery.
     """
-    outer = _FENCE.set(None)
+    previous_fence = _FENCE.set(None)
     try:
         yield
     finally:
-        _FENCE.reset(outer)
+        _FENCE.reset(previous_fence)
 
 
 @sa.event.listens_for(sa.Engine, 'commit')
@@ -98,10 +99,10 @@ def _check_fence(connection: Any) -> None:
     try:
         check(connection)
     except BaseException:
-        # A session rolls back for an Exception only. After another error the
-        # pool would get the connection in the middle of the transaction, and
-        # its next user would commit what was refused. A rollback here would
-        # not do: oslo.db would not see it and, with SQLite, leave out the
-        # next BEGIN.
+        # A session rolls back only for an Exception. After a BaseException the
+        # connection would go back to the pool in the middle of the
+        # transaction, and its next user would commit what was refused. So the
+        # connection is given up. A rollback would not do: oslo.db would not
+        # see it, and would leave out the next BEGIN of SQLite.
         connection.invalidate()
         raise

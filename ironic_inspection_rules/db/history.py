@@ -15,11 +15,11 @@ from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import removal
 from ironic_inspection_rules.db import transaction
 
-_CHUNK = 200
+_MOST_PER_TRANSACTION = 200
 """How many rows one transaction removes at most."""
 
-_MOST_REMOVED = 500
-"""Number of removed inventories from which the rest waits for next time."""
+_ENOUGH = 500
+"""Number of removed inventories after which the rest waits for a next call."""
 
 _KEPT: Any = models.KeptInventoryRow.__table__
 _STAYS: Any = models.PartStayRow.__table__
@@ -39,8 +39,8 @@ def record(
 ) -> None:
     """Store the inventory of an inspection, and the parts that came or went.
 
-    Nothing changes if the inventory is stored already. An inspection that is
-    tried again keeps its UUID: what its first attempt has stored stays.
+    If the inspection is tried again, it has the same UUID, and what its first
+    attempt has stored stays.
 
     The caller has locked the node, so no other inspection of it comes between.
 
@@ -50,29 +50,27 @@ def record(
     :param end_times: when every part that is gone was last reported, by its
         kind and identity: ``('dimm', 's3z8')``.
     """
-    with_this_uuid = sa.select(_KEPT.c.id).where(
-        _KEPT.c.uuid == values['uuid']
-    )
-    present = connection.execute(with_this_uuid).first()
-    if present is not None:
+    first_attempt = sa.select(_KEPT.c.id).where(_KEPT.c.uuid == values['uuid'])
+    if connection.execute(first_attempt).first() is not None:
         return
     connection.execute(sa.insert(_KEPT), [values])
     if end_times:
-        stays_of_node = sa.select(
+        present_stays = sa.select(
             _STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity
         )
-        stays_of_node = stays_of_node.where(
+        present_stays = present_stays.where(
             _STAYS.c.node_uuid == values['node_uuid'],
             _STAYS.c.ended_at.is_(None),
         )
-        for stay in connection.execute(stays_of_node).all():
+        for stay in connection.execute(present_stays).all():
             ended_at = end_times.get((stay.kind, stay.identity))
             if ended_at is None:
+                # The part is still there.
                 continue
-            # By primary key, which locks no gap of an index: transactions of
-            # other nodes insert there.
-            of_stay = sa.update(_STAYS).where(_STAYS.c.id == stay.id)
-            connection.execute(of_stay.values(ended_at=ended_at))
+            # One by one by primary key. By node, MySQL would lock the gap of
+            # an index into which transactions of other nodes insert.
+            end_of_stay = sa.update(_STAYS).where(_STAYS.c.id == stay.id)
+            connection.execute(end_of_stay.values(ended_at=ended_at))
     if new_stays:
         connection.execute(sa.insert(_STAYS), list(new_stays))
 
@@ -113,17 +111,18 @@ def read_last(node_uuid: str) -> tuple[Any, dict[str, content.Document]]:
     The caller has :data:`.content.FRESH` seconds to store an inspection that
     names the same documents.
 
-    :returns: ``created_at``, ``content`` and ``parts`` of the inspection, and
-        the two documents by digest; None and no document where there is none.
+    :returns: a row with ``created_at`` of the inspection and the digests of
+        two documents, ``content`` and ``parts``; and the documents by digest.
+        None and an empty mapping if no inspection is kept.
     """
     with transaction.writer_without_session() as connection:
         last = connection.execute(_LAST, {'node_uuid': node_uuid}).first()
         if last is None:
             return None, {}
         # The last inspection may expire before the caller has stored the next
-        # one: until then, no row would name the documents.
-        stored = content.renew(connection, [last.content, last.parts])
-        return last, content.get(connection, stored)
+        # one. Then no row names the documents, and only this mark keeps them.
+        stored_digests = content.renew(connection, [last.content, last.parts])
+        return last, content.get(connection, stored_digests)
 
 
 def get_inventory(node_uuid: str, uuid: str) -> Any:
@@ -132,7 +131,7 @@ def get_inventory(node_uuid: str, uuid: str) -> Any:
     :raises: KeptInventoryNotFound if the node has no such inspection.
     """
     row: Any = models.KeptInventoryRow
-    # The model leaves the column "patch" out of a query that does not ask.
+    # The model does not read the large column "patch" unless it is asked for.
     query = sa.select(row).options(orm.undefer(row.patch))
     query = query.where(row.uuid == uuid, row.node_uuid == node_uuid)
     inventories = transaction.read(query)
@@ -142,7 +141,12 @@ def get_inventory(node_uuid: str, uuid: str) -> Any:
 
 
 def list_stays(identity: str, limit: int) -> list[dict[str, Any]]:
-    """Read where a part has been, newest first."""
+    """Read in which nodes a part has been, the newest stay first.
+
+    :param identity: of the part, such as ``s3z8nb0k``.
+    :param limit: how many stays to read at most.
+    :returns: rows of :class:`.models.PartStayRow`, as mappings.
+    """
     query = sa.select(*_STAYS.c).where(_STAYS.c.identity == identity)
     query = query.order_by(_STAYS.c.began_at.desc(), _STAYS.c.id.desc())
     return transaction.read_rows(query.limit(limit))
@@ -170,13 +174,14 @@ def expire(before: datetime.datetime) -> int:
     kept: Any = models.KeptInventoryRow
     stay: Any = models.PartStayRow
     count = 0
-    while count < _MOST_REMOVED:
+    while count < _ENOUGH:
         removed = _remove_some(kept, kept.created_at < before)
         count += removed
-        # The rest is locked, or nothing is left.
-        if removed < _CHUNK:
+        if removed < _MOST_PER_TRANSACTION:
+            # Nothing is left, or the rest is locked.
             break
-    # Nothing ends the stays in a node that is no longer inspected.
+    # A stay ends when an inspection misses the part. In a node that is no
+    # longer inspected, no stay ever ends.
     has_history = sa.exists().where(kept.node_uuid == stay.node_uuid)
     is_over = sa.or_(stay.ended_at < before, sa.not_(has_history))
     count += _remove_some(stay, stay.began_at < before, is_over)
@@ -184,12 +189,14 @@ def expire(before: datetime.datetime) -> int:
 
 
 def _remove_some(table: Any, *conditions: sa.ColumnElement[bool]) -> int:
-    """Remove the oldest rows that meet conditions.
+    """Remove the oldest rows that meet conditions, in one transaction.
 
-    :returns: how many were removed, at most :data:`_CHUNK`.
+    :returns: how many were removed, at most :data:`_MOST_PER_TRANSACTION`.
     """
-    # Read without locks, then lock and check again: what somebody else holds
-    # is passed over.
     query = sa.select(table.id).where(*conditions)
-    ids = transaction.read(query.order_by(table.id).limit(_CHUNK))
+    # This locks nothing, so the conditions are checked again under the lock,
+    # and rows that somebody else has locked are passed over.
+    ids = transaction.read(
+        query.order_by(table.id).limit(_MOST_PER_TRANSACTION)
+    )
     return removal.remove_unlocked(table, ids, *conditions)

@@ -24,11 +24,11 @@ from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import transaction
 
-_CANDIDATES = 8
-"""How many requests a search for one reads with one query."""
+_MOST_CANDIDATES = 8
+"""How many requests a search for a single one reads with one query."""
 
 _MOST_DELAY = 30.0
-"""Longest time that a request is put off, in seconds; ``queue.delivery``."""
+"""Longest time that ``queue.delivery`` puts a request off, in seconds."""
 
 SECONDS_TO_YIELD = 600.0
 """For how long a reapplication lets posted inventories go before it."""
@@ -36,8 +36,8 @@ SECONDS_TO_YIELD = 600.0
 _REAPPLY = 'reapply'
 """The event of reapplications, as ``queue.request`` has it."""
 
-_LIMIT = 500
-"""How many rows a round of the leader looks at."""
+_MOST_PER_ROUND = 500
+"""How many requests the leader looks at in one round."""
 
 
 class Claimed(typing.NamedTuple):
@@ -163,14 +163,15 @@ class Search:
             # All that was due before the first candidate is for other workers.
             if candidates:
                 first = candidates[0]
-                # A candidate may be due later than now, see _deliverable. The
-                # clock reads as a Decimal in MySQL, unlike the column.
+                # The first candidate may be due later than now, see
+                # _deliverable(). MySQL returns the time as a Decimal, but the
+                # column as a float.
                 nothing_until = min(first.due_at, float(first.looked_at))
             else:
                 nothing_until = read_clock()
-            # A transaction may commit a request later than it is due: not
-            # much later, as the database ends those that stall, see
-            # transaction.limit_waits.
+            # A lease is left for transactions that commit a request after it
+            # is due. They are not later, as the database ends transactions
+            # that stall, see transaction.limit_waits().
             self._looked_until = nothing_until - self._lease
         return candidates
 
@@ -189,8 +190,8 @@ def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     """
     row = models.RequestRow
     is_past = row.due_at <= clock.now()
-    # Twice: a small correction of the clock must not make a lease that has
-    # just begun look like a clock that was set back.
+    # Twice the longest time: the clock may be corrected a little. A lease that
+    # has just begun must not be taken for one of a clock that was set back.
     is_far_off = row.due_at > clock.now() + 2 * max(lease, _MOST_DELAY)
     return is_past, is_far_off
 
@@ -257,25 +258,26 @@ def _due_requests(
         are for other workers; in seconds since 1970, 0 leaves out none.
     :param last_read: the last request that the call before returned: the
         requests behind it are read. None to begin with the first.
-    :returns: at most :data:`_CANDIDATES`.
+    :returns: at most :data:`_MOST_CANDIDATES`.
     """
     row: typing.Any = models.RequestRow
-    for_all_ranges = []
+    further_conditions = []
     if last_read is not None:
         is_later = row.due_at > last_read.due_at
-        # Several may be due at the same time: these are read by their ids.
+        # Requests that are due at the same time are read in the order of their
+        # ids.
         is_next = sa.and_(
             row.due_at == last_read.due_at, row.id > last_read.id
         )
-        for_all_ranges.append(sa.or_(is_later, is_next))
+        further_conditions.append(sa.or_(is_later, is_next))
     if due_after:
-        for_all_ranges.append(row.due_at > due_after)
-    branches = [sa.and_(in_range, *for_all_ranges) for in_range in ranges]
-    # The database's own time, which hosts of workers need not agree with.
+        further_conditions.append(row.due_at > due_after)
+    branches = [sa.and_(in_range, *further_conditions) for in_range in ranges]
+    # By the clock of the database, as due_at is; that of this host may differ.
     looked_at = clock.now().label('looked_at')
     columns = [row.id, row.token, row.due_at, row.worker, looked_at]
     query = limited(
-        columns, branches, order=[row.due_at, row.id], limit=_CANDIDATES
+        columns, branches, order=[row.due_at, row.id], limit=_MOST_CANDIDATES
     )
     rows = transaction.read_rows(query.order_by('due_at', 'id'))
     return [_Candidate(**values) for values in rows]
@@ -296,9 +298,9 @@ def limited(
     :param order: the columns that say which rows of a range are the first.
     :param limit: maximum number of rows of a range, and in all.
     """
-    # So every query reads only the beginning of its range. For an OR of all
-    # conditions the database would read and sort all rows. SQLite accepts the
-    # order and the limit in a subquery only.
+    # Every query reads only the beginning of its range. For one query with an
+    # OR of all conditions, the database would read and sort all rows. SQLite
+    # accepts the order and the limit in a subquery only.
     queries = []
     for branch in branches:
         first_rows = sa.select(*columns).where(branch)
@@ -353,20 +355,20 @@ def _claim(
             token=candidate.token + 1,
             due_at=clock.now() + lease,
         )
-        request, its_data = session.execute(query).one()
-        # The due time of a request that a worker has held is the end of its
+        request, data_of_request = session.execute(query).one()
+        # If a worker has held the request, due_at was only the end of its
         # lease.
         was_due = (
             candidate.worker is None
             and candidate.due_at <= candidate.looked_at
         )
-        return Claimed(request, data=its_data, was_due=was_due)
+        return Claimed(request, data=data_of_request, was_due=was_due)
 
 
 def _change(session: orm.Session, id_: int, **values: typing.Any) -> None:
-    """Change columns of a request that is locked."""
+    """Change columns of a request that this transaction has locked."""
     row = models.RequestRow
-    # No object of the session has the row: there is nothing to synchronize.
+    # The session has no object of this row, so there is none to synchronize.
     session.execute(
         sa.update(row)
         .where(row.id == id_)
@@ -409,58 +411,59 @@ def prolong_requests(
     """
     row = models.RequestRow
     prolonged = set()
-    skipped = []
+    passed_over = []
     for id_, (uuid, token) in _open_deliveries(deliveries).items():
         with transaction.writer() as session:
-            # SQLite reuses the id of a row that is gone: compare the UUID.
-            is_locked = lock(
+            is_locked_by_us = lock(
                 session,
                 id_,
+                # SQLite may have given the id of a gone row to another one.
                 row.uuid == uuid,
                 row.token == token,
                 db_request.OPEN,
             )
-            if is_locked:
+            if is_locked_by_us:
                 _change(session, id_, due_at=clock.now() + lease)
                 prolonged.add((uuid, token))
             else:
-                skipped.append((uuid, token))
-    if not skipped:
+                passed_over.append((uuid, token))
+    if not passed_over:
         return prolonged
-    # These are locked, or have ended since they were read.
-    return prolonged.union(_open_deliveries(skipped).values())
+    # Others have locked these, or they have ended since they were read. Those
+    # that are still open are not lost.
+    return prolonged.union(_open_deliveries(passed_over).values())
 
 
 def _open_deliveries(
     deliveries: Iterable[tuple[str, int]],
 ) -> dict[int, tuple[str, int]]:
-    """Read which requests are open and have had no delivery since.
+    """Read which of these deliveries are the last one of an open request.
 
     :param deliveries: pairs of the UUID of a request and the token of its
         delivery.
-    :returns: the pairs of these requests, by the ``id`` of the request.
+    :returns: these pairs by the ``id`` of the request: ``{17: (UUID, 3)}``.
     """
     row = models.RequestRow
-    key = sa.tuple_(row.uuid, row.token)
+    uuid_and_token = sa.tuple_(row.uuid, row.token)
     query = sa.select(row.id, row.uuid, row.token)
-    query = query.where(db_request.OPEN, key.in_(list(deliveries)))
-    by_id: dict[int, tuple[str, int]] = {}
+    query = query.where(db_request.OPEN, uuid_and_token.in_(list(deliveries)))
+    delivery_by_id: dict[int, tuple[str, int]] = {}
     with transaction.writer() as session:
         rows: typing.Any = session.execute(query)
         for id_, uuid, token in rows:
-            by_id[id_] = (uuid, token)
-    return by_id
+            delivery_by_id[id_] = (uuid, token)
+    return delivery_by_id
 
 
 def expire_leases(
     lease: float, states: Iterable[str]
 ) -> list[models.RequestRow]:
-    """Take back requests that workers held beyond the end of their lease.
+    """Take back requests from workers whose lease has run out.
 
-    They have no worker then, and stay due.
+    The requests have no worker then, and stay due.
 
     :param states: states of the requests to take back.
-    :returns: the requests as they were, but for the token.
+    :returns: the requests as they were before, but with a new token.
     """
     return _take_lapsed(
         lease,
@@ -476,10 +479,10 @@ def claim_unsettled(
 ) -> list[models.RequestRow]:
     """Lease the ended requests whose nodes may not be in a final state.
 
-    For the time of the lease no later call returns them once more.
+    Until the lease has run out, no other call returns them once more.
 
     :param states: states of the requests to lease.
-    :returns: the requests as they were, but for the token.
+    :returns: the requests as they were before, but with a new token.
     """
     return _take_lapsed(
         lease,
@@ -503,7 +506,7 @@ def _take_lapsed(
     :param values: column values to change.
     :param conditions: conditions that the requests must meet as well.
     :returns: the requests as they were before the change, but with the new
-        token; at most :data:`_LIMIT`.
+        token; at most :data:`_MOST_PER_ROUND`.
     """
     ranges = []
     for state in states:
@@ -512,12 +515,16 @@ def _take_lapsed(
                 sa.and_(models.RequestRow.state == state, is_due, *conditions)
             )
     query = limited(
-        [models.RequestRow.id], ranges, [models.RequestRow.due_at], _LIMIT
+        [models.RequestRow.id],
+        ranges,
+        order=[models.RequestRow.due_at],
+        limit=_MOST_PER_ROUND,
     )
     requests = []
     for id_ in transaction.read(query):
+        # The conditions are asked again, as the lease may have been prolonged
+        # since the request was read.
         request = _take(id_, values, sa.or_(*due(lease)), *conditions)
-        # None if it is locked, or was prolonged since it was read.
         if request is not None:
             requests.append(request)
     return requests
@@ -540,8 +547,8 @@ def _take(
         if not lock(session, id_, *conditions):
             return None
         request: typing.Any = session.get_one(row, id_)
-        # Detached from the session: the token that is set on it below is only
-        # for the caller, and must not be stored once more.
+        # Without this, the session would store the token once more that is set
+        # on the object below, for the caller.
         session.expunge(request)
         _change(session, id_, token=row.token + 1, **values)
         request.token += 1

@@ -55,8 +55,9 @@ def upgrade(revision: str | None = None) -> None:
         made the tables, or the tables have no revision; then nothing is
         changed.
     """
-    # An upgrade of other tables would fail in the middle, and MySQL could not
-    # undo its first steps: it commits every change of a table.
+    # This is checked first, as an upgrade of other tables would fail in the
+    # middle. MySQL commits every change of a table, so it could not undo the
+    # first steps.
     present = version()
     if present is not None:
         _check_revision(present)
@@ -82,11 +83,12 @@ def stamp(revision: str | None = None) -> None:
 def version() -> str | None:
     """Return the revision of the tables, None if none is recorded.
 
-    That is so without any tables, but may also be so with some: see
-    :func:`check`.
+    None is recorded if there are no tables, but also if an interrupted command
+    has left some.
     """
     with enginefacade.writer.get_engine().connect() as connection:
-        # Not the usual table of alembic, which has Ironic's own revision.
+        # A table of our own: the usual table of alembic, in the same database,
+        # has the revision of Ironic's tables.
         context = alembic_migration.MigrationContext.configure(
             connection, opts={'version_table': VERSION_TABLE}
         )
@@ -112,12 +114,12 @@ def check() -> None:
     """
     try:
         present = version()
-        without_revision = present is None and bool(table_names())
+        have_no_revision = present is None and bool(table_names())
     except db_exc.DBError as exc:
         raise exceptions.DatabaseNotReady(
             _('The tables of the inspection rules cannot be read: %s') % exc
         ) from exc
-    if without_revision:
+    if have_no_revision:
         raise no_revision()
     if present is None:
         raise exceptions.DatabaseNotReady(
@@ -130,9 +132,10 @@ def check() -> None:
     if is_of_preview(present):
         raise _unknown_revision(present)
     scripts = _scripts()
-    older = {script.revision for script in scripts.walk_revisions()}
-    older.discard(scripts.get_current_head())
-    if present in older:
+    older_revisions = {script.revision for script in scripts.walk_revisions()}
+    older_revisions.discard(scripts.get_current_head())
+    # A revision that this code does not know is that of a newer release.
+    if present in older_revisions:
         raise exceptions.DatabaseNotReady(
             _(
                 'The tables of the inspection rules are too old '
@@ -174,7 +177,7 @@ def _unknown_revision(present: str) -> exceptions.DatabaseNotReady:
             'newer release that has made them; or %(rest)s'
         )
     return exceptions.DatabaseNotReady(
-        text % {'present': present, 'rest': _make_anew()}
+        text % {'present': present, 'rest': _how_to_recreate()}
     )
 
 
@@ -185,11 +188,12 @@ def no_revision() -> exceptions.DatabaseNotReady:
             'The tables of the inspection rules have no revision, as an '
             'interrupted command leaves them, or a preview of release 1.0: %s'
         )
-        % _make_anew()
+        % _how_to_recreate()
     )
 
 
-def _make_anew() -> str:
+def _how_to_recreate() -> str:
+    """Return the advice to save the rules, and make the tables anew."""
     return _(
         'save the rules with "baremetal inspection rule export" while '
         'the release that has made them runs, then run "%(command)s drop '
@@ -203,10 +207,11 @@ def table_names() -> list[str]:
     The table of the revision is left out, as it may exist without others.
     """
     inspector = sa.inspect(enginefacade.writer.get_engine())
-    present = set(inspector.get_table_names())
-    # In the order in which they can be removed.
+    existing_names = set(inspector.get_table_names())
+    # A table with a foreign key comes before the table to which that points,
+    # so that they can be removed in this order.
     tables = reversed(models.Base.metadata.sorted_tables)
-    return [table.name for table in tables if table.name in present]
+    return [table.name for table in tables if table.name in existing_names]
 
 
 def count_rows() -> dict[str, int]:
@@ -222,8 +227,8 @@ def count_rows() -> dict[str, int]:
 def _names_to_drop() -> list[str]:
     """Return the names of existing tables, in the order of their removal.
 
-    The table of the revision is the first: if the removal is interrupted,
-    tables without a revision are left, which are known to be incomplete.
+    The table of the revision is the first. If the removal is interrupted, the
+    tables that are left have no revision, and :func:`check` refuses them.
     """
     names = table_names()
     inspector = sa.inspect(enginefacade.writer.get_engine())

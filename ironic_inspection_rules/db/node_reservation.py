@@ -26,28 +26,29 @@ from ironic_inspection_rules.i18n import _
 def reserve(node_uuid: str, holder: str) -> bool:
     """Lock a node that nobody has locked.
 
-    A node whose row another transaction holds counts as locked: a process
-    that stalls with it keeps neither workers nor the leader waiting.
+    A node whose row another transaction has locked counts as locked, too. So
+    nobody waits for a process that stalls in such a transaction.
 
+    :param holder: the name that the column ``reservation`` gets.
     :returns: whether this call has locked the node.
     """
     with transaction.writer() as session:
-        return _hold_row(session, node_uuid) and _replace(
-            session, node_uuid, present=None, holder=holder
-        )
+        if not _lock_row(session, node_uuid):
+            return False
+        return _replace_holder(session, node_uuid, present=None, new=holder)
 
 
 @transaction.retried_on_lock_conflict
 def unlock(node_uuid: str, holder: str) -> bool:
-    """Unlock a node, unless another transaction holds its row.
+    """Unlock a node, unless another transaction has locked its row.
 
-    :returns: whether this call has unlocked the node: its holder was this
-        one, and nobody held its row.
+    :param holder: the name in which the node has to be locked.
+    :returns: whether this call has unlocked the node.
     """
     with transaction.writer() as session:
-        return _hold_row(session, node_uuid) and release(
-            session, node_uuid, holder
-        )
+        if not _lock_row(session, node_uuid):
+            return False
+        return release(session, node_uuid, holder)
 
 
 def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
@@ -55,19 +56,20 @@ def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
 
     :returns: whether it was locked by this holder.
     """
-    return _replace(session, node_uuid, present=holder, holder=None)
+    return _replace_holder(session, node_uuid, present=holder, new=None)
 
 
 def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
-    """List nodes whose holder's name begins with a prefix.
+    """List locked nodes whose holder's name begins with a prefix.
 
-    So the leader finds nodes that dead workers have left locked.
+    By this the leader finds nodes that dead workers have left locked.
 
+    :param prefix: such as ``inspection-request:``.
     :returns: pairs of the UUID of a node and the name of its holder.
     """
     holder = models.Node.reservation
-    # Not by a range of names, as the order of characters depends on the
-    # collation of the database.
+    # With LIKE and not by a range of names, as the order of characters depends
+    # on the collation of the database.
     query = sa.select(models.Node.uuid, holder)
     query = query.where(holder.startswith(prefix, autoescape=True))
     rows = transaction.read_rows(query.limit(limit))
@@ -75,11 +77,11 @@ def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
 
 
 @transaction.retried_on_lock_conflict
-def without_held(node_uuids: Collection[str]) -> list[str]:
+def find_unlocked_rows(node_uuids: Collection[str]) -> list[str]:
     """Return the nodes whose rows no other transaction has locked.
 
-    Nothing stays locked. So the caller need not wait for a node that somebody
-    is about to change.
+    The caller leaves out the others, as it would wait for transactions that
+    are about to change them. No row stays locked by this.
     """
     column = models.Node.uuid
     with transaction.writer_without_gaps() as session:
@@ -110,16 +112,16 @@ def stop_clock(
     :raises: Conflict if the node does not wait for data, so that these data
         must be refused; never with ``starting``.
     """
-    column = models.Node.inspection_started_at
+    started_at = models.Node.inspection_started_at
     state = states.INSPECTWAIT
     if starting:
         state = states.INSPECTING
     # All transactions lock a node before its request, to avoid deadlocks.
     began: datetime.datetime | None = session.execute(
-        sa.select(column)
+        sa.select(started_at)
         .where(
             models.Node.uuid == node_uuid,
-            column.is_not(None),
+            started_at.is_not(None),
             models.Node.provision_state == state,
         )
         .with_for_update()
@@ -146,7 +148,7 @@ def _check_may_get_data(session: orm.Session, node_uuid: str) -> None:
     query = sa.select(models.Node.provision_state)
     query = query.where(models.Node.uuid == node_uuid)
     state = session.execute(query).scalar_one_or_none()
-    # New nodes, such as discovered ones, are in enroll.
+    # A node that auto-discovery has just created is in the state "enroll".
     if state not in (None, states.INSPECTWAIT, states.ENROLL):
         raise exceptions.Conflict(
             _(
@@ -160,28 +162,31 @@ def _check_may_get_data(session: orm.Session, node_uuid: str) -> None:
 def served_by(
     drivers: Collection[str], conductor_groups: Collection[str]
 ) -> sa.ColumnElement[bool]:
-    """Return the condition of requests whose nodes a worker can reach.
+    """Return the condition of requests that a worker can process.
 
-    The request of a deleted node meets it too: any worker may end that.
+    It has the driver of the node, and takes nodes of its conductor group. A
+    request of a deleted node meets the condition, too: any worker may end it.
 
-    :param conductor_groups: empty for all.
+    :param drivers: the names of the drivers of the worker.
+    :param conductor_groups: the groups whose nodes it takes; empty for all.
     """
     node = models.Node
-    unreachable = [node.driver.not_in(drivers)]
+    out_of_reach = [node.driver.not_in(drivers)]
     if conductor_groups:
         # Ironic keeps the groups of nodes in lower case.
         groups = [group.lower() for group in conductor_groups]
-        unreachable.append(node.conductor_group.not_in(groups))
-    # Not "has a node in reach": a deleted node has neither.
+        out_of_reach.append(node.conductor_group.not_in(groups))
+    # "No node out of reach" and not "a node in reach": a deleted node is
+    # neither.
     return ~sa.exists().where(
-        node.uuid == own_models.RequestRow.node_uuid, sa.or_(*unreachable)
+        node.uuid == own_models.RequestRow.node_uuid, sa.or_(*out_of_reach)
     )
 
 
-def _hold_row(session: orm.Session, node_uuid: str) -> bool:
-    """Hold the row of a node until the commit, unless somebody else does.
+def _lock_row(session: orm.Session, node_uuid: str) -> bool:
+    """Lock the row of a node until the commit, without waiting.
 
-    :returns: whether the row is there and held now.
+    :returns: False if another transaction has locked it, or it is not there.
     """
     row = session.execute(
         sa.select(models.Node.id)
@@ -191,15 +196,17 @@ def _hold_row(session: orm.Session, node_uuid: str) -> bool:
     return row is not None
 
 
-def _replace(
+def _replace_holder(
     session: orm.Session,
     node_uuid: str,
     present: str | None,
-    holder: str | None,
+    new: str | None,
 ) -> bool:
-    """Replace the holder of a node, if it is the present one still.
+    """Change the holder of a node, if the node has the expected holder.
 
-    :returns: whether the holder was replaced.
+    :param present: the holder that it must have; None for an unlocked node.
+    :param new: the holder that it gets; None to unlock it.
+    :returns: whether the holder was changed.
     """
     result: Any = session.execute(
         sa.update(models.Node)
@@ -207,7 +214,7 @@ def _replace(
             models.Node.uuid == node_uuid,
             models.Node.reservation.is_not_distinct_from(present),
         )
-        .values(reservation=holder)
+        .values(reservation=new)
         .execution_options(synchronize_session=False)
     )
     return bool(result.rowcount == 1)

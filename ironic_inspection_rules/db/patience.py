@@ -29,10 +29,11 @@ _IS_SHORT: contextvars.ContextVar[bool] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def short() -> Iterator[None]:
-    """Bound how long transactions that this thread begins wait for a row.
+    """Limit how long transactions that this thread begins wait for a row.
 
-    One that waits longer fails with an error of the database. Used by the
-    leader's tasks, which would all wait for one that waits for a row.
+    A transaction that waits longer fails with an error of the database. The
+    leader does its tasks within this, so that none of them keeps the others
+    waiting.
     """
     token = _IS_SHORT.set(True)
     try:
@@ -63,14 +64,15 @@ def _set_patience(connection: Any) -> None:
 def _set_patience_of_session(connection: Any) -> None:
     """Set how long a transaction of MySQL waits for a locked row.
 
-    MySQL has a limit only for the session, which is that of the connection.
-    As the next transaction on it may be that of another thread, the limit is
-    set or put back before every transaction.
+    MySQL has a limit only for the whole session of a connection. The next
+    transaction on this connection may be that of another thread. So the limit
+    is set or put back before every transaction, if it is another one.
     """
     is_session_short = _DEFAULT in connection.info
     if is_short() == is_session_short:
         return
     if is_short():
+        # The limit of before is noted, to be put back later.
         connection.info[_DEFAULT] = connection.exec_driver_sql(
             'SELECT @@innodb_lock_wait_timeout'
         ).scalar_one()

@@ -37,12 +37,12 @@ def find_or_create_request(
     state_of_ended: str,
     yields_for: float = 0.0,
 ) -> tuple[models.RequestRow, bool]:
-    """Store a request of a node, unless an open one of the node goes on.
+    """Store a request of a node, unless the node has an open one that goes on.
 
-    First ``accept`` takes the request for the node, in the same transaction:
-    what it changes and what is stored hold together or not at all. An open
-    request that does not go on ends for the new one, and the worker that
-    processes it can no longer save anything.
+    First ``accept`` is called in the same transaction, and may change the
+    node: either both are stored, or nothing is. If the open request does not
+    go on, it ends for the new one, and a worker that processes it can no
+    longer save anything.
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``state``, and ``version``, that of the versioned object which can
@@ -69,21 +69,25 @@ def find_or_create_request(
         with transaction.writer() as session:
             began = accept(session)
             # Any: SQLAlchemy 2.0 tells mypy that attributes are columns.
-            present: Any = _open_request(session, node_uuid)
-            if present is not None:
-                reason = reason_to_end(present, began)
+            open_request: Any = _open_request(session, node_uuid)
+            if open_request is not None:
+                reason = reason_to_end(open_request, began)
                 if reason is None:
-                    return present, False
+                    return open_request, False
                 is_ended = _supersede(
-                    session, present.id, state_of_ended, reason, present.state
+                    session,
+                    open_request.id,
+                    state_of_ended,
+                    reason,
+                    open_request.state,
                 )
                 if not is_ended:
-                    # It ended since it was read, or its worker began: what
-                    # becomes of it has to be decided again.
+                    # Since it was read, it has ended, or a worker has begun to
+                    # process it. So the caller has to decide once more.
                     raise exceptions.RequestPending(node_uuid)
-                # Accepting the first data of an inspection has removed the
-                # time of its begin from the node: the request has it.
-                began = began or present.inspection_began_at
+                # The node has this time only until the first data of its
+                # inspection are accepted; after that, the request has it.
+                began = began or open_request.inspection_began_at
             row = models.RequestRow(
                 **values,
                 open_node_uuid=node_uuid,
@@ -107,14 +111,15 @@ def _supersede(
 ) -> bool:
     """End an open request, and shut out a worker that processes it.
 
-    The token of that worker is not the last one any more, so the database
-    refuses what it commits. A worker that was faster has ended the request
-    itself, which stays as it is.
+    The request gets a new token, so the database refuses what a worker with
+    the old one commits. If the worker was faster and has ended the request
+    itself, the request stays as it is.
 
+    :param state: the state that the request ends in.
+    :param reason: stored as its last error.
     :param present_state: the state that the request has to be in, None for
         any.
-    :returns: whether the request has ended by this: it was open, and in that
-        state.
+    :returns: whether this call has ended the request.
     """
     statement = (
         sa.update(models.RequestRow)
@@ -140,24 +145,27 @@ def supersede_request(
 ) -> None:
     """End the open request of a node, if its event is one of these.
 
+    A worker that processes the request can no longer save anything.
+
     :param state: the state that the request ends in.
+    :param reason: stored as its last error.
     """
     with transaction.writer() as session:
-        present = _open_request(session, node_uuid)
-        if present is not None and present.event in events:
-            _supersede(session, present.id, state, reason)
+        open_request = _open_request(session, node_uuid)
+        if open_request is not None and open_request.event in events:
+            _supersede(session, open_request.id, state, reason)
 
 
 @transaction.retried_on_lock_conflict
 def uncount_attempt(uuid: str, attempts: int) -> None:
     """Take back the count of an attempt of an open request.
 
-    The attempt was cut off as the database was away, so it must not count
-    towards the most attempts.
+    The attempt failed only because the database was away, so it must not count
+    towards ``[inspection_queue]max_attempts``.
 
-    :param attempts: number of attempts before that one. If no more are
-        counted, the database was away before it was counted, and nothing
-        changes.
+    :param attempts: number of attempts before that one. If the stored number
+        is no larger, the database was away before the attempt was counted, and
+        nothing changes.
     """
     with transaction.writer() as session:
         session.execute(
@@ -292,8 +300,9 @@ def finish_request(
         'finished_at': timeutils.utcnow(),
     }
     if session is not None:
-        # The queue has nothing more to do for it. Otherwise the end of the
-        # lease remains: then the queue finds that the node is not settled.
+        # The transaction leaves the node in a final state, so the queue has
+        # nothing more to do. Otherwise the due time stays, which is the end of
+        # the lease: the queue finds the request again, and sees to the node.
         values['due_at'] = None
     return change_request(
         uuid, token, values, present_state=present_state, session=session
@@ -349,8 +358,9 @@ def list_requests(
 ) -> list[models.RequestRow]:
     """Read requests in the order in which they were put.
 
-    :param filters: column to the value it must have.
-    :param after: ``id`` of the request before the first one.
+    :param filters: values that columns must have: ``{'state': 'waiting'}``.
+    :param limit: how many to read at most; None for all.
+    :param after: ``id`` of the last request of the page before.
     """
     query = sa.select(models.RequestRow).filter_by(**filters)
     if after is not None:
@@ -361,27 +371,27 @@ def list_requests(
 def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
     """Remove requests that were done before a point in time, in UTC.
 
-    A request stays while its node may not be in a final state, or while
+    A request is not removed before its node is in a final state, nor while
     another transaction has locked it.
 
-    :param limit: how many to remove at the most.
+    :param limit: how many to remove at most.
     :returns: how many requests were removed.
     """
     row = models.RequestRow
     # A request that is done has a due time until its node is in a final state.
-    condition = sa.and_(row.finished_at < before, row.due_at.is_(None))
-    query = sa.select(row.id).where(condition).order_by(row.finished_at)
-    destroyed = 0
-    while destroyed < limit:
-        chunk = min(removal.CHUNK, limit - destroyed)
-        ids = transaction.read(query.limit(chunk))
-        count = removal.remove_unlocked(row, ids, condition)
-        # No requests are left, or all of this chunk are locked: the next call
-        # looks at them again.
-        if not count:
+    is_removable = sa.and_(row.finished_at < before, row.due_at.is_(None))
+    query = sa.select(row.id).where(is_removable).order_by(row.finished_at)
+    removed = 0
+    while removed < limit:
+        most = min(removal.CHUNK, limit - removed)
+        ids = transaction.read(query.limit(most))
+        removed_now = removal.remove_unlocked(row, ids, is_removable)
+        if removed_now == 0:
+            # No requests are left, or all that were read are locked. The next
+            # call looks at these again.
             break
-        destroyed += count
-    return destroyed
+        removed += removed_now
+    return removed
 
 
 def _open_request(

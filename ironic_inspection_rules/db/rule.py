@@ -21,10 +21,15 @@ def create_rule(
     origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
     base: int | None = None,
 ) -> models.RuleRow:
-    """Store a new rule; one that was just removed is put back.
+    """Store a new rule.
+
+    If the change before has removed this very rule, it is put back, and
+    neither change leaves a revision; see
+    :meth:`.rule_set.RuleSetChange.put_back`.
 
     :param values: column values; ``uuid``, ``conditions`` and ``actions``
         are required.
+    :param origin: who makes the change and why, for the revision.
     :param base: the revision of the rule set that the caller has read; None
         for any.
     :raises: RuleSetChanged if the rule set has another revision by now.
@@ -33,7 +38,8 @@ def create_rule(
     """
     with rule_set.change(origin) as change:
         _check_base(change, base)
-        if not change.put_back(values):
+        was_put_back = change.put_back(values)
+        if not was_put_back:
             change.create([values])
         return _get_rule(change.session, values['uuid'])
 
@@ -63,7 +69,8 @@ def update_rule(
                 _('Inspection rule %s was changed meanwhile.') % uuid
             )
         change.update({uuid: values})
-        # MySQL drops the fractions of seconds.
+        # Read again, as update() writes past this object, and MySQL drops the
+        # fractions of seconds.
         change.session.refresh(rule)
         return rule
 
@@ -85,11 +92,10 @@ def destroy_rule(
 def destroy_all_rules(
     origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
 ) -> None:
-    """Remove all rules."""
+    """Remove all rules, in one revision."""
     with rule_set.change(origin) as change:
-        query = sa.select(models.RuleRow.uuid)
-        uuids = change.session.execute(query).scalars()
-        change.delete(list(uuids))
+        all_uuids = change.session.execute(sa.select(models.RuleRow.uuid))
+        change.delete(list(all_uuids.scalars()))
 
 
 @transaction.retried_on_lock_conflict
@@ -112,8 +118,8 @@ def change_rules(
         ``changed`` and ``gone``; unless it is removed, also its
         ``size``, the number of its rows, and all of its ``chunks``, see
         :meth:`.rule_set.RuleSetChange.put_table`.
-    :returns: the revision of the rule set, the same as before where nothing
-        has changed.
+    :returns: the revision of the rule set afterwards: the next number, or
+        ``base`` if nothing has changed.
     :raises: RuleSetChanged if the rule set has another revision by now.
     :raises: RuleAlreadyExists if the UUID of a new rule is taken.
     :raises: Invalid if the database cannot store a value.
@@ -143,10 +149,14 @@ def _check_base(change: rule_set.RuleSetChange, base: int | None) -> None:
     """Check that a change applies to the revision that it was decided for.
 
     Nobody else can change the rule set from here on: this transaction has
-    already written the next revision.
+    already counted up the number of the revision, whose row it keeps locked.
+
+    :param base: the revision that the change was decided for; None for any.
+    :raises: RuleSetChanged if the rule set has another revision.
     """
-    if base is not None and change.revision != base + 1:
-        raise exceptions.RuleSetChanged(base, change.revision - 1)
+    revision_before = change.revision - 1
+    if base is not None and base != revision_before:
+        raise exceptions.RuleSetChanged(base, revision_before)
 
 
 @transaction.retried_on_lock_conflict
@@ -223,23 +233,24 @@ def get_rules_of_revision(
 ) -> tuple[models.RevisionRow, list[models.RuleVersionRow]]:
     """Read the rule set as it was at a revision.
 
+    A number may have no row, if its change was undone at once, see
+    :meth:`.rule_set.RuleSetChange.put_back`. It stands for the revision before
+    it. Revision 0, before the first change, has no rules.
+
     :returns: the row of the revision, and the versions of rules that were in
-        force then, in the order in which they ran. A revision that removed a
-        rule may vanish when the rule is put back at once: its number stands
-        for the revision before it. Revision 0, before the first change, has no
-        rules.
+        force then, in the order in which they ran.
     :raises: NotFound if there is no such revision, or it is not kept any more.
     """
     version = models.RuleVersionRow
     columns = version.__table__.c
     if revision == 0:
-        # Before the first change there were no rules, and there is no row.
+        # There is no row of it in the database.
         return models.RevisionRow(revision=0, changes=[]), []
     has_begun = columns.first_revision <= revision
     has_not_ended = sa.or_(
         columns.end_revision.is_(None), columns.end_revision > revision
     )
-    # The last change up to this number, which may itself have no row.
+    # The row of the last change up to this number.
     last_change = sa.select(models.RevisionRow)
     last_change = last_change.where(
         models.RevisionRow.__table__.c.revision <= revision
@@ -249,8 +260,8 @@ def get_rules_of_revision(
     in_force = in_force.order_by(columns.position, columns.id)
     with transaction.reader() as session:
         row: Any = session.execute(last_change.limit(1)).scalar_one_or_none()
-        # If there is no row, changes as old as this number are not kept any
-        # more. If the number is larger than the newest, it is not in use yet.
+        # Without a row, changes that are so old are not kept any more. A
+        # number above the newest revision is not in use yet.
         if row is None or revision > rule_set.read_revision(session):
             raise exceptions.NotFound(
                 _(
@@ -290,7 +301,10 @@ def find_never_sensitive() -> set[str]:
 
 
 def describe_revision(row: models.RevisionRow) -> dict[str, Any]:
-    """Return a revision as plain data; its time as ISO 8601 text, if any."""
+    """Return a revision as plain data, with its time as ISO 8601 text.
+
+    The time is None for revision 0.
+    """
     created_at = None
     if row.created_at:
         created_at = row.created_at.isoformat() + '+00:00'

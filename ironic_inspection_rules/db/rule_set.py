@@ -28,8 +28,8 @@ DELETED = 'deleted'
 
 _RULES = models.RuleRow.__table__
 
-_CHUNK = 500
-"""UUIDs in one statement: databases bound the values that it may have."""
+_MOST_UUIDS = 500
+"""UUIDs in one statement: databases limit how many values it may have."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,9 +63,9 @@ class RuleSetChange:
         # Whether put_back() has undone the removal of the change before. Then
         # neither of both leaves a revision.
         self._has_put_back = False
-        # A version of a rule is what it was from one revision to another:
-        # a rule that is created begins one, a rule that is removed ends one,
-        # and a rule that is changed or moved does both.
+        # A version is a rule as it was from one revision to another. Creating
+        # a rule begins a version, removing it ends one, and changing or moving
+        # it does both.
         self._uuids_of_ended_versions: list[str] = []
         self._rows_of_new_versions: list[Mapping[str, Any]] = []
 
@@ -89,19 +89,20 @@ class RuleSetChange:
             rows.append(
                 {
                     **_column_defaults(),
-                    # The position of the rule itself replaces it.
+                    # A position among the values of the rule replaces it.
                     'position': last_position + number,
                     **rule,
                     'revision': self.revision,
                 }
             )
-        uuids = [row['uuid'] for row in rows]
-        taken = {row['uuid'] for row in _read_rows(self.session, uuids)}
-        for uuid in uuids:
-            if uuid in taken:
+        new_uuids = [row['uuid'] for row in rows]
+        stored_rows = _read_rows(self.session, new_uuids)
+        taken_uuids = {row['uuid'] for row in stored_rows}
+        for uuid in new_uuids:
+            if uuid in taken_uuids:
                 raise exceptions.RuleAlreadyExists(uuid)
-            # A later new rule must not have the same UUID.
-            taken.add(uuid)
+            # Two of the new rules must not have the same UUID either.
+            taken_uuids.add(uuid)
         self.session.execute(sa.insert(_RULES), rows)
         for row in rows:
             self._note_rule(CREATED, row)
@@ -109,13 +110,15 @@ class RuleSetChange:
     def put_back(self, values: Mapping[str, Any]) -> bool:
         """Store a rule as it was, if the change before has removed it.
 
-        Neither change leaves a revision, for tools that remove and create all
-        of their rules whenever they run. The number of the rule set still
-        grows, as processes may have read the number in between.
+        Neither change leaves a revision. Some tools remove a rule and create
+        it again whenever they run, which would fill the list of revisions. The
+        number of the rule set still grows, as processes may have read the
+        number in between.
 
         :param values: column values of the rule to create.
-        :returns: whether the rule was put back: the change before has removed
-            this rule and nothing else, and its fields are the same.
+        :returns: whether the rule was put back. It is put back only if the
+            change before has removed this rule and nothing else, and if its
+            fields are the same.
         """
         removal: Any = self.session.get(models.RevisionRow, self.revision - 1)
         if removal is None or not _has_removed_only(removal, values['uuid']):
@@ -151,17 +154,18 @@ class RuleSetChange:
         rows = []
         for before in _read_rows(self.session, list(values)):
             new_values = values[before['uuid']]
-            changed = {
+            changed_columns = {
                 name
                 for name, value in new_values.items()
                 if not model.is_same_value(name, before[name], value)
             }
-            # The version of the code that saves a rule is no part of the rule.
-            changed.discard('version')
-            if not changed:
+            # This is the version of the code that saves the rule, and no part
+            # of the rule.
+            changed_columns.discard('version')
+            if not changed_columns:
                 continue
             row = {**before, **new_values}
-            if changed == {'position'}:
+            if changed_columns == {'position'}:
                 self._note_rule(MOVED, row)
             else:
                 row['revision'] = self.revision
@@ -169,9 +173,9 @@ class RuleSetChange:
                 self._note_rule(UPDATED, row)
             rows.append(row)
         if rows:
-            # Removed and inserted again, all together: a statement for each
-            # row would take many times as long. The rows keep their ids, which
-            # sort rules at the same position.
+            # The rows are removed and inserted again, with one statement each:
+            # an UPDATE for every row would take many times as long. The rows
+            # keep their ids, which sort rules at the same position.
             self._remove([row['uuid'] for row in rows])
             self.session.execute(sa.insert(_RULES), rows)
 
@@ -210,8 +214,13 @@ class RuleSetChange:
             self._note_table(name, outcome, rows)
 
     def delete_table(self, name: str, rows: Mapping[str, int]) -> None:
-        """Remove a table."""
-        if table.remove(self.session, self.revision, name):
+        """Remove a table, if there is one of this name.
+
+        :param rows: the numbers of ``new``, ``changed`` and ``gone`` rows, for
+            readers of the revision.
+        """
+        was_removed = table.remove(self.session, self.revision, name)
+        if was_removed:
             self._note_table(name, DELETED, rows)
 
     def _note_table(
@@ -222,19 +231,21 @@ class RuleSetChange:
         )
 
     def record(self, origin: ChangeOrigin) -> None:
-        """Store the revision, or take it back if nothing has changed.
+        """Store the row of the revision, and remove revisions that are old.
 
-        Nothing is stored if :meth:`put_back` has undone the removal before.
-        Revisions beyond the number to keep are removed, with the versions of
-        rules that no other revision has.
+        If nothing has changed, or :meth:`put_back` has undone the change
+        before, there is no such row.
+
+        :param origin: who made the change and why, and how many revisions are
+            kept.
         """
         if self._has_put_back:
-            # The number is not taken back: processes may have read the one
-            # that the removal made.
+            # The number of the rule set stays counted up: processes may have
+            # read the number that the removal before has made.
             return
         if not self.outcomes:
-            # This transaction has counted the number up, which nobody else
-            # has read yet.
+            # This transaction has counted the number up, and counts it down
+            # again before anybody else can read it.
             self.session.execute(
                 sa.update(models.RulesRevisionRow).values(
                     revision=models.RulesRevisionRow.revision - 1
@@ -245,12 +256,18 @@ class RuleSetChange:
         self._forget_old(origin.keep_revisions)
 
     def _write_revision(self, origin: ChangeOrigin) -> None:
-        """Store the revision, and the versions of rules it ends and begins.
+        """Store the row of the revision, and the versions of its rules.
+
+        The versions of rules that the change replaces or removes end with this
+        revision, and new ones begin.
 
         :param origin: who made the change and why.
         """
-        # First: once the new versions are inserted, this would end them too.
-        for part in transaction.chunks(self._uuids_of_ended_versions, _CHUNK):
+        # Old versions end before new ones are inserted, as these would match
+        # the same condition.
+        for part in transaction.chunks(
+            self._uuids_of_ended_versions, _MOST_UUIDS
+        ):
             self.session.execute(
                 sa.update(models.RuleVersionRow)
                 .where(
@@ -293,26 +310,29 @@ class RuleSetChange:
 
         :param keep_revisions: the number of newest revisions to keep.
         """
-        # Not a subtraction, as some numbers have no revision, see put_back().
-        oldest = self.session.execute(
+        # The oldest is looked up and not computed, as some numbers have no
+        # row, see put_back().
+        oldest_kept = self.session.execute(
             sa.select(models.RevisionRow.revision)
             .order_by(models.RevisionRow.revision.desc())
             .offset(keep_revisions - 1)
             .limit(1)
         ).scalar()
-        if oldest is None:
+        if oldest_kept is None:
+            # There are fewer revisions than that.
             return
         self.session.execute(
             sa.delete(models.RevisionRow).where(
-                models.RevisionRow.__table__.c.revision < oldest
+                models.RevisionRow.__table__.c.revision < oldest_kept
             )
         )
+        # A version that ends with the oldest kept revision is not part of it.
         self.session.execute(
             sa.delete(models.RuleVersionRow).where(
-                models.RuleVersionRow.__table__.c.end_revision <= oldest
+                models.RuleVersionRow.__table__.c.end_revision <= oldest_kept
             )
         )
-        table.forget(self.session, oldest)
+        table.forget(self.session, oldest_kept)
 
     def _note_rule(self, outcome: str, row: Mapping[str, Any]) -> None:
         """Note the outcome for a rule, for :meth:`record` to store.
@@ -336,19 +356,17 @@ class RuleSetChange:
             self._rows_of_new_versions.append(row)
 
     def _remove(self, uuids: Sequence[str]) -> None:
-        for part in transaction.chunks(uuids, _CHUNK):
+        for part in transaction.chunks(uuids, _MOST_UUIDS):
             self.session.execute(
                 sa.delete(_RULES).where(_RULES.c.uuid.in_(part))
             )
 
 
 def _has_removed_only(removal: Any, uuid: str) -> bool:
-    """Return whether a revision has only removed a single rule.
-
-    The revision may vanish when the rule is put back at once, see
-    :meth:`RuleSetChange.put_back`.
+    """Return whether a revision has removed a rule, and changed nothing else.
 
     :param removal: a :class:`.models.RevisionRow`.
+    :param uuid: the UUID of the rule.
     """
     if len(removal.changes) != 1:
         return False
@@ -359,8 +377,13 @@ def _has_removed_only(removal: Any, uuid: str) -> bool:
 
 
 def _is_same_as_version(row: Mapping[str, Any], version: Any) -> bool:
-    """Return whether a rule has the same fields as a version of it."""
-    # As JSON and back: the lists of versioned objects differ from plain lists.
+    """Return whether a rule has the same fields as a version of it.
+
+    :param row: column values of the rule.
+    :param version: a :class:`.models.RuleVersionRow`.
+    """
+    # Converted to JSON and back, as lists of versioned objects never equal the
+    # plain lists of the version.
     fields = json.loads(
         json.dumps({name: row[name] for name in model.WRITABLE})
     )
@@ -395,13 +418,13 @@ def _column_defaults() -> dict[str, Any]:
 def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
     """Open a transaction that changes the rule set and makes one revision.
 
-    Its first statement counts up the number of the revision, whose row stays
+    Its first statement counts up the number of the rule set, whose row stays
     locked until the commit. So writers wait for each other before they lock
-    anything else: they cannot deadlock. After the body of ``with``, the new
-    revision is recorded in the same transaction, see
+    anything else, and cannot deadlock. After the ``with`` block, the new
+    revision is stored in the same transaction, see
     :meth:`RuleSetChange.record`.
 
-    :param origin: who made the change and why, for the record.
+    :param origin: who made the change and why, for the revision.
     :raises: Invalid if the database cannot store a value.
     """
     try:
@@ -415,7 +438,8 @@ def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
             yield opened
             opened.record(origin)
     except db_exc.DBError as exc:
-        # Such as of an emoji, when [database]connection lacks charset=utf8mb4.
+        # MySQL raises it for an emoji, for example, if [database]connection
+        # lacks charset=utf8mb4.
         if isinstance(exc.inner_exception, sa.exc.DataError):
             raise exceptions.Invalid(
                 _('The database cannot store this inspection rule: %s')
@@ -439,10 +463,14 @@ def in_order(query: sa.Select) -> sa.Select:
 def _read_rows(
     session: orm.Session, uuids: Sequence[str]
 ) -> Iterator[Mapping[str, Any]]:
-    for part in transaction.chunks(uuids, _CHUNK):
+    """Read the stored rules with some UUIDs, in no order.
+
+    UUIDs of no rule are ignored.
+    """
+    for part in transaction.chunks(uuids, _MOST_UUIDS):
         rows = session.execute(
             sa.select(_RULES).where(_RULES.c.uuid.in_(part))
         ).mappings()
-        # All rows of a part at once: the caller executes other statements
-        # while it reads the rows.
+        # A list of all rows of a part, as the caller executes other statements
+        # of the session between the rows.
         yield from [dict(row) for row in rows]

@@ -35,26 +35,26 @@ def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
     ordered = sorted(rows, key=operator.itemgetter('rule_uuid'))
     with transaction.writer_without_session() as connection:
         for chunk in transaction.chunks(ordered, _CHUNK):
-            transaction.upsert(connection, _TABLE, chunk, _sums)
+            transaction.upsert(connection, _TABLE, chunk, _add_to_stored)
 
 
-def _sums(new: Any) -> dict[str, Any]:
+def _add_to_stored(new: Any) -> dict[str, Any]:
     """Return the values of a stored row after new counts are added to it.
 
-    Numbers such as ``matched`` are added up. ``last_matched_at`` and the node
-    are replaced, except where they are null in the new row, as the rule did
-    not match meanwhile.
+    Numbers such as ``matched`` are added up. ``last_matched_at`` and its node
+    are replaced, unless they are null in the new row because the rule has not
+    matched since.
 
     :param new: the columns of the row with the new counts.
     :returns: SQL expressions by the name of the column.
     """
-    old = _TABLE.c
-    sums: dict[str, Any] = {}
+    stored = _TABLE.c
+    values: dict[str, Any] = {}
     for name in SUMMED:
-        sums[name] = old[name] + new[name]
+        values[name] = stored[name] + new[name]
     for name in REPLACED:
-        sums[name] = sa.func.coalesce(new[name], old[name])
-    return sums
+        values[name] = sa.func.coalesce(new[name], stored[name])
+    return values
 
 
 def list_statistics() -> list[models.RuleStatisticsRow]:

@@ -20,14 +20,14 @@ VERSION = '1.0'
 """The version of the versioned object that can read the rows written here."""
 
 _RUNS: Any = models.RunRow.__table__
-_KEPT = (
+_STORED_RUNS = (
     sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.event, _RUNS.c.content)
     .where(_RUNS.c.node_uuid == sa.bindparam('node_uuid'))
     .order_by(_RUNS.c.id.desc())
 )
 
 _WHOLE = orm.undefer(models.RunRow.phases), orm.undefer(models.RunRow.places)
-_WITHOUT_DATA = (
+_DROP_DATA = (
     sa.update(_RUNS)
     .where(_RUNS.c.id == sa.bindparam('id_'))
     .values(content=None)
@@ -37,41 +37,42 @@ _WITHOUT_DATA = (
 def record_run(
     connection: sa.Connection, values: Mapping[str, Any], keep: int
 ) -> None:
-    """Store a run, and remove the oldest ones of the node.
+    """Store a run, and remove the oldest runs of the node.
 
-    They are counted by event: many reapplications would otherwise leave no
-    inspection. Of an inspection that is tried again, the last attempt counts:
-    one that is stored already is replaced. Of what machines sent, only the
-    data of this run are kept.
+    Runs are counted by event, so that many reapplications do not remove the
+    last inspection. If an inspection is tried again, the run of its first
+    attempt is replaced. The inventory and plugin data of earlier runs are
+    dropped, as only those of the newest run are ever read.
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``result`` and ``phases`` are required.
     :param keep: how many runs of an event the node may have in the end, this
         one among them; 0 to store none, and to remove all that it has.
     """
-    kept = connection.execute(_KEPT, {'node_uuid': values['node_uuid']}).all()
-    row = {**values, 'version': VERSION}
-    # The new run counts as well.
+    # Newest first.
+    stored_runs = connection.execute(
+        _STORED_RUNS, {'node_uuid': values['node_uuid']}
+    ).all()
+    # By event. The new run counts as well.
     counts = collections.Counter([values['event']])
-    outdated = []
-    with_outdated_data = []
-    for run in kept:
+    ids_to_remove = []
+    parameters_to_drop_data = []
+    for run in stored_runs:
         is_earlier_attempt = run.uuid == values['uuid']
         if is_earlier_attempt or counts[run.event] >= keep:
-            outdated.append(run.id)
+            ids_to_remove.append(run.id)
             continue
         counts[run.event] += 1
         if run.content:
-            # Only the data of the newest run are ever read.
-            with_outdated_data.append({'id_': run.id})
-    # By primary key: in MySQL, deleting by node locks the gap in the index
-    # that runs of other nodes are inserted into.
-    if outdated:
-        removal.remove_by_id(connection, models.RunRow, outdated)
-    if with_outdated_data:
-        connection.execute(_WITHOUT_DATA, with_outdated_data)
+            parameters_to_drop_data.append({'id_': run.id})
+    # Rows are removed by primary key. To delete by node, MySQL would lock the
+    # gap of the index into which runs of other nodes are inserted.
+    if ids_to_remove:
+        removal.remove_by_id(connection, models.RunRow, ids_to_remove)
+    if parameters_to_drop_data:
+        connection.execute(_DROP_DATA, parameters_to_drop_data)
     if keep > 0:
-        connection.execute(sa.insert(_RUNS), row)
+        connection.execute(sa.insert(_RUNS), {**values, 'version': VERSION})
 
 
 def list_runs(
@@ -82,17 +83,17 @@ def list_runs(
 ) -> list[models.RunRow]:
     """Read runs of a node, newest first.
 
-    What the machine sent is never read with them: it is large.
+    The inventory and plugin data, which are large, are never read with them.
 
     :param limit: how many to read at most; None for all.
-    :param before: the ``id`` that they are all older than.
+    :param before: an ``id``; only older runs, with lower ones, are read.
     :param whole: whether to read ``phases`` and ``places`` as well.
     """
     query = sa.select(models.RunRow)
     query = query.where(models.RunRow.node_uuid == node_uuid)
     if before is not None:
-        older: Any = models.RunRow.id < before
-        query = query.where(older)
+        is_older: Any = models.RunRow.id < before
+        query = query.where(is_older)
     if whole:
         query = query.options(*_WHOLE)
     query = query.order_by(models.RunRow.id.desc()).limit(limit)
@@ -100,7 +101,7 @@ def list_runs(
 
 
 def get_run(node_uuid: str, uuid: str) -> models.RunRow:
-    """Read one run of a node whole, but not what the machine sent.
+    """Read one run of a node, with phases and places but without its data.
 
     :raises: NotFound if the node has no such run.
     """
@@ -117,12 +118,12 @@ def get_run(node_uuid: str, uuid: str) -> models.RunRow:
 
 
 def get_data(node_uuid: str) -> dict[str, Any] | None:
-    """Read what a machine sent in the last run of its node, if that failed.
+    """Read inventory and plugin data of the last run of a node, if it failed.
 
-    Ironic keeps none of it if the inspection failed. To show such a run, or
-    explain what the rules did in it, it is read here.
+    Ironic stores no data of an inspection that failed, so this project keeps
+    them.
 
-    :returns: a row of :func:`list_failed`, None if there is none.
+    :returns: a row as :func:`list_failed` returns, None if there is none.
     """
     rows = list_failed([node_uuid])
     if not rows:
@@ -132,7 +133,7 @@ def get_data(node_uuid: str) -> dict[str, Any] | None:
 
 @transaction.retried_on_lock_conflict
 def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
-    """Read the data of machines in the last runs of nodes, if these failed.
+    """Read the data of the last runs of nodes, if these failed.
 
     Runs without stored data are left out.
 
@@ -144,7 +145,8 @@ def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
     )
     # Only runs that failed have content: Ironic stores the data of the others.
     query = query.where(are_last(node_uuids), _RUNS.c.content.is_not(None))
-    # In one transaction, as the data may be removed with the run.
+    # Both are read in one transaction, as the data may be removed with the
+    # run at any time.
     with transaction.reader() as session:
         rows = session.execute(query).all()
         digests = [row.content for row in rows]

@@ -60,32 +60,34 @@ Stored = Sequence[str | None]
 def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
     """Yield the rows of a table in chunks, as they are stored.
 
-    A chunk ends behind a row whose key says so, or when it is full. So a new
-    or changed row changes a single chunk, and all other chunks stay.
-    Every step here decides on the digests: rows that are split in another way
-    are stored once more.
+    A chunk ends behind a row whose key has a checksum that divides by
+    :data:`_MEAN_ROWS`, or when it is full. So a new or changed row changes a
+    single chunk, and all other chunks stay. A change of this function would
+    make other chunks of the same rows, and all tables would be stored anew.
+
+    :param pairs: the keys of the rows, and the rows, in their order.
     """
-    members: list[Pair] = []
+    pairs_of_chunk: list[Pair] = []
     texts: list[str] = []
     characters = 0
     for pair in pairs:
         text = _ENCODER.encode(pair)
-        members.append(pair)
+        pairs_of_chunk.append(pair)
         texts.append(text)
         characters += len(text)
-        # By the key of this row alone, so that the end of a chunk does not
-        # depend on the rows before it.
+        # The key of this row alone decides, so that the end of a chunk does
+        # not depend on the rows before it.
         key = pair[0]
-        is_boundary = zlib.crc32(key.encode()) % _MEAN_ROWS == 0
+        is_last_by_key = zlib.crc32(key.encode()) % _MEAN_ROWS == 0
         is_full = len(texts) >= _MOST_ROWS or characters >= _MOST_CHARACTERS
-        if is_boundary or is_full:
-            yield _make_chunk(texts, members)
+        if is_last_by_key or is_full:
+            yield _make_chunk(texts, pairs_of_chunk)
             # New lists, as the chunk keeps its own.
-            members = []
+            pairs_of_chunk = []
             texts = []
             characters = 0
     if texts:
-        yield _make_chunk(texts, members)
+        yield _make_chunk(texts, pairs_of_chunk)
 
 
 def _make_chunk(texts: Sequence[str], pairs: Sequence[Pair]) -> Chunk:
@@ -104,9 +106,10 @@ def _make_chunk(texts: Sequence[str], pairs: Sequence[Pair]) -> Chunk:
 
 @transaction.retried_on_lock_conflict
 def list_tables(revision: int | None = None) -> list[dict[str, Any]]:
-    """Read all tables without their rows, by name.
+    """Read all tables without their rows, sorted by name.
 
-    :param revision: of the rule set; None for what holds now.
+    :param revision: the revision of the rule set; None for the tables in
+        force.
     :returns: mappings with the ``name`` of a table, the ``revision`` that last
         changed it, its ``size`` and ``definition``.
     """
@@ -131,7 +134,10 @@ def list_tables(revision: int | None = None) -> list[dict[str, Any]]:
 
 @transaction.retried_on_lock_conflict
 def list_digests(name: str, revision: int | None = None) -> list[str]:
-    """Read the digests of the chunks of a table, in the order of its rows."""
+    """Read the digests of the chunks of a table, in the order of its rows.
+
+    :param revision: the revision of the rule set; None for the table in force.
+    """
     query = sa.select(_CHUNKS.c.digest)
     query = query.where(_CHUNKS.c.name == name, *_in_force(_CHUNKS, revision))
     query = query.order_by(_CHUNKS.c.position)
@@ -173,24 +179,25 @@ def put(
     size: int,
     chunks: Sequence[Stored],
 ) -> str | None:
-    """Store a table as a revision has it, if it has changed.
+    """Store a table as a new revision has it, if it has changed.
 
-    Rows of earlier revisions stay: rows that are no longer in force end with
-    this revision.
+    Rows of the database that are no longer in force are not removed, as
+    earlier revisions have them: they end with this revision.
 
+    :param revision: the number of the new revision.
     :param definition: the table without its rows.
     :param size: the number of its rows.
     :param chunks: all chunks of the table, in order; a chunk without its text
         must be in force in this table.
     :returns: ``created`` or ``updated``, None where nothing has changed.
     """
-    before = session.execute(
+    definition_before = session.execute(
         sa.select(_VERSIONS.c.definition).where(
             _VERSIONS.c.name == name, _VERSIONS.c.end_revision.is_(None)
         )
     ).scalar_one_or_none()
-    has_changed = _put_chunks(session, revision, name, chunks)
-    if before == definition and not has_changed:
+    have_rows_changed = _put_chunks(session, revision, name, chunks)
+    if definition_before == definition and not have_rows_changed:
         return None
     _end_rows(session, _VERSIONS, revision, _VERSIONS.c.name == name)
     session.execute(
@@ -206,17 +213,17 @@ def put(
             }
         ],
     )
-    if before is None:
+    if definition_before is None:
         return 'created'
     return 'updated'
 
 
 def remove(session: orm.Session, revision: int, name: str) -> bool:
-    """End a table with a revision, and return whether there was one.
+    """Remove a table from the rule set, and return whether there was one.
 
-    Its rows stay stored for earlier revisions, until :func:`forget`.
+    It stays stored for earlier revisions, until :func:`forget` removes it.
 
-    :param revision: the first that does not have the table.
+    :param revision: the first revision that does not have the table.
     """
     ended = _end_rows(session, _VERSIONS, revision, _VERSIONS.c.name == name)
     _end_rows(session, _CHUNKS, revision, _CHUNKS.c.name == name)
@@ -237,9 +244,9 @@ def _put_chunks(
 ) -> bool:
     """Store the chunks of a table, and return whether any has changed.
 
-    Only new and moved chunks are written, but all chunks if two of them leave
-    no position for a new one between them. The rows of moved and removed
-    chunks end with this revision.
+    Only new and moved chunks are written. All chunks are written if there is
+    no position left for a new one between two others. The rows of the database
+    that had moved and removed chunks end with this revision.
 
     :param chunks: pairs of digest and text, in order; the text is None for a
         chunk that the table has already.
@@ -253,12 +260,12 @@ def _put_chunks(
     if len(staying) == len(rows_before) == len(chunks):
         # No chunk is new, gone or moved.
         return False
-    # New chunks come between chunks that stay: so a changed row of the table
-    # writes a single chunk.
-    known: list[float | None] = [None] * len(chunks)
+    # New chunks get positions between those of chunks that stay, so that only
+    # one chunk is written if one row of the table changes.
+    known_positions: list[float | None] = [None] * len(chunks)
     for number, row in staying.items():
-        known[number] = row.position
-    positions = _fill_positions(known)
+        known_positions[number] = row.position
+    positions = _fill_positions(known_positions)
     if positions is None:
         # There is no room: all chunks get new positions, so none may stay.
         staying = {}
@@ -282,7 +289,8 @@ def _put_chunks(
         session.execute(
             sa.insert(_CHUNKS), _compress_texts(session, name, part)
         )
-    # Only now: the data of a chunk that moves are copied from its old row.
+    # Old rows end only now, as the data of a chunk that moves were copied from
+    # its old row.
     for part in transaction.chunks(ended_ids, _BATCH):
         _end_rows(session, _CHUNKS, revision, _CHUNKS.c.id.in_(part))
     return True
@@ -304,7 +312,7 @@ def _find_staying_rows(
         None,
         [row.digest for row in rows],
         [digest for digest, _text in chunks],
-        # Else chunks that are there many times would not be compared.
+        # Without this, digests that are there many times are not compared.
         autojunk=False,
     )
     staying = {}
@@ -319,31 +327,30 @@ def _compress_texts(
 ) -> list[dict[str, Any]]:
     """Return rows of chunks with compressed data in place of their texts.
 
-    A chunk without a text only has a new position: its data are copied from
-    its old row, so that the client need not send them again. The caller ends
-    the old row only afterwards.
+    A chunk without a text has only a new position. Its data are copied from
+    its old row, so that the client need not send them again.
 
     :param rows: the rows to insert, with a ``text`` that may be None.
     """
-    copied = [row['digest'] for row in rows if row['text'] is None]
-    data = {}
-    if copied:
+    digests_to_copy = [row['digest'] for row in rows if row['text'] is None]
+    stored_data = {}
+    if digests_to_copy:
         query = sa.select(_CHUNKS.c.digest, _CHUNKS.c.data).where(
             _CHUNKS.c.name == name,
-            _CHUNKS.c.digest.in_(copied),
+            _CHUNKS.c.digest.in_(digests_to_copy),
             _CHUNKS.c.end_revision.is_(None),
         )
-        data = dict(session.execute(query).tuples().all())
-    complete = []
+        stored_data = dict(session.execute(query).tuples().all())
+    rows_with_data = []
     for row in rows:
         columns = dict(row)
         text = columns.pop('text')
         if text is None:
-            columns['data'] = data[row['digest']]
+            columns['data'] = stored_data[row['digest']]
         else:
             columns['data'] = zlib.compress(text.encode())
-        complete.append(columns)
-    return complete
+        rows_with_data.append(columns)
+    return rows_with_data
 
 
 def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
@@ -359,24 +366,26 @@ def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
     """
     filled: list[float] = []
     # Number of new positions since the last known one.
-    pending = 0
+    count_of_new = 0
     for position in positions:
         if position is None:
-            pending += 1
+            count_of_new += 1
             continue
         if filled:
             low = filled[-1]
         else:
-            low = position - (pending + 1)
-        width = (position - low) / (pending + 1)
-        filled += [low + width * number for number in range(1, pending + 1)]
+            # Before the first known position, the distance becomes 1.
+            low = position - (count_of_new + 1)
+        width = (position - low) / (count_of_new + 1)
+        for number in range(1, count_of_new + 1):
+            filled.append(low + width * number)
         filled.append(position)
-        pending = 0
+        count_of_new = 0
     # Without a known position, the first new one is 0.0.
-    last = -1.0
+    last_known = -1.0
     if filled:
-        last = filled[-1]
-    filled += [last + number for number in range(1, pending + 1)]
+        last_known = filled[-1]
+    filled += [last_known + number for number in range(1, count_of_new + 1)]
     for position, next_position in zip(filled, filled[1:], strict=False):
         if position >= next_position:
             return None
@@ -384,23 +393,27 @@ def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
 
 
 def _end_rows(
-    session: orm.Session, table: Any, revision: int, which: Any
+    session: orm.Session, table: Any, revision: int, condition: Any
 ) -> int:
-    """End the present rows of a table of the database with a revision.
+    """End rows of a table of the database that are in force.
 
-    :param which: the condition of the rows.
+    :param revision: the first revision that does not have the rows.
+    :param condition: the SQL condition of the rows.
     :returns: how many rows have ended.
     """
-    ended: Any = session.execute(
+    result: Any = session.execute(
         sa.update(table)
-        .where(which, table.c.end_revision.is_(None))
+        .where(condition, table.c.end_revision.is_(None))
         .values(end_revision=revision)
     )
-    return int(ended.rowcount)
+    return int(result.rowcount)
 
 
 def _in_force(table: Any, revision: int | None) -> list[Any]:
-    """Return the conditions of rows that a revision has; None for the last."""
+    """Return the SQL conditions of rows that a revision has.
+
+    :param revision: None for the rows that are in force now.
+    """
     if revision is None:
         return [table.c.end_revision.is_(None)]
     return [

@@ -32,11 +32,11 @@ def writer() -> contextlib.AbstractContextManager[orm.Session]:
 
 @contextlib.contextmanager
 def writer_without_gaps() -> Iterator[orm.Session]:
-    """Open a transaction that locks rows only.
+    """Open a transaction that locks only the rows that its statements match.
 
     By default MySQL also locks the gaps between the rows of a range, and rows
-    that it has read and found not to match. Setting the isolation level takes
-    two statements more, which is why not all transactions do it.
+    that it has read and found not to match. Setting another isolation level
+    takes two statements more, so not all transactions do it.
     """
     with writer() as session:
         # SQLite has no such level, and locks the database as a whole.
@@ -62,14 +62,15 @@ def writer_without_session() -> contextlib.AbstractContextManager[
 def retried_on_lock_conflict(
     function: Callable[..., Any],
 ) -> Callable[..., Any]:
-    """Decorate a transaction to be repeated when it lost against another one.
+    """Decorate a function to run its transaction again after a lock conflict.
 
-    That is a deadlock, or a lock that MySQL has waited for too long; in
-    SQLite, a database that another process has locked. A lost connection is
-    an error at once.
+    This is a deadlock, a lock for which MySQL has waited too long, or in
+    SQLite a database that another process has locked. After another error,
+    such as a lost connection, the function is not called again.
+
+    :param function: opens the transaction itself, and changes nothing outside
+        of it, as it may be called several times.
     """
-    # The whole function runs again: it opens its transaction itself, and
-    # changes nothing outside of it.
     return oslo_db_api.wrap_db_retry(
         max_retries=10,
         retry_interval=0.05,
@@ -103,7 +104,7 @@ def read_rows(query: Any) -> list[dict[str, Any]]:
     engine = enginefacade.writer.get_engine()
     with engine.connect() as connection:
         result = connection.execute(query)
-        # Not by the mapping that each row has: it takes twice as long.
+        # SQLAlchemy makes a mapping of each row, too, but takes twice as long.
         names = list(result.keys())
         return [dict(zip(names, row, strict=True)) for row in result]
 
@@ -122,17 +123,20 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
         transaction.
     """
     family = engine.dialect.name
-    # The queue and the power-on of conductors both call this, in one process.
-    if family == 'sqlite' or getattr(engine, _HAS_LIMITS, False):
+    if family == 'sqlite':
+        return
+    # In an all-in-one Ironic, the queue and the power-on of the conductor both
+    # call this for the same engine.
+    if getattr(engine, _HAS_LIMITS, False):
         return
     setattr(engine, _HAS_LIMITS, True)
-    parameters = _timeouts_of_driver(engine.dialect.driver, seconds)
+    timeouts = _timeouts_of_driver(engine.dialect.driver, seconds)
 
     def add_timeouts(
         dialect: Any, record: Any, args: Any, options: dict[str, Any]
     ) -> None:
-        # What an operator has set in the URL of the database stays.
-        for name, value in parameters.items():
+        # An option that an operator has set in the URL of the database stays.
+        for name, value in timeouts.items():
             options.setdefault(name, value)
 
     def end_idle_transactions(connection: Any, record: Any) -> None:
@@ -145,20 +149,19 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
 
 
 def _timeouts_of_driver(driver: str, seconds: float) -> dict[str, Any]:
-    """Return parameters that limit how long a driver waits for an answer.
+    """Return options of a database driver that limit its wait for an answer.
 
-    :param driver: the name of the database driver; there are no parameters
-        for any but the two below.
-    :param seconds: how long a transaction may do nothing; an answer may
-        take twice as long: a statement may wait for the lock of a transaction
-        that does nothing.
+    :param driver: ``pymysql`` or ``psycopg2``; any other has no such options.
+    :param seconds: how long a transaction may do nothing. An answer may take
+        twice as long, as a statement may wait for the lock of such a
+        transaction.
     """
     if driver == 'pymysql':
         return {'read_timeout': 2 * seconds, 'write_timeout': 2 * seconds}
     if driver == 'psycopg2':
-        # The first, in milliseconds, is for data that were sent and are not
+        # The first, in milliseconds, ends a connection whose data are not
         # acknowledged. The others, in seconds, find out that a server is gone
-        # while an answer is awaited: zero would stand for the default of the
+        # while its answer is awaited. Zero would stand for the default of the
         # kernel, which is hours.
         return {
             'tcp_user_timeout': int(2000 * seconds),
@@ -174,8 +177,9 @@ _HAS_LIMITS = '_ir_has_limits'
 
 @retried_on_lock_conflict
 def write(work: Callable[[sa.Connection], Any]) -> Any:
-    """Do work in a transaction, and again where that loses against another.
+    """Do work in a transaction, and again after a lock conflict.
 
+    :param work: called with the connection of the transaction.
     :returns: what the work returns.
     """
     with writer_without_session() as connection:
@@ -200,8 +204,8 @@ def _limit_idle_transactions(
 ) -> None:
     """Have the server end transactions of a connection that do nothing.
 
-    A process that hangs in the middle of one would keep its locks. MySQL has
-    no such limit: there nothing is done.
+    So a process that hangs in the middle of a transaction loses its locks.
+    Servers of MySQL, which have no such limit, are left as they are.
 
     :param connection: of the driver, not of SQLAlchemy.
     :param family: the dialect of the database, in the words of SQLAlchemy.
@@ -214,13 +218,13 @@ def _limit_idle_transactions(
                 'SET SESSION '
                 f'idle_in_transaction_session_timeout = {milliseconds}'
             )
-            # A setting is lost when its transaction is rolled back.
+            # Without the commit, a rollback would take the setting back.
             connection.commit()
             return
         # Only MariaDB has the limit, and the dialect is "mysql" for both.
         cursor.execute('SELECT VERSION()')
-        server = cursor.fetchone()[0].lower()
-        if 'mariadb' in server:
+        server_version = cursor.fetchone()[0].lower()
+        if 'mariadb' in server_version:
             # Zero would switch the limit off.
             cursor.execute(
                 'SET SESSION idle_transaction_timeout = '
@@ -250,8 +254,8 @@ def upsert(
         statement = mysql.insert(table).values(rows)
         new_row = statement.inserted
         if update is None:
-            # Nothing changes: the key is set to itself. INSERT IGNORE would
-            # hide other errors as well.
+            # The key is set to itself, which changes nothing. INSERT IGNORE
+            # would hide other errors as well.
             key_column = key.keys()[0]
             changes: Mapping[str, Any] = {key_column: new_row[key_column]}
         else:
@@ -282,8 +286,9 @@ def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
     """
     branches = []
     for table in tables:
-        # With an order and a limit for every table, so that it reads no more
-        # of its index. SQLite accepts these in a subquery only.
+        # Every table has the order and the limit, so that the database reads
+        # only the beginning of each index. SQLite accepts them in a subquery
+        # only.
         first_nodes = (
             sa.select(table.node_uuid)
             .where(table.node_uuid > after)

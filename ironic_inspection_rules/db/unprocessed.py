@@ -50,8 +50,8 @@ def put(
     """
     if data is None:
         return None
-    # Deleted by primary key: to delete by node, MySQL locks a gap in the index
-    # into which data of other nodes are inserted.
+    # The old row is deleted by primary key. To delete by node, MySQL would
+    # lock a gap of the index into which data of other nodes are inserted.
     query = sa.select(models.InspectionDataRow.id).where(
         models.InspectionDataRow.node_uuid == node_uuid,
         models.InspectionDataRow.posted == data['posted'],
@@ -75,7 +75,7 @@ def get(id_: int | None) -> dict[str, Any] | None:
     :param id_: ``unprocessed_id`` of the request.
     :returns: ``inventory`` and ``plugin_data``, None if there are none.
     """
-    # Of None, SQLAlchemy makes IS NULL, which is true of no row.
+    # For None, SQLAlchemy asks for "id IS NULL", which no row meets.
     return _read_newest(models.InspectionDataRow.id == id_)
 
 
@@ -103,7 +103,7 @@ def _read_newest(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
             return None
         digest = newest.content
         if digest is not None:
-            # The data were moved to where they are stored by their content.
+            # The data were moved from this row to the content store.
             documents = content.get(session.connection(), [digest])
             return documents.get(digest)
         return {
@@ -162,10 +162,11 @@ def _find_without_open_request(
         rows = _list_not_yet_moved(after)
         ended += [row for row in rows if row.ended]
         if len(ended) >= limit:
-            ended = ended[:limit]
-            return ended, ended[-1].id
+            # The next call goes on behind the last row that is returned here.
+            first_ended = ended[:limit]
+            return first_ended, first_ended[-1].id
         if len(rows) < CHUNK:
-            # There are no more.
+            # All rows were read.
             return ended, 0
         after = rows[-1].id
     return ended, after
@@ -182,8 +183,8 @@ def _list_not_yet_moved(after: int) -> Sequence[Any]:
     """
     table: Any = models.InspectionDataRow
     requests: Any = models.RequestRow
-    # The column "content" is null until the data of a row are moved.
-    # A subquery has the limit, so that no more rows than these are joined.
+    # The column "content" is null until the data of a row are moved. The limit
+    # is in a subquery, so that only so many rows are joined with requests.
     rows = (
         sa.select(table.id, table.node_uuid, table.posted)
         .where(table.content.is_(None), table.id > after)
@@ -222,22 +223,20 @@ def _move_to_content(id_: int) -> None:
             .where(table.id == id_, _NO_OPEN_REQUEST, table.posted)
             .with_for_update(skip_locked=True)
         ).scalar_one_or_none()
-        # SQLite reuses the id of a row that is gone: so the data are compared.
-        if now is None or not _is_unchanged(before, now):
-            # sweep() removes the new document, as no row names it.
+        if now is None:
+            # The next sweep() removes the document, as no row names it.
             return
-        now.content = digest
-        now.inventory = {}
-        now.plugin_data = {}
-
-
-def _is_unchanged(before: Any, now: Any) -> bool:
-    """Return whether a row has the node and the data that it had before."""
-    return (
-        now.node_uuid == before.node_uuid
-        and now.inventory == before.inventory
-        and now.plugin_data == before.plugin_data
-    )
+        # SQLite may have given the id of a row that is gone to another row, so
+        # the data are compared.
+        is_same_row = (
+            now.node_uuid == before.node_uuid
+            and now.inventory == before.inventory
+            and now.plugin_data == before.plugin_data
+        )
+        if is_same_row:
+            now.content = digest
+            now.inventory = {}
+            now.plugin_data = {}
 
 
 def list_nodes(after: str, limit: int) -> list[str]:

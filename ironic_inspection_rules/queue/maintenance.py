@@ -153,7 +153,7 @@ class QueueMaintenance:
         overdue = queue_node.list_overdue(
             ironic_context.get_admin_context(), self._inspection_timeout
         )
-        for node_uuid in node_reservation.without_held(overdue):
+        for node_uuid in node_reservation.find_unlocked_rows(overdue):
             if self._queue.find_open(node_uuid) is not None:
                 continue
             try:
