@@ -137,7 +137,7 @@ class Inspection:
                 early['found'], inventory, plugin_data
             )
 
-    def prepare(self, error: str | None) -> recorder.Store | None:
+    def prepare_run(self, error: str | None) -> recorder.Store | None:
         """Prepare to store the run of an inspection that has ended.
 
         The transaction that stores it, and may unlock the node, takes the
@@ -163,7 +163,7 @@ class Inspection:
         # Of an inspection that passes, Ironic itself stores the data.
         if error is not None or options.keep_history:
             findings = self._findings()
-        return recorder.prepare(
+        return recorder.prepare_run(
             self.run,
             findings,
             node,
@@ -209,7 +209,7 @@ class Inspection:
 
         :param error: why it failed, None if it did not.
         """
-        store = self.prepare(error)
+        store = self.prepare_run(error)
         if store is None:
             return
         try:

@@ -55,11 +55,12 @@ _EVENTS_TO_INSPECTING = {
 class Attempt(inspection.Inspection):
     """One attempt at a request, whose node is locked.
 
-    It processes the request by Ironic's own inspection. A checkpoint is
-    stored with the request, in the transaction that saves the changes of a
-    phase, so that the next attempt does not apply the phase twice. Saving
-    checks the token of the delivery, so a worker that has lost its lease
-    saves neither.
+    An attempt processes the request by Ironic's own inspection. When the
+    rules of a phase have run, one transaction saves their changes and a
+    checkpoint of the phase, which is stored with the request. The next attempt
+    finds the checkpoint, and does not run the rules again. The transaction
+    checks the token of the delivery: a worker that has lost its lease saves
+    neither.
 
     :param task: a :class:`.node.DeliveryTask`.
     :param requests: the queue.
@@ -85,25 +86,27 @@ class Attempt(inspection.Inspection):
         self.request = request
         self.checkpoints = request.checkpoints
         self._timeout = timeout
-        # Stores the run in the transaction that ends the request.
-        self._run_store: recorder.Store | None = None
+        # Stores the run, in the transaction that ends the request. None while
+        # there is no run to be stored.
+        self._store_run: recorder.Store | None = None
 
     def check(self) -> queue_node.NodeCheck:
         """Check whether the state of the node allows processing.
 
-        Where an earlier attempt has finished the request, but not stored its
-        run, :meth:`end` will store it.
+        If an earlier attempt has finished the inspection without storing its
+        run, :meth:`end` stores it.
         """
         request = self.request
-        result = queue_node.check(self.task.node, request)
-        if result.done and request.event == queue_request.CONTINUE:
-            # Its worker may have died after the last transition of the node,
-            # and before the transaction that ends the request and stores the
-            # run.
+        node_check = queue_node.check(self.task.node, request)
+        # A timeout, the only other request that may be done, has no run.
+        if node_check.done and request.event == queue_request.CONTINUE:
+            # The worker of that attempt may have died after the last
+            # transition of the node, and before the transaction that ends the
+            # request and stores the run.
             self._take_up_run()
             if not recorder.is_stored(self.run, request.node_uuid):
-                self._run_store = self.prepare(None)
-        return result
+                self._store_run = self.prepare_run(None)
+        return node_check
 
     def process(self) -> str | None:
         """Process the request.
@@ -121,15 +124,16 @@ class Attempt(inspection.Inspection):
         try:
             self._take_request()
             error = carry_out()
-            self._run_store = self.prepare(error)
+            self._store_run = self.prepare_run(error)
             return error
         except surroundings.Abandoned as exc:
-            # Raised within Ironic's code, which would have caught an Exception
-            # and failed the node.
+            # It came through Ironic's code, which would have caught an
+            # Exception and failed the node.
             raise surroundings.error_of(exc) from exc
         except (exceptions.LeaseLost, exceptions.TemporaryFailure):
             raise
-        # Whatever it was fails the node, or is an error of the surroundings.
+        # Hooks and drivers may raise anything. An error of the surroundings,
+        # such as the database, is not the node's; any other one fails it.
         except Exception as exc:
             if surroundings.are_to_blame(exc):
                 raise surroundings.failure(exc) from exc
@@ -139,49 +143,53 @@ class Attempt(inspection.Inspection):
             )
             reason = failure.reason_of(exc)
             failure.fail_node(self.task, self.request, reason)
-            failure.put_first(self.task.node, reason)
-            self._run_store = self.prepare(reason)
+            # Ironic may have failed the node already, and have recorded only
+            # that cleaning up failed as well.
+            failure.prepend_to_last_error(self.task.node, reason)
+            self._store_run = self.prepare_run(reason)
             return reason
 
     def fail(self, reason: str) -> None:
         """Record on the node that the request cannot be carried out.
 
-        What an earlier attempt did with posted data is stored as a run, with
-        the end of the request.
+        If an earlier attempt has run rules, :meth:`end` stores them as a run.
+
+        :param reason: why it cannot be carried out.
         """
         request = self.request
         failure.fail_node(self.task, request, reason)
-        # In this state, an earlier attempt has begun, and may have run rules.
-        if request.state == state.PROCESSING and request.event in _WITH_DATA:
+        # The state is "processing" only if an earlier attempt has begun.
+        has_begun = request.state == state.PROCESSING
+        if has_begun and request.event in _WITH_DATA:
             self._take_up_run()
-            self._run_store = self.prepare(reason)
+            self._store_run = self.prepare_run(reason)
 
     def end(self, error: str | None) -> queue_request.Request:
         """End the request, store its run and unlock the node.
 
-        All in one transaction. If the database refuses the run, a warning is
-        logged, and the request ends without its run.
+        One transaction does all three. If the database refuses the run, a
+        warning is logged, and the request ends without its run.
 
         :param error: why the request failed, None if it did not.
         :returns: the request as it ended.
         :raises: LeaseLost if the request was delivered to a worker again.
         """
         task = self.task
-        store = self._run_store
-        # The task calls it in its transaction, with the session.
-        end_in_queue = functools.partial(
+        # The task calls it with the session of its transaction.
+        end_request = functools.partial(
             self._queue.consume, self.request, error
         )
         try:
-            ended = task.end(end_in_queue, store)
+            ended = task.end(end_request, self._store_run)
         except db_exc.DBError as exc:
-            # A database that is away, for example, is not the run's fault.
-            if store is None or surroundings.are_to_blame(exc):
+            # Without the run it is worth another try only if the run is at
+            # fault: a database that is out of reach would refuse both.
+            if self._store_run is None or surroundings.are_to_blame(exc):
                 raise
             recorder.warn_of_loss(task.node, exc)
-            ended = task.end(end_in_queue)
-        # The fence lets a worker commit only while it holds the node, which is
-        # unlocked by now: it would refuse to remove the old runs.
+            ended = task.end(end_request)
+        # The fence lets a worker commit only while it holds the lock of the
+        # node, which is unlocked by now: it would refuse the removal.
         with fence.suspended():
             recorder.cleaner.clean(CONF.inspection_rules.keep_history)
         return ended
@@ -189,15 +197,15 @@ class Attempt(inspection.Inspection):
     def settle(self) -> None:
         """Fail the node if the ended request left it in inspection; unlock it.
 
-        The leader of the workers does so for a request that was ended without
-        its node, as where its worker could not fail the node.
+        The leader of the workers calls this for a request that has ended while
+        its node stayed as it was, for example because its worker could not
+        fail the node.
         """
         task = self.task
         request = self.request
-        # The node is still "inspecting", or in "inspect wait".
-        if queue_node.is_left_over(task.node, request):
-            # This request has ended, so an open one of the node is newer: the
-            # node waits for it, and its end brings the node out of inspection.
+        if queue_node.is_left_in_inspection(task.node, request):
+            # This request has ended, so an open one of the node is newer. The
+            # end of the newer one will bring the node out of inspection.
             newer_request = self._queue.find_open(task.node.uuid)
             if newer_request is None:
                 reason = request.last_error or _('it has ended')
@@ -210,7 +218,8 @@ class Attempt(inspection.Inspection):
     def run_phase(
         self, phase: str, inventory: dict, plugin_data: dict
     ) -> None:
-        # Hooks are guarded already, but not Ironic's own call of the rules.
+        # The hooks of the attempt are guarded already, but Ironic runs the
+        # main phase itself, by engine.apply_rules().
         with self.guard():
             super().run_phase(phase, inventory, plugin_data)
 
@@ -235,8 +244,8 @@ class Attempt(inspection.Inspection):
     def guard(self) -> Iterator[None]:
         """Raise Abandoned for errors of the database, the broker and others.
 
-        Errors of such surroundings do not fail the node: the request is
-        delivered again.
+        Ironic catches every Exception and fails the node. Abandoned is none:
+        it passes through Ironic's code, and the request is delivered again.
         """
         try:
             yield
@@ -249,33 +258,38 @@ class Attempt(inspection.Inspection):
     def _take_request(self) -> None:
         """Load the driver, and take the data that the request came with.
 
-        The API runs early rules on posted data before it stores the request,
-        which has what they changed as the checkpoint ``early``.
+        The API runs early rules on posted data before it stores the request.
+        What they changed in plugin data is the checkpoint ``early``, such as
+        ``{'set': {'rack': 'r1'}, 'unset': [], 'run': {…}}``.
         """
         request = self.request
         self.task.load_driver()
         early = self.checkpoints.get(model.EARLY, {})
         if early:
-            # Plugin data as the early rules left them.
+            # The request has the plugin data as they were posted. Hooks and
+            # rules get them as the early rules left them.
             checkpoint.apply(early, request.plugin_data)
         if request.event not in _WITH_DATA:
             return
         driver = self.task.driver
         hooks = getattr(driver.inspect, 'hooks', None)
         if hooks:
-            # Copied, as other tasks share the interface.
+            # All tasks of this process share the interface, so only a copy
+            # gets the hooks of this attempt.
             driver.inspect = copy.copy(driver.inspect)
             driver.inspect.hooks = [GuardedHook(hook, self) for hook in hooks]
         self.begin(request.inventory, request.plugin_data, early.get('run'))
 
     def _take_up_run(self) -> None:
-        """Have the run contain what rules did in earlier attempts.
+        """Note in the run what rules did in earlier attempts.
 
-        For a delivery that runs no rules itself, but stores the run.
+        A delivery that runs no rules itself, but stores the run, needs this.
         """
         request = self.request
         early = self.checkpoints.get(model.EARLY, {})
         self.begin(request.inventory, request.plugin_data, early.get('run'))
+        # Otherwise prepare_run() would find nothing to keep of an inspection
+        # that has passed.
         self._has_run_rules = True
         for phase in (model.PREPROCESS, model.MAIN):
             saved = self.checkpoints.get(phase, {})
@@ -291,13 +305,13 @@ class Attempt(inspection.Inspection):
         event = _EVENTS_TO_INSPECTING.get(task.node.provision_state)
         if event:
             task.node.last_error = None
-            # Not saved here: continue_inspection begins with a save of the
-            # node, so that one commit has the transition as well.
+            # process_event() would save the node. But continue_inspection()
+            # begins with a save, and one commit is enough for both.
             task.node.save = _save_later
             try:
                 task.process_event(event)
             finally:
-                # The method of the class is there again.
+                # Without the attribute, the method of the class is back.
                 del task.node.save
         with _keep_from_failing(task):
             conductor_inspection.continue_inspection(
@@ -320,14 +334,14 @@ class Attempt(inspection.Inspection):
             )
         inventory = self.request.inventory
         plugin_data = self.request.plugin_data
-        # None in the place of the function with which an inspection stores
-        # the logs of its ramdisk where a hook fails: there are no new ones.
+        # If a hook fails, Ironic stores the logs of the ramdisk by the last
+        # argument. A reapplication has no new logs.
         inspect_utils.run_inspection_hooks(
             task, inventory, plugin_data, hooks, None
         )
         # The rules of this project, which take the place of Ironic's own.
         engine.apply_rules(task, inventory, plugin_data, model.MAIN)
-        # As Ironic does: logs can be huge, and are stored apart.
+        # Ironic does so too: logs can be huge, and are stored apart.
         plugin_data.pop('logs', None)
         inspect_utils.store_inspection_data(
             task.node, inventory, plugin_data, task.context
@@ -349,8 +363,10 @@ class Attempt(inspection.Inspection):
         # up expects a node that has failed.
         task.process_event('fail')
         conductor_utils.cleanup_inspectwait_timeout(task)
+        # That function records the timeout, unless cleaning up has put
+        # another error in its place.
         if not queue_node.has_timed_out(task.node):
-            failure.put_first(task.node, reason)
+            failure.prepend_to_last_error(task.node, reason)
         return reason
 
     def _power_on(self) -> str | None:
@@ -384,8 +400,8 @@ def locked(
 ) -> Iterator[Attempt]:
     """Lock the node of a request for an attempt, while the context lasts.
 
-    Meanwhile the database refuses commits of this thread after the node was
-    locked by somebody else, or the request was delivered again.
+    If somebody else locks the node meanwhile, or the request is delivered
+    again, every further commit of this thread is refused.
 
     :param requests: the queue.
     :param timeout: seconds that a node may be in "inspect wait".
@@ -401,7 +417,7 @@ def locked(
             request.delivery,
             request.uuid,
             request.token,
-            functools.partial(_abandonment, request),
+            functools.partial(_make_error_of_lost_lease, request),
         ):
             yield attempt
     except surroundings.Abandoned as exc:
@@ -420,8 +436,14 @@ def locked(
             )
 
 
-def _abandonment(request: queue_request.Request) -> BaseException:
-    """Return the error that ends an attempt whose lease was lost."""
+def _make_error_of_lost_lease(
+    request: queue_request.Request,
+) -> surroundings.Abandoned:
+    """Return the error to raise when the fence refuses a commit.
+
+    Ironic would catch a LeaseLost and fail the node, so that is only the cause
+    of the error.
+    """
     abandoned = surroundings.Abandoned()
     abandoned.__cause__ = exceptions.LeaseLost(request.uuid)
     return abandoned
@@ -434,16 +456,16 @@ def settle(
 ) -> None:
     """Bring the node of an ended request into a final state.
 
-    A node that waits for a newer request is left as it is: that request will
-    do so.
+    A node that waits for a newer request is left as it is: the newer one will
+    bring it into a final state.
 
     :param lock: locks the node of a request, see :func:`locked`.
     :raises: NodeBusy, LeaseLost or an error of the surroundings; to be
         retried.
     """
     if request.event not in (queue_request.CONTINUE, queue_request.POWER_ON):
-        # The others leave no node in inspection: to reapply keeps its state,
-        # and a timeout ends the inspection.
+        # Requests of other events leave no node in inspection: a
+        # reapplication keeps the state, and a timeout ends the inspection.
         requests.settle(request)
         return
     try:
@@ -483,19 +505,20 @@ class GuardedHook:
 def _keep_from_failing(task) -> Iterator[None]:
     """Keep Ironic from failing a node where that is wrong or impossible.
 
-    It is wrong for an error of the surroundings. It is impossible where the
-    state of the node has no such transition: then the error that is the
-    reason is raised, which the error of the transition would hide.
+    It is wrong if the database is away, for example. It is impossible if the
+    state of the node has no such transition: then the error that Ironic
+    handles is raised, which the error of the transition would hide.
     """
     process_event = task.process_event
 
     def process(event: str, *args: Any, **kwargs: Any) -> None:
-        # Ironic fails a node while it handles the error that is the reason.
+        # Ironic fails a node while it handles the error that is the reason:
+        # in "except Exception", it calls process_event('fail').
         cause = sys.exception()
         if event == 'fail' and surroundings.are_to_blame(cause):
             raise surroundings.Abandoned() from cause
-        # A node that was just discovered cannot fail, nor one that has
-        # failed already.
+        # Ironic's states have no such event, for instance no "fail" for a
+        # node that was just discovered, or that has failed already.
         if not task.fsm.is_actionable_event(event):
             if cause is not None:
                 raise cause
@@ -509,5 +532,5 @@ def _keep_from_failing(task) -> Iterator[None]:
     try:
         yield
     finally:
-        # The method of the class is there again.
+        # Without the attribute, the method of the class is back.
         del task.process_event

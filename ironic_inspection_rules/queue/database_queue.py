@@ -74,12 +74,12 @@ class DatabaseQueue:
         self._lease = lease
         self._accept = accept
         self._wake = wake
-        # Each looks for requests of its own: those with data or a timeout,
-        # and those that power a machine on.
-        self._posted = leases.Search(
+        # A worker takes either the requests that power a machine on, or all
+        # other ones.
+        self._power_on_search = leases.Search(lease, (state.STARTING,), served)
+        self._search = leases.Search(
             lease, (state.WAITING, state.PROCESSING), served
         )
-        self._starting = leases.Search(lease, (state.STARTING,), served)
 
     def put(
         self,
@@ -107,6 +107,9 @@ class DatabaseQueue:
         A reapplication without an inventory gets the data that were posted
         last, if the node has no open request.
 
+        Another process may change the open request at the same time. Then
+        everything is tried once more.
+
         :param checkpoints: outcomes of phases that have run already.
         :param sender: IP address that the data came from.
         :param trusted: whether the sender has proved to be the machine. If
@@ -130,13 +133,14 @@ class DatabaseQueue:
         if event == queue_request.REAPPLY and inventory is not None:
             # The data are given by an operator, not by the machine.
             trusted = False
-        stored = None
-        while stored is None:
-            # None: another process has changed the open request.
-            stored = self._try_put(node_uuid, event, data, values, trusted)
-        # Only now that it is committed: a worker would not find it before.
+        request = None
+        while request is None:
+            # None: another process was faster with the open request.
+            request = self._try_put(node_uuid, event, data, values, trusted)
+        # Only now that the request is committed: before, a worker would not
+        # find it.
         self._wake()
-        return stored
+        return request
 
     def _try_put(
         self,
@@ -148,10 +152,12 @@ class DatabaseQueue:
     ) -> queue_request.Request | None:
         """Store a request, or renew the one that is open.
 
-        :param data: what to store as unprocessed data, None for nothing.
+        :param data: the ``inventory`` and the ``plugin_data`` to store, and
+            whether a ramdisk ``posted`` them; None for no data.
         :param values: further columns of the request.
         :param trusted: whether the sender has proved to be the machine.
-        :returns: the stored request; None if another process was faster.
+        :returns: the stored request; None if another process has changed the
+            open request meanwhile.
         :raises: as :meth:`put`.
         """
         first_state = state.WAITING
@@ -180,6 +186,7 @@ class DatabaseQueue:
         open_request = _read_request(row)
         if is_new:
             return open_request
+        # The node had an open request already.
         displaces = queue_request.displaces(event, open_request)
         if not trusted and (displaces or open_request.state == state.WAITING):
             # An unknown sender may only send again what waits already.
@@ -196,8 +203,9 @@ class DatabaseQueue:
                     return open_request
         if not displaces:
             raise exceptions.RequestPending(node_uuid)
-        # Only with the token that was read above: a worker that has claimed
-        # the request since then has read the data that are replaced here.
+        # With the token that was read above: a worker that has claimed the
+        # request since then has changed the token, and works on the data that
+        # would be replaced here.
         renewed = db_request.renew_request(
             open_request.uuid,
             token=open_request.token,
@@ -214,9 +222,9 @@ class DatabaseQueue:
     ) -> datetime.datetime | None:
         """Accept a new request for its node, as part of storing it.
 
-        The ``accept`` that the queue was made with decides on a power-on and
-        on a posted inventory, which are steps of an inspection in progress and
-        stop its timeout. A timeout and a reapplication are always accepted.
+        A power-on and a posted inventory are steps of an inspection, and stop
+        its timeout: on them decides the ``accept`` that the queue was made
+        with. A timeout and a reapplication are always accepted.
 
         :param event: the event of the new request.
         :returns: when the inspection began, in UTC, if its timeout ran until
@@ -229,24 +237,29 @@ class DatabaseQueue:
         return None
 
     def get(self, worker: str) -> queue_request.Request | None:
-        """Lease the request that is due longest, None if none is due."""
-        return _read_claim(self._posted.claim(worker))
+        """Lease the request that is due longest, None if none is due.
 
-    def get_starting(self, worker: str) -> queue_request.Request | None:
+        Power-on requests are left to :meth:`get_power_on`.
+        """
+        return _read_claim(self._search.claim(worker))
+
+    def get_power_on(self, worker: str) -> queue_request.Request | None:
         """Lease the next power-on request, None if there is none."""
-        return _read_claim(self._starting.claim(worker))
+        return _read_claim(self._power_on_search.claim(worker))
 
-    def is_any_starting(self) -> bool:
+    def is_any_power_on_due(self) -> bool:
         """Return whether a power-on request is due."""
-        return self._starting.is_any_due()
+        return self._power_on_search.is_any_due()
 
     def begin(
         self, request: queue_request.Request, reached: str
     ) -> queue_request.Request:
         """Save the state in which processing begins; count the attempt.
 
-        Renews the lease.
+        The lease is renewed.
 
+        :param reached: the state of the request from now on, such as
+            ``processing``.
         :returns: the changed request.
         :raises: LeaseLost if this delivery is not the last one.
         """
@@ -262,11 +275,11 @@ class DatabaseQueue:
             'lock_failures': begun.lock_failures,
             'started_at': timeutils.utcnow(),
         }
-        # The change itself asks for the token. The fence would ask for it once
-        # more, and raise an error that is meant for Ironic's calls.
+        # The statement compares the token itself. The fence, which does so at
+        # the commit, would raise an error that is meant for Ironic's calls.
         with fence.suspended():
             is_held = db_request.change_request(
-                request.uuid, request.token, values, self._lease
+                request.uuid, request.token, values, due_in=self._lease
             )
         if not is_held:
             raise exceptions.LeaseLost(request.uuid)
@@ -280,7 +293,7 @@ class DatabaseQueue:
     ) -> queue_request.Request:
         """Save the checkpoints of an attempt, for later attempts.
 
-        Renews the lease.
+        The lease is renewed.
 
         :param transaction: the session of SQLAlchemy to save them in; None for
             a new one.
@@ -291,7 +304,7 @@ class DatabaseQueue:
             request.uuid,
             request.token,
             {'checkpoints': checkpoints},
-            self._lease,
+            due_in=self._lease,
             session=transaction,
         )
         if not is_held:
@@ -305,18 +318,20 @@ class DatabaseQueue:
         :returns: the deliveries that have lost their lease, by their names,
             see :attr:`.request.Request.delivery`.
         """
-        # In the database, a delivery is the UUID and the token of its request.
-        requests_by_key = {
-            (request.uuid, request.token): request for request in requests
+        # The database knows a delivery by the UUID of its request and by its
+        # token.
+        deliveries = {
+            (request.uuid, request.token): request.delivery
+            for request in requests
         }
-        if not requests_by_key:
+        if not deliveries:
             return set()
-        renewed = leases.prolong_requests(list(requests_by_key), self._lease)
-        lost = set()
-        for key, request in requests_by_key.items():
-            if key not in renewed:
-                lost.add(request.delivery)
-        return lost
+        renewed = leases.prolong_requests(list(deliveries), self._lease)
+        return {
+            delivery
+            for uuid_and_token, delivery in deliveries.items()
+            if uuid_and_token not in renewed
+        }
 
     def consume(
         self,
@@ -326,9 +341,9 @@ class DatabaseQueue:
     ) -> queue_request.Request:
         """End a request, and remove its checkpoints.
 
-        The node is left as it is. Where the caller unlocks it in the same
-        transaction, in a final state, that is all. Otherwise the leader
-        settles the node later.
+        The node is left as it is. If the caller unlocks it in the same
+        transaction, in a final state, nothing remains to be done. Otherwise
+        the leader brings the node into a final state later.
 
         :param error: why it failed, None if it did not.
         :param transaction: the session of SQLAlchemy in which the caller
@@ -340,8 +355,9 @@ class DatabaseQueue:
         reached = state.FINISHED
         if error is not None:
             reached = state.ERROR
-        # The fence asks for the node's lock, which this transaction may have
-        # released. The token is asked for by the change itself.
+        # At the commit, the fence would look for the lock of the node, which
+        # this transaction may have released. The statement compares the token
+        # itself.
         with fence.suspended():
             is_held = db_request.finish_request(
                 request.uuid,
@@ -366,7 +382,8 @@ class DatabaseQueue:
         :param request: its ``attempts`` are stored.
         :param delay: least number of seconds before the next delivery.
         :param error: what went wrong, None to keep the last error.
-        :param of_surroundings: whether the surroundings caused it.
+        :param of_surroundings: whether the surroundings of the request, such
+            as the database, caused it.
         :raises: LeaseLost if this delivery is not the last one.
         """
         lock_failures = request.lock_failures
@@ -374,18 +391,20 @@ class DatabaseQueue:
             lock_failures += 1
         values = {
             'worker': None,
-            # Nothing that this delivery still does is accepted.
+            # With another token, nothing that this delivery may still do is
+            # accepted.
             'token': request.token + 1,
             'lock_failures': lock_failures,
             'attempts': request.attempts,
             'last_error': error or request.last_error,
         }
-        # A reapplication is put behind others again, as when it was stored,
-        # unless it has waited for them as long as it has to.
-        yields_for = _SECONDS_TO_YIELD.get(request.event, 0.0)
-        if request.was_due:
-            yields_for = 0.0
-        # The fence would refuse the new token as that of another delivery.
+        # A reapplication lets other requests go first, as when it was stored.
+        # One that was due has done so for long enough.
+        yields_for = 0.0
+        if not request.was_due:
+            yields_for = _SECONDS_TO_YIELD.get(request.event, 0.0)
+        # At the commit, the fence would take the new token for that of another
+        # delivery.
         with fence.suspended():
             is_held = db_request.change_request(
                 request.uuid,
@@ -404,15 +423,16 @@ class DatabaseQueue:
         """
         row = db_request.get_request_by_uuid(uuid)
         change = state.CHANGES[row.state, state.ABORT]
-        # A claimed power-on request remains in the state "starting".
+        # A power-on request is "starting" also while a worker processes it.
         is_begun = row.state == state.STARTING and row.worker is not None
         if is_begun or change.verdict is not state.Verdict.ALLOWED:
             raise exceptions.RequestNotWaiting(uuid)
-        # Token and state are those that were read: a worker may claim the
-        # request meanwhile.
-        if not db_request.finish_request(
-            uuid, row.token, change.target, reason, row.state
-        ):
+        # Only with the token and in the state that were read: a worker may
+        # have claimed the request since then.
+        has_ended = db_request.finish_request(
+            uuid, row.token, change.target, reason, present_state=row.state
+        )
+        if not has_ended:
             raise exceptions.RequestNotWaiting(uuid)
         return dataclasses.replace(
             _read_request(row), state=change.target, last_error=reason
@@ -423,10 +443,10 @@ class DatabaseQueue:
 
         Called when a newer inspection begins.
         """
-        # Accepted data of the new one would end it too, but may never come. A
-        # reapplication would replace the newer data by older ones. A timeout
-        # does no harm: its worker reads the clock of the node, which the new
-        # inspection has set.
+        # The data of the newer inspection would end the request too, but they
+        # may never come. A reapplication would replace newer data by older
+        # ones. A timeout is left alone: its worker looks how long the node has
+        # waited, and the newer inspection has just begun.
         db_request.supersede_request(
             node_uuid,
             (
@@ -441,18 +461,20 @@ class DatabaseQueue:
     def forgive(self, request: queue_request.Request) -> None:
         """Uncount an attempt that the surroundings cut off.
 
-        :param request: a delivery that has lost its lease, with the
-            ``attempts`` before it.
+        Such an attempt has lost its lease because the database was away, for
+        example. The request has failed for nothing of its own.
+
+        :param request: the request as it was delivered, with the ``attempts``
+            before this one.
         """
-        with fence.suspended():
-            db_request.uncount_attempt(request.uuid, request.attempts)
+        db_request.uncount_attempt(request.uuid, request.attempts)
 
     def expire(self) -> list[queue_request.ExpiredLease]:
         """Take requests whose processing had begun from dead workers.
 
-        Requests are due again when their lease has expired, also without
-        this. But until then the lock of the node counts as that of a worker
-        that may be alive, which matters where no other worker serves the node.
+        Any worker may claim such a request without this. But until it is taken
+        or claimed, the lock of its node counts as that of a worker that may be
+        alive. That matters if no other worker serves the node.
 
         :returns: the leases that had expired.
         """
@@ -464,8 +486,11 @@ class DatabaseQueue:
             for row in rows
         ]
 
-    def unsettled(self) -> list[queue_request.Request]:
-        """Lease ended requests whose nodes may not be in a final state."""
+    def claim_unsettled(self) -> list[queue_request.Request]:
+        """Lease ended requests whose nodes may not be in a final state.
+
+        A request that is not settled until the lease ends is returned again.
+        """
         return [
             _read_request(row)
             for row in leases.claim_unsettled(
@@ -486,11 +511,12 @@ class DatabaseQueue:
     def is_held(self, node_uuid: str, holder: str) -> bool:
         """Return whether the holder of a node's lock may still work on it.
 
-        It may while its delivery is the last one of an open request. After
-        the end of the request it may until the lease expires: the node may
-        not be unlocked yet.
+        A delivery may work on the node while it is the last one of an open
+        request. When the request has ended, it may until its lease expires:
+        perhaps it has not unlocked the node yet.
 
-        :param holder: name of a delivery.
+        :param holder: name of a delivery, such as
+            ``inspection-request:<uuid>:3``.
         """
         deliveries = [
             _read_request(row).delivery
@@ -527,7 +553,7 @@ class DatabaseQueue:
         return _read_request(row)
 
 
-_STORED = tuple(
+_STORED_FIELDS = tuple(
     field.name
     for field in dataclasses.fields(queue_request.Request)
     if field.repr
@@ -540,30 +566,34 @@ the ``repr`` of a request either. What only a delivery knows is not there.
 
 
 def _read_request(
-    row: typing.Any, **of_delivery: typing.Any
+    row: typing.Any, **fields_of_delivery: typing.Any
 ) -> queue_request.Request:
     """Return the request of a row.
 
-    :param of_delivery: the fields that only a delivery has, such as the data;
-        none for a request without its data.
+    :param fields_of_delivery: the fields that only a delivery has, such as the
+        data; none for a request without its data.
     """
-    fields = {name: getattr(row, name) for name in _STORED}
-    return queue_request.Request(**fields, **of_delivery)
+    fields = {name: getattr(row, name) for name in _STORED_FIELDS}
+    return queue_request.Request(**fields, **fields_of_delivery)
 
 
 def _read_claim(
     claimed: leases.Claimed | None,
 ) -> queue_request.Request | None:
-    """Return a claimed request with its checkpoints and its data."""
+    """Return a claimed request with its checkpoints and its data.
+
+    :param claimed: None if no request was due.
+    """
     if claimed is None:
         return None
     row: typing.Any = claimed.request
     data: typing.Any = claimed.data
-    of_delivery = {'checkpoints': row.checkpoints, 'was_due': claimed.was_due}
+    fields = {'checkpoints': row.checkpoints, 'was_due': claimed.was_due}
+    # A timeout and a power-on have no data.
     if data is not None:
-        of_delivery['inventory'] = data.inventory
-        of_delivery['plugin_data'] = data.plugin_data
-    return _read_request(row, **of_delivery)
+        fields['inventory'] = data.inventory
+        fields['plugin_data'] = data.plugin_data
+    return _read_request(row, **fields)
 
 
 def _refuse_other_data(
@@ -577,10 +607,19 @@ def _refuse_other_data(
     :param waiting: the ``inventory`` and the ``plugin_data`` that wait.
     :param data: those of the sender; None if it has sent none.
     :param present: the request whose data wait.
+    :param sender: the IP address of the sender.
     :raises: AnotherSender
     """
-    if _are_same_data(waiting, data):
-        return
+    if data is not None:
+        # As text: NaN, which a ramdisk may post, does not equal itself.
+        text = json.dumps(
+            [data['inventory'], data['plugin_data']], sort_keys=True
+        )
+        waiting_text = json.dumps(
+            [waiting['inventory'], waiting['plugin_data']], sort_keys=True
+        )
+        if text == waiting_text:
+            return
     LOG.warning(
         'Inspection data of node %(node)s from %(sender)s are '
         'refused: other data wait to be processed, which '
@@ -592,17 +631,3 @@ def _refuse_other_data(
         },
     )
     raise exceptions.AnotherSender(present.node_uuid, present.sender)
-
-
-def _are_same_data(
-    waiting: dict[str, typing.Any], data: dict[str, typing.Any] | None
-) -> bool:
-    """Return whether inventory and plugin data are the same."""
-    if data is None:
-        return False
-    # As text: NaN, which a ramdisk may post, does not equal itself.
-    for name in ('inventory', 'plugin_data'):
-        waiting_text = json.dumps(waiting[name], sort_keys=True)
-        if waiting_text != json.dumps(data[name], sort_keys=True):
-            return False
-    return True

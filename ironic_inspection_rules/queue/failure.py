@@ -19,7 +19,7 @@ from ironic_inspection_rules.queue import surroundings
 
 LOG = log.getLogger(__name__)
 
-_OF_STORING = (
+_ERRORS_OF_STORING = (
     db_exc.DBError,
     db_exc.DBInvalidUnicodeParameter,
     sa.exc.SQLAlchemyError,
@@ -31,14 +31,15 @@ _OF_STORING = (
 def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
     """Record on a node that its request has failed, and why.
 
-    A node in inspection goes to "inspect failed", and its last error says
-    why. A node keeps its state and only gets the reason if data were
-    reapplied to it, if auto-discovery has just enrolled it, or if it has
-    failed without a reason. Any other node stays as it is: its inspection has
-    ended before.
+    * A node in inspection goes to "inspect failed", and its last error says
+      why.
+    * A node keeps its state and only gets the reason if data were reapplied to
+      it, if auto-discovery has just enrolled it, or if it has failed without a
+      reason.
+    * Any other node stays as it is: its inspection has ended before.
 
-    :raises: errors of the surroundings, after which a node in inspection is
-        not failed yet.
+    :raises: errors of the surroundings, such as the database. A node in
+        inspection has not failed yet then.
     """
     node = task.node
     message = _('Inspection request %(request)s failed: %(reason)s') % {
@@ -47,11 +48,11 @@ def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
     }
     if node.provision_state in queue_node.IN_INSPECTION:
         _clean_up(task, message)
-        # Ironic fails a node itself where it cannot clean up.
         if node.provision_state in queue_node.IN_INSPECTION:
             task.process_event('fail', last_error=message)
         else:
-            put_first(node, message)
+            # Ironic could not clean up, and has failed the node for that.
+            prepend_to_last_error(node, message)
     elif (
         request.event == queue_request.REAPPLY
         or node.provision_state == states.ENROLL
@@ -64,14 +65,15 @@ def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
         node.provision_state == states.INSPECTFAIL and node.last_error is None
     ):
         # Powering off has removed the reason.
-        put_first(node, message)
+        prepend_to_last_error(node, message)
 
 
-def put_first(node: Any, reason: str) -> None:
-    """Put the first cause of a failure before the last error of a node.
+def prepend_to_last_error(node: Any, reason: str) -> None:
+    """Put the first reason of a failure before the last error of a node.
 
-    Where cleaning up fails as well, Ironic leaves only the reason of that in
-    ``last_error``.
+    If cleaning up fails as well, Ironic leaves only the reason of that in
+    ``last_error``. Then it becomes ``<first reason>. Also: <last error>``. A
+    last error that has the first reason already stays as it is.
     """
     later_error = node.last_error
     if later_error is not None and reason in later_error:
@@ -89,23 +91,26 @@ def put_first(node: Any, reason: str) -> None:
 def reason_of(exc: Exception) -> str:
     """Return why an attempt failed, as text that can be stored.
 
-    Where Ironic could not store the text of an error, an error of storing
-    follows. It says nothing of the first one, which is among its causes.
+    If Ironic cannot store the text of an error, for instance one with half a
+    character, the database raises another error. That says nothing of the
+    first error, which is among its causes, and is the reason to return.
     """
     reason: BaseException = exc
-    if isinstance(exc, _OF_STORING):
-        for earlier in surroundings.chain(exc):
-            if not isinstance(earlier, _OF_STORING):
-                reason = earlier
+    if isinstance(exc, _ERRORS_OF_STORING):
+        for cause in surroundings.chain(exc):
+            if not isinstance(cause, _ERRORS_OF_STORING):
+                reason = cause
                 break
-    # Some have no text of their own.
+    # An error without a text is known by its type.
     return exceptions.storable(str(reason) or type(reason).__name__)
 
 
 def _clean_up(task: Any, message: str) -> None:
     """Remove boot and network settings of inspection; record the reason.
 
-    :raises: errors of the surroundings; others are logged.
+    :param message: the reason, for the history of the node.
+    :raises: errors of the surroundings, such as the database. Others are
+        logged: the node is to fail nevertheless.
     """
     try:
         task.load_driver()
@@ -113,7 +118,8 @@ def _clean_up(task: Any, message: str) -> None:
         LOG.exception(
             'Cannot clean up after the inspection of node %s', task.node.uuid
         )
-        # What cleans up would have recorded it, but needs the driver.
+        # inspecting_error_handler() would record the reason, but it needs the
+        # driver.
         conductor_utils.node_history_record(
             task.node,
             event=message,
@@ -123,7 +129,7 @@ def _clean_up(task: Any, message: str) -> None:
         return
     try:
         conductor_utils.inspecting_error_handler(task, message, errmsg=message)
-    # The node fails nevertheless.
+    # A driver may raise anything.
     except Exception as exc:
         if surroundings.are_to_blame(exc):
             raise

@@ -124,14 +124,14 @@ class QueueMaintenance:
         for node_uuid, holder in node_reservation.list_reserved(
             queue_request.DELIVERY_PREFIX, _CHUNK
         ):
-            queue_node.unlock_if_over(self._queue, node_uuid, holder)
+            queue_node.unlock_ended_delivery(self._queue, node_uuid, holder)
 
     def settle_nodes(self) -> None:
         """Bring the nodes of ended requests into a final state.
 
         A node that fails is tried again in a later round.
         """
-        for request in self._queue.unsettled():
+        for request in self._queue.claim_unsettled():
             try:
                 self._settle(request)
             # Go on with the others.

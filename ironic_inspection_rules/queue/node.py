@@ -56,12 +56,12 @@ _MOST_OVERDUE = 500
 
 
 class NodeCheck(NamedTuple):
-    """Result of checking the state of a node for a request.
+    """What the state of a node says of a request.
 
-    ``done``: an earlier attempt has finished it, and only its end is left.
-    ``obstacle``: why it must not be processed; the request fails for that.
-    ``superseded``: the node is in a newer inspection, and stays as it is.
-    None of them: it can be processed.
+    ``done``: an earlier attempt has done the work, and the request only has to
+    end. ``obstacle``: why the request must not be processed; it fails for
+    that. ``superseded``: the node is in a newer inspection, and stays as it
+    is. A request with none of them can be processed.
     """
 
     done: bool = False
@@ -79,11 +79,10 @@ class DeliveryTask(task_manager.TaskManager):
 
     def __init__(self, context, request: queue_request.Request) -> None:
         self._holder = request.delivery
-        # In this order: Ironic reads the node next, and what it reads must not
-        # change any more.
-        reserved = node_reservation.reserve(request.node_uuid, self._holder)
-        # "shared", so that Ironic's task does not lock the node again. It
-        # reads the node of another holder too, whom the error names.
+        # Before Ironic reads the node: what it reads must not change any more.
+        is_locked = node_reservation.reserve(request.node_uuid, self._holder)
+        # "shared", so that Ironic's task does not lock the node once more. It
+        # reads the node also if another holder has it, whom the error names.
         super().__init__(
             context,
             request.node_uuid,
@@ -91,7 +90,7 @@ class DeliveryTask(task_manager.TaskManager):
             load_driver=False,
             purpose='inspection request',
         )
-        if not reserved:
+        if not is_locked:
             raise ironic_exception.NodeLocked(
                 node=request.node_uuid, host=self.node.reservation
             )
@@ -112,33 +111,36 @@ class DeliveryTask(task_manager.TaskManager):
         :returns: the result of ``consume``.
         :raises: any error of the two; then nothing is changed.
         """
-        # All transactions lock the node first, then the request. Another
-        # order would cause deadlocks. The fence is suspended, as it would ask
-        # at the commit for the lock that is released here.
+        # At the commit, the fence would look for the lock that is released
+        # here, and refuse the commit.
         with fence.suspended(), transaction.writer() as session:
-            unlocked = node_reservation.release(
+            # All transactions change the node first, then the request. Another
+            # order would cause deadlocks.
+            was_locked = node_reservation.release(
                 session, self.node.uuid, self._holder
             )
             if store is not None:
                 store(session.connection())
             ended = consume(session)
-        # A task that is not "shared" unlocks its node once more when it ends.
-        # So release_resources raises an error if the lock was lost before.
-        self.shared = unlocked
+        # A "shared" task has no lock to release. If the lock was lost before,
+        # release_resources() tries to release it, and raises an error.
+        self.shared = was_locked
         return ended
 
     @transaction.retried_on_lock_conflict
     def settle(self, note: Callable[..., None]) -> None:
         """Unlock the node, and store that it is in a final state.
 
-        :param note: called with the transaction; see
+        :param note: stores that in the given transaction, see
             :meth:`.DatabaseQueue.settle`.
         """
+        # The fence would refuse to release the lock, see end().
         with fence.suspended(), transaction.writer() as session:
-            self.shared = node_reservation.release(
+            was_locked = node_reservation.release(
                 session, self.node.uuid, self._holder
             )
             note(transaction=session)
+        self.shared = was_locked
 
     def release_resources(self) -> None:
         """Unlock the node, unless :meth:`end` or :meth:`settle` has.
@@ -147,8 +149,8 @@ class DeliveryTask(task_manager.TaskManager):
             nobody.
         """
         if not self.shared:
-            # First: Ironic's method below would unlock a node that is not
-            # shared, in the name of the host.
+            # Set also if release() fails: Ironic's method below would unlock
+            # the node in the name of the host, unless the task is shared.
             self.shared = True
             try:
                 objects.Node.release(self.context, self._holder, self.node.id)
@@ -169,17 +171,20 @@ def lock(
     :raises: NodeBusy if somebody else has locked it, NodeGone
     """
     context = ironic_context.get_admin_context()
-    is_again = False
+    is_second_try = False
     while True:
         try:
             return DeliveryTask(context, request)
         except ironic_exception.NodeNotFound as exc:
             raise exceptions.NodeGone(str(exc)) from exc
         except ironic_exception.NodeLocked as exc:
-            # Unlocked once at most: whoever was faster then is at work.
-            if is_again or not _unlock_dead_holder(context, requests, request):
+            # At the second try, somebody was faster after a dead worker was
+            # removed. This one is at work.
+            if is_second_try or not _unlock_dead_holder(
+                context, requests, request
+            ):
                 raise exceptions.NodeBusy(str(exc)) from exc
-        is_again = True
+        is_second_try = True
 
 
 def _unlock_dead_holder(
@@ -189,31 +194,32 @@ def _unlock_dead_holder(
 ) -> bool:
     """Unlock the node of a request if a dead worker has locked it.
 
-    Every time a worker takes a request is a delivery, in whose name it locks
-    the node. A delivery has ended if its worker died or was given up: then the
-    worker will not unlock the node itself.
+    A worker locks a node in the name of a delivery: of this one time that it
+    took the request. A delivery has ended if its worker died or was given up.
 
-    :returns: false if the holder of the lock may be at work. True if nobody
-        held the lock, or a dead worker did: it is worth while to try to lock
-        the node, though another worker may be faster.
+    :returns: whether to try once more to lock the node: nobody holds the lock,
+        or a dead worker did. False if its holder may be at work.
     """
     node = objects.Node.get_by_uuid(context, request.node_uuid)
     if node.reservation is None:
         # Unlocked since the attempt to lock it.
         return True
-    return unlock_if_over(requests, node.uuid, holder=node.reservation)
+    return unlock_ended_delivery(requests, node.uuid, node.reservation)
 
 
-def unlock_if_over(
+def unlock_ended_delivery(
     requests: database_queue.DatabaseQueue, node_uuid: str, holder: str
 ) -> bool:
     """Unlock a node if its lock is that of a delivery which has ended.
 
-    :param holder: the ``reservation`` of the node.
+    :param holder: the ``reservation`` of the node, for example
+        ``inspection-request:<uuid>:3`` for a delivery, or the name of a
+        conductor.
     :returns: whether it is that of a delivery which has ended. The node may
         still be locked, for instance by another holder who was faster.
     """
     if not holder.startswith(queue_request.DELIVERY_PREFIX):
+        # A conductor, whose lock is none of the queue's business.
         return False
     if requests.is_held(node_uuid, holder):
         return False
@@ -229,25 +235,26 @@ def unlock_if_over(
 def check(node, request: queue_request.Request) -> NodeCheck:
     """Check whether a request can be processed in the state of its node.
 
-    Each event has its states. At the first attempt at posted data, the node
-    waits for them, in "inspect wait", or was just discovered, in "enroll".
+    The states that a request allows depend on its event. When the first
+    attempt at posted data begins, the node waits for them, in "inspect wait",
+    or was just discovered, in "enroll".
     """
     present = node.provision_state
+    is_waiting = present == states.INSPECTWAIT
     if request.event == queue_request.TIMEOUT:
         # A node that waits no longer was failed already, or its data came.
-        return NodeCheck(done=present != states.INSPECTWAIT)
-    is_waiting = present == states.INSPECTWAIT
+        return NodeCheck(done=not is_waiting)
     if request.event == queue_request.REAPPLY:
         if present in IN_INSPECTION:
             # An inspection that has begun since brings data of its own.
             return NodeCheck(superseded=True)
         allowed = REAPPLICABLE
-    elif is_waiting and not _is_of_inspection(node, request):
+    elif is_waiting and not _is_in_inspection_of(request, node):
         return NodeCheck(superseded=True)
     elif request.event == queue_request.POWER_ON:
         allowed = frozenset({states.INSPECTWAIT})
     elif request.state == state.PROCESSING:
-        # Posted data, of which an earlier attempt has begun.
+        # An earlier attempt at posted data has begun.
         if present == states.MANAGEABLE:
             # Only a finished inspection leads there from "inspecting".
             return NodeCheck(done=True)
@@ -271,11 +278,11 @@ def has_timed_out(node) -> bool:
     return _TIMED_OUT in (node.last_error or '').lower()
 
 
-def _is_of_inspection(node, request: queue_request.Request) -> bool:
+def _is_in_inspection_of(request: queue_request.Request, node) -> bool:
     """Return whether a node in "inspect wait" is in a request's inspection.
 
-    Accepting the request has removed ``inspection_started_at``. If there is
-    another time, it is that of a newer inspection.
+    When the request was accepted, ``inspection_started_at`` of the node was
+    removed. If it is set to another time now, a newer inspection has begun.
     """
     started = node.inspection_started_at
     began = request.inspection_began_at
@@ -284,17 +291,23 @@ def _is_of_inspection(node, request: queue_request.Request) -> bool:
     return bool(timeutils.normalize_time(started) == began)
 
 
-def is_left_over(node, request: queue_request.Request) -> bool:
-    """Return whether an ended request has left its node in inspection."""
+def is_left_in_inspection(node, request: queue_request.Request) -> bool:
+    """Return whether an ended request has left its node in inspection.
+
+    :returns: False for a node that waits for the data of a newer inspection.
+    """
+    if node.provision_state == states.INSPECTING:
+        return True
     if node.provision_state != states.INSPECTWAIT:
-        return node.provision_state == states.INSPECTING
+        return False
     if node.inspection_started_at is None:
-        # Accepting the request has stopped the clock of the node.
+        # The time was removed when the request was accepted, and no newer
+        # inspection has set it.
         return True
     if request.inspection_began_at is None:
-        # The clock runs, and may be that of a newer inspection.
+        # The time may be that of a newer inspection.
         return False
-    return _is_of_inspection(node, request)
+    return _is_in_inspection_of(request, node)
 
 
 def list_overdue(context, timeout: float) -> list[str]:

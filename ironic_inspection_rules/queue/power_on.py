@@ -195,10 +195,10 @@ def claim(
     """
     # Without a request, this host would hold the lock for an interval for
     # nothing, and other hosts would wait for it.
-    if not requests.is_any_starting():
+    if not requests.is_any_power_on_due():
         return None
     with make_turn():
-        return requests.get_starting(worker)
+        return requests.get_power_on(worker)
 
 
 def make_throttle(wait: Callable[[float], bool]) -> Throttle:

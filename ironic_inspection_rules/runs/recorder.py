@@ -126,7 +126,7 @@ class RunRecorder:
             self.places.update(saved['places'])
 
 
-def prepare(
+def prepare_run(
     run: RunRecorder,
     findings: history.Findings | None,
     node: typing.Any,
@@ -184,7 +184,7 @@ def _store_with_findings(
     inspection: history.PreparedInspection,
     connection: typing.Any,
 ) -> None:
-    """Store a run and what its inspection found, as :func:`prepare` says.
+    """Store a run and what its inspection found, as :func:`prepare_run` says.
 
     :param values: the columns of the run.
     """

@@ -58,7 +58,7 @@ def keep_run(
     counter.count(outcome, NODE.uuid)
     findings = history.Findings(engine.INVENTORY, {}, {})
     transaction.write(
-        recorder.prepare(run, findings, NODE, None, KEPT, mask=True)
+        recorder.prepare_run(run, findings, NODE, None, KEPT, mask=True)
     )
 
 

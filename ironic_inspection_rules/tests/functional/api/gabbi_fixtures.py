@@ -237,7 +237,7 @@ class NodesToPowerOn(fixture.GabbiFixture):
             node.provision_state = 'inspect wait'
             node.save()
             if name == 'first':
-                requests.get_starting('w1')
+                requests.get_power_on('w1')
 
 
 class InspectedNode(fixture.GabbiFixture):

@@ -83,9 +83,9 @@ def questions():
     queue = database_queue.DatabaseQueue(LEASE)
     return {
         'get': lambda: queue.get('w1'),
-        'is_any_starting': queue.is_any_starting,
+        'is_any_power_on_due': queue.is_any_power_on_due,
         'expire': lambda: leases.expire_leases(LEASE, [state.PROCESSING]),
-        'unsettled': queue.unsettled,
+        'claim_unsettled': queue.claim_unsettled,
         'forget': lambda: queue.forget(0.0),
         'list_nodes': lambda: unprocessed.list_nodes('', 500),
         'store_by_content': lambda: unprocessed.store_by_content(100),

@@ -173,7 +173,7 @@ class UnprocessedMixin:
         self.work()
         for event in (queue_request.POWER_ON, queue_request.TIMEOUT):
             self.queue.put(NODE, event)
-            taken = self.queue.get('w') or self.queue.get_starting('w')
+            taken = self.queue.get('w') or self.queue.get_power_on('w')
             self.assertEqual({}, taken.inventory)
             self.queue.consume(self.queue.begin(taken, state.PROCESSING))
 

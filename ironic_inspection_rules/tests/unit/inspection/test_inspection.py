@@ -53,10 +53,10 @@ class InspectionTestCase(base.GlueTestCase):
         self.assertIs(of_redfish, self.inspection.of_redfish)
 
     def test_only_a_run_that_did_something_is_stored(self):
-        self.assertIsNone(self.inspection.prepare(None))
-        self.assertIsNone(self.inspection.prepare('failed'))
+        self.assertIsNone(self.inspection.prepare_run(None))
+        self.assertIsNone(self.inspection.prepare_run('failed'))
         self.inspection.begin({'cpu': 1}, {})
-        self.assertIsNone(self.inspection.prepare(None))
+        self.assertIsNone(self.inspection.prepare_run(None))
         self.inspection.store('failed')
         (run,) = self.runs()
         self.assertEqual(

@@ -534,7 +534,7 @@ class BoundTestCase(InspectorTestCase):
 
     def settle(self):
         queue_base.pass_time(60)
-        left = self.queue.unsettled()
+        left = self.queue.claim_unsettled()
         for request in left:
             attempt.settle(self.queue, self.lock_node, request)
         return [request.uuid for request in left]

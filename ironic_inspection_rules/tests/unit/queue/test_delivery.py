@@ -221,7 +221,7 @@ class DeliveryTestCase(base.QueueTestCase):
 
     def left(self):
         base.pass_time(base.LEASE)
-        return [request.uuid for request in self.queue.unsettled()]
+        return [request.uuid for request in self.queue.claim_unsettled()]
 
     def test_a_node_that_cannot_be_failed_is_left_to_the_leader(self):
         self.nodes.finding = queue_node.NodeCheck(obstacle='no way')

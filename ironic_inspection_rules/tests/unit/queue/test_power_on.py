@@ -59,7 +59,7 @@ class PowerOnTestCase(glue.GlueTestCase):
 
     @contextlib.contextmanager
     def turn(self):
-        self.turns.append(self.queue.is_any_starting())
+        self.turns.append(self.queue.is_any_power_on_due())
         yield
 
     def claim(self, worker_name):
@@ -173,7 +173,7 @@ class PowerOnTestCase(glue.GlueTestCase):
 
         self.assertIsNone(self.claim('w1'))
         queue_base.pass_time(queue_base.LEASE)
-        for request in self.queue.unsettled():
+        for request in self.queue.claim_unsettled():
             attempt.settle(self.queue, self.lock_node, request)
         node = self.stored_node()
         self.assertEqual(states.INSPECTFAIL, node.provision_state)

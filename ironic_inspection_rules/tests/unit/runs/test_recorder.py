@@ -31,7 +31,7 @@ class RecorderTestCase(base.IronicTestCase):
 
     def store(self, error=None, findings=None):
         transaction.write(
-            recorder.prepare(self.run_, findings, NODE, error, 5, True)
+            recorder.prepare_run(self.run_, findings, NODE, error, 5, True)
         )
 
     def test_a_run_that_failed_is_stored_with_what_the_machine_sent(self):
