@@ -458,7 +458,7 @@ class DatabaseQueue:
             queue_request.OVERTAKEN,
         )
 
-    def forgive(self, request: queue_request.Request) -> None:
+    def uncount_attempt(self, request: queue_request.Request) -> None:
         """Uncount an attempt that the surroundings cut off.
 
         Such an attempt has lost its lease because the database was away, for

@@ -54,8 +54,8 @@ _FAILURES_FOR_MAX_DELAY = 16
 class RunDecision(typing.NamedTuple):
     """Decision whether to run a request.
 
-    ``state``: that of the request while it runs. ``refusal``: why it is not
-    run, None if it is.
+    ``state``: that of the request while it runs. ``refusal``: why the request
+    is not run, None if it is run.
     """
 
     state: str
@@ -65,9 +65,11 @@ class RunDecision(typing.NamedTuple):
 def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
     """Decide from the state of a request whether to run it.
 
-    The worker of a request that is already ``processing`` has died or failed.
-    Its strict transition may be repeated until the attempts are used up (spec
-    001 "At least once").
+    A request that is already ``processing`` had a worker that died or failed.
+    The table of states forbids to begin once more, but here it is allowed
+    until the attempts are used up (spec 001 "At least once").
+
+    :param max_attempts: attempts at a request before it is given up.
     """
     if request.attempts >= max_attempts:
         cause = 'none of the workers lived to finish it'
@@ -85,7 +87,7 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
         )
         return RunDecision(change.target, refusal)
     if change.target in state.TERMINAL:
-        # A timeout leads there. But the state is reached when the request
+        # A timeout leads to "error". But the request gets that state when it
         # ends, not when it begins to run.
         return RunDecision(request.state)
     return RunDecision(change.target)
@@ -94,10 +96,13 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
 def retry_delay(failures: int, interval: float) -> float:
     """Return the delay before a request is delivered again, in seconds.
 
+    With an interval of one second, failures in a row are followed by delays of
+    1, 2, 4, 8 and 16 seconds, then of :data:`MAX_DELAY`.
+
     :param failures: failures in a row before this one.
-    :param interval: delay after the first one; doubled each time, up to
-        ``MAX_DELAY``.
+    :param interval: delay after the first failure, in seconds.
     """
+    # Without a limit, the power of two would overflow after many failures.
     doublings = min(failures, _FAILURES_FOR_MAX_DELAY)
     return min(interval * 2**doublings, MAX_DELAY)
 
@@ -144,8 +149,8 @@ class Delivery:
         try:
             return self._lock_and_process()
         except exceptions.LeaseLost as exc:
-            # Every step may raise it, also the last, which ends the request
-            # or returns it to the queue. Another worker has the request now.
+            # Another worker has the request now. Any step may notice that,
+            # also the last one, which ends the request or gives it back.
             log_request(LOG.warning, self.request, str(exc))
             return Outcome.LOST
 
@@ -169,11 +174,12 @@ class Delivery:
             raise
         # Whatever went wrong, the request is tried again or ends.
         except Exception as exc:
-            # With this attempt. If it had begun, the database has the same
-            # number already; _give_back() decides whether the attempt counts.
-            attempts_with_this = request.attempts + 1
-            counted = dataclasses.replace(request, attempts=attempts_with_this)
-            return self._give_back(counted, exc)
+            # If the attempt has begun, the database has counted it already. If
+            # not, _give_back() decides whether it counts.
+            with_this_attempt = dataclasses.replace(
+                request, attempts=request.attempts + 1
+            )
+            return self._give_back(with_this_attempt, exc)
 
     def _process(self, attempt: attempts.Attempt) -> Outcome:
         """Process the request, or refuse it; its node is locked.
@@ -193,7 +199,8 @@ class Delivery:
         refusal = check.obstacle or decision.refusal
         if refusal:
             return self._refuse(attempt, refusal)
-        # From here on the attempt counts, even if this process dies.
+        # The attempt is counted before it begins: a request that kills every
+        # worker must be given up some day.
         begun = self.queue.begin(self.request, decision.state)
         attempt.request = begun
         log_request(LOG.info, begun, 'processing begins')
@@ -212,16 +219,18 @@ class Delivery:
 
         :param refusal: why not.
         :raises: LeaseLost if this delivery is not the last one; an error of
-            failing the node for which the surroundings are to blame.
+            the surroundings, such as the database, that kept the node from
+            failing.
         """
         request = self.request
-        # Failing the node takes time. Where the lease is lost already,
-        # another worker may be processing the request.
-        if self.queue.heartbeat([request]):
+        # To fail the node changes the machine's boot and network settings. If
+        # the lease is lost already, another worker may be using them.
+        lost_deliveries = self.queue.heartbeat([request])
+        if lost_deliveries:
             raise exceptions.LeaseLost(request.uuid)
         try:
             attempt.fail(refusal)
-        # The request ends nevertheless.
+        # Whatever keeps the node from failing, the request ends.
         except Exception as exc:
             if surroundings.are_to_blame(exc):
                 raise
@@ -237,12 +246,13 @@ class Delivery:
         error: str | None,
         attempt: attempts.Attempt | None = None,
     ) -> Outcome:
-        """End the request; with an attempt, also store its run and unlock.
+        """End the request, store its run and unlock its node.
 
-        :param request: as it is to end.
-        :param attempt: has the node locked. None to end the request alone: no
-            run is stored and no node is unlocked here, and the leader settles
-            the node later.
+        :param request: the request to end.
+        :param error: why it failed, None if it did not.
+        :param attempt: the attempt that has locked the node. With None, only
+            the request ends: no run is stored, and the leader of the workers
+            brings the node into a final state later.
         """
         if attempt is None:
             ended = self.queue.consume(request, error)
@@ -259,12 +269,15 @@ class Delivery:
     ) -> Outcome:
         """Return the request to the queue after an error, or end it.
 
-        After an error that is surely of the surroundings it is returned as it
-        was; after any other one the attempt counts.
+        If surely the surroundings are to blame, such as a database that is
+        away, the request is returned as it was. After any other error the
+        attempt counts.
 
         :param begun: the request with the attempt counted.
         :raises: LeaseLost if this delivery is not the last one.
         """
+        # A hook that raises an error of its own while it handles one of the
+        # database may do so for ever.
         is_doubtful = isinstance(exc, exceptions.DoubtfulFailure)
         if surroundings.are_to_blame(exc) and not is_doubtful:
             return self._retry(
@@ -274,14 +287,14 @@ class Delivery:
                 of_surroundings=True,
             )
         log_request(LOG.exception, begun, 'processing broke off')
-        # After the last attempt one more delivery follows, which refuses the
-        # request and fails its node (decide). If that breaks off as well, the
-        # request ends here, and the leader sees to its node.
+        # After the last attempt one more delivery follows. decide() refuses
+        # it, and its node fails. If that breaks off as well, the request ends
+        # here, and the leader brings the node into a final state.
         if begun.attempts > self.max_attempts:
             return self._end(begun, f'given up, as it broke off: {exc}')
         failures = 0
         if is_doubtful:
-            # If it was trouble of the surroundings, it has time to pass.
+            # The longest delay: what is perhaps an outage has time to pass.
             failures = _FAILURES_FOR_MAX_DELAY
         return self._retry(
             begun, failures, reason=str(exc), of_surroundings=False
@@ -294,13 +307,18 @@ class Delivery:
         reason: str,
         of_surroundings: bool,
     ) -> Outcome:
-        """Return a request to the queue; retry while the worker runs.
+        """Return a request to the queue, so that it is delivered again.
+
+        While the database is out of reach, this is tried until the worker
+        stops.
 
         :param failures: failures in a row before this one; the delay grows
             with them.
-        :param reason: why it is tried again.
-        :param of_surroundings: whether they are to blame, not the request.
-        :returns: RETRIED, or LOST where the queue does not take it.
+        :param reason: why the request is tried again.
+        :param of_surroundings: whether the surroundings are to blame, such as
+            the database, and not the request.
+        :returns: RETRIED; LOST if the queue did not take the request: another
+            worker gets it when its lease ends.
         :raises: LeaseLost if this delivery is not the last one.
         """
         delay = retry_delay(failures, self.retry_interval)
@@ -310,7 +328,7 @@ class Delivery:
             except exceptions.LeaseLost:
                 # Another worker has the request: carry_out() handles that.
                 raise
-            # Another worker gets it when its lease ends.
+            # At worst, another worker gets the request when its lease ends.
             except Exception as exc:
                 text = f'left to the end of its lease: {exc}'
                 if not surroundings.are_to_blame(exc):

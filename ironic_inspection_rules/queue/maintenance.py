@@ -33,22 +33,24 @@ LOG = log.getLogger(__name__)
 _CHUNK = 500
 """Most nodes that one round checks for a lock, or for records of a kind."""
 
-_STORED = 100
+_MOST_STORED = 100
 """Most data that one round stores by content, in 20 milliseconds each."""
 
 
 @dataclasses.dataclass
 class _Records:
-    """Records of nodes, to be removed with their node.
+    """A kind of records, to be removed with the node that they are of.
 
-    ``list_nodes`` takes a UUID and a number, and returns at most so many UUIDs
-    of nodes after that one. ``looked_at`` is the last one of the round before.
+    ``list_nodes(after, limit)`` returns the UUIDs of nodes that have such
+    records, in their order: at most ``limit`` after the UUID ``after``.
+    ``last_checked`` is the last UUID that the round before has checked, empty
+    to begin with the first.
     """
 
     name: str
     list_nodes: Callable[[str, int], list[str]]
     remove: Callable[[Collection[str]], None]
-    looked_at: str = ''
+    last_checked: str = ''
 
 
 class QueueMaintenance:
@@ -76,9 +78,9 @@ class QueueMaintenance:
         self._report_expiration = report_expiration
         self._wake = wake
         self._settle = settle
-        # Up to which id of unprocessed data the last round came.
-        self._stored = 0
-        self._records = (
+        # The id of unprocessed data up to which rounds have come; 0 to begin.
+        self._last_stored = 0
+        self._kinds_of_records = (
             _Records(
                 'requests', unprocessed.list_nodes, unprocessed.destroy_nodes
             ),
@@ -89,9 +91,9 @@ class QueueMaintenance:
     def tasks(self) -> tuple[Callable[[], None], ...]:
         """All tasks, in their order.
 
-        Requests are returned first: until then, the lock of a dead worker
-        counts as held. Nodes are unlocked before they are settled, which
-        needs their lock.
+        Requests of dead workers are returned first: until then, the lock of
+        such a worker counts as that of one that is alive. Nodes are unlocked
+        before they are settled, as settling a node locks it.
         """
         return (
             self.return_requests,
@@ -121,9 +123,10 @@ class QueueMaintenance:
 
     def unlock_nodes(self) -> None:
         """Unlock nodes that were locked by dead workers."""
-        for node_uuid, holder in node_reservation.list_reserved(
+        locked_nodes = node_reservation.list_reserved(
             queue_request.DELIVERY_PREFIX, _CHUNK
-        ):
+        )
+        for node_uuid, holder in locked_nodes:
             queue_node.unlock_ended_delivery(self._queue, node_uuid, holder)
 
     def settle_nodes(self) -> None:
@@ -134,7 +137,7 @@ class QueueMaintenance:
         for request in self._queue.claim_unsettled():
             try:
                 self._settle(request)
-            # Go on with the others.
+            # Whatever it is, the nodes of the other requests are settled.
             except Exception as exc:
                 log_method = LOG.exception
                 if surroundings.are_to_blame(exc):
@@ -146,20 +149,20 @@ class QueueMaintenance:
     def put_timeouts(self) -> None:
         """Store a timeout request for each overdue node without a request.
 
-        Who holds the row of a node may be storing another request of it, and
-        is not waited for.
+        A node whose row is locked is left for a later round: another
+        transaction may be storing a request for it.
         """
         has_put = False
-        overdue = queue_node.list_overdue(
+        overdue_nodes = queue_node.list_overdue(
             ironic_context.get_admin_context(), self._inspection_timeout
         )
-        for node_uuid in node_reservation.find_unlocked_rows(overdue):
+        for node_uuid in node_reservation.find_unlocked_rows(overdue_nodes):
             if self._queue.find_open(node_uuid) is not None:
                 continue
             try:
                 self._queue.put(node_uuid, queue_request.TIMEOUT)
             except exceptions.RequestPending:
-                # It was put after find_open() had looked.
+                # Another request was stored since find_open() has looked.
                 continue
             has_put = True
             LOG.info('The inspection of node %s has timed out', node_uuid)
@@ -168,7 +171,9 @@ class QueueMaintenance:
 
     def store_data_by_content(self) -> None:
         """Store the data of ended requests by content, a few in a round."""
-        self._stored = unprocessed.store_by_content(_STORED, self._stored)
+        self._last_stored = unprocessed.store_by_content(
+            _MOST_STORED, self._last_stored
+        )
 
     def forget_requests(self) -> None:
         """Remove requests that ended ``report_expiration`` ago."""
@@ -183,34 +188,36 @@ class QueueMaintenance:
         have some; after the last node it starts again. Locked rows stay until
         a later round, although the log names their node.
         """
-        for records in self._records:
-            known = records.list_nodes(records.looked_at, _CHUNK)
-            # Fewer were the last ones: the next round begins with the first.
-            records.looked_at = ''
-            if len(known) == _CHUNK:
-                records.looked_at = known[-1]
-            gone = _gone_nodes(known)
-            if gone:
-                records.remove(gone)
+        for records in self._kinds_of_records:
+            checked = records.list_nodes(records.last_checked, _CHUNK)
+            if len(checked) == _CHUNK:
+                records.last_checked = checked[-1]
+            else:
+                # No nodes are left: the next round begins with the first.
+                records.last_checked = ''
+            deleted = _find_deleted_nodes(checked)
+            if deleted:
+                records.remove(deleted)
                 LOG.info(
                     'Removed the %(records)s of %(count)d deleted '
                     'nodes: %(nodes)s',
                     {
                         'records': records.name,
-                        'count': len(gone),
-                        'nodes': ', '.join(sorted(gone)),
+                        'count': len(deleted),
+                        'nodes': ', '.join(sorted(deleted)),
                     },
                 )
 
 
-def _gone_nodes(uuids: Collection[str]) -> set[str]:
-    """Return those of some UUIDs that no node in Ironic has any more."""
+def _find_deleted_nodes(uuids: Collection[str]) -> set[str]:
+    """Return the UUIDs of which Ironic has no node any more."""
     if not uuids:
         return set()
     nodes = objects.Node.list(
         ironic_context.get_admin_context(),
         fields=['uuid'],
-        # Without it the list has no nodes that are parts of others.
+        # Without include_children, Ironic leaves out nodes that have a parent
+        # node, and they would seem to be deleted.
         filters={'uuid_in': uuids, 'include_children': True},
     )
     return set(uuids) - {node.uuid for node in nodes}
@@ -231,17 +238,16 @@ class UnservedRequests:
     def __init__(self, served: Any, patience: float) -> None:
         self._served = served
         self._patience = patience
-        # Drivers with conductor groups that were warned of already.
-        self._known: set[tuple[str, str]] = set()
+        # Pairs of driver and conductor group that were warned of already.
+        self._warned: set[tuple[str, str]] = set()
 
     def check(self) -> None:
         """Log each driver and conductor group whose requests wait, once."""
-        unserved = backlog.read_unserved(self._served, self._patience)
-        present = set()
-        for kind in unserved:
-            key = (kind.driver, kind.conductor_group)
-            present.add(key)
-            if key not in self._known:
+        waiting = set()
+        for kind in backlog.read_unserved(self._served, self._patience):
+            driver_and_group = (kind.driver, kind.conductor_group)
+            waiting.add(driver_and_group)
+            if driver_and_group not in self._warned:
                 LOG.warning(
                     'Inspection requests of nodes with the driver %(driver)s '
                     'and the conductor group "%(conductor_group)s" wait for '
@@ -251,9 +257,9 @@ class UnservedRequests:
                     '[inspection_queue]conductor_groups?',
                     kind._asdict(),
                 )
-        # A kind that is served in the meantime is forgotten, and warned of
-        # again when it waits once more.
-        self._known = present
+        # Those that are served by now are left out: should their requests wait
+        # once more, there is another warning.
+        self._warned = waiting
 
 
 class LeaderTasks:
@@ -278,7 +284,7 @@ class LeaderTasks:
         limit: float = 600.0,
     ) -> None:
         # Ends the threads of a leadership; each leadership has its own.
-        self._reset = threading.Event()
+        self._has_ended = threading.Event()
         self._election = make_election(
             on_gained=self._begin, on_lost=self._end
         )
@@ -295,39 +301,45 @@ class LeaderTasks:
 
     def _begin(self) -> None:
         """Begin to run the tasks, in threads that end with the leadership."""
-        # A new event for each leadership: a thread of an earlier one that
-        # wakes up late finds its own event set.
-        reset = threading.Event()
-        self._reset = reset
+        # A new event for each leadership: a thread of an earlier leadership
+        # may wake up late, and still finds its own event set.
+        has_ended = threading.Event()
+        self._has_ended = has_ended
         loop = watchdog.WatchedLoop(
-            'leader tasks', functools.partial(self._work, reset), reset
+            'leader tasks',
+            functools.partial(self._run_round, has_ended),
+            has_ended,
         )
         loop.start()
-        # A round with nothing to do waits for a period.
+        # Every round pauses for a period, which must not look like a hang.
         limit = max(self._limit, 2 * self._period)
         look_after = functools.partial(loop.look_after, limit)
+        # The watchdog looks several times before the limit, and every ten
+        # seconds at least.
         threading.Thread(
             target=watchdog.watch,
-            args=(look_after, min(limit / 4, 10.0), reset),
+            args=(look_after, min(limit / 4, 10.0), has_ended),
             name='watchdog',
             daemon=True,
         ).start()
 
     def _end(self) -> None:
         """Have the threads of the present leadership end."""
-        self._reset.set()
+        self._has_ended.set()
 
-    def _work(self, reset: threading.Event) -> None:
+    def _run_round(self, has_ended: threading.Event) -> None:
         """Run one round of tasks, then pause for the period between rounds.
 
         A task that fails does not keep the others from running. When
         leadership ends, no further task begins, and the pause is over.
 
-        :param reset: set when this leadership ends.
+        :param has_ended: set when this leadership ends.
         """
         has_failed = False
         for task in self._tasks:
-            if not self._election.is_leader or reset.is_set():
+            # The election knows by the clock that a leadership is over, also
+            # before it can say so by the event.
+            if not self._election.is_leader or has_ended.is_set():
                 break
             try:
                 with patience.short():
@@ -335,9 +347,9 @@ class LeaderTasks:
             # The next round tries again.
             except Exception as exc:
                 has_failed = True
-                # Of an outage of the database, a traceback says nothing.
+                # In an outage of the database, a traceback says nothing more.
                 is_of_database = isinstance(exc, db_exc.DBError)
                 self._trouble.failed(exc, traceback=not is_of_database)
         if not has_failed:
             self._trouble.over()
-        reset.wait(self._period)
+        has_ended.wait(self._period)

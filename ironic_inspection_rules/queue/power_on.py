@@ -38,14 +38,17 @@ HEARTBEAT = 0.5
 def install() -> None:
     """Prepare the conductor for the queue.
 
-    A new inspection of a node ends the open request of an earlier one. If
-    ``[inspection_queue]reboot_throttle`` is set, workers power machines on.
+    From now on a new inspection of a node ends the open request of an earlier
+    inspection. If ``[inspection_queue]reboot_throttle`` is set, the conductor
+    stores a request in place of powering a machine on, and a worker does so.
 
     :raises: Invalid when ``[coordination]`` cannot be used.
     """
     options = CONF.inspection_queue
     if not options.enabled:
         return
+    # A process that stalls in a transaction must not keep its locks for longer
+    # than a lease: others wait for them.
     transaction.limit_waits(enginefacade.writer.get_engine(), options.lease)
     requests = database_queue.DatabaseQueue(
         options.lease, node_reservation.stop_clock
@@ -95,31 +98,18 @@ class Throttle:
             '([coordination]backend_url)',
             retries,
         )
-        # The lock of all hosts does not part the threads of this process.
-        self._of_process = threading.Lock()
+        # The lock of all hosts does not keep threads of one process apart: for
+        # the coordinator they are the same member.
+        self._lock_of_process = threading.Lock()
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
         """Acquire the lock, wait for the interval; release it at the end.
 
+        While the coordinator is out of reach, this is tried again.
+
         :raises: Stopping when the process stops.
         :raises: TemporaryFailure when the coordinator stays out of reach.
-        """
-        # For the coordinator all threads of a process are the same member. Two
-        # of them may meet here where the watchdog has replaced a thread.
-        while not self._of_process.acquire(timeout=HEARTBEAT):
-            # Raises Stopping when the process stops.
-            self._sleep(0)
-        try:
-            with self._get_turn():
-                yield
-        finally:
-            self._of_process.release()
-
-    def _get_turn(self) -> contextlib.ExitStack:
-        """Acquire the lock; retry while the coordinator is out of reach.
-
-        :returns: the context that releases the lock at its end.
         """
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(
@@ -130,9 +120,17 @@ class Throttle:
             sleep=self._sleep,
             reraise=True,
         )
-        turn = retrying(self._get_lock)
-        self._outage.over()
-        return turn
+        # Usually one thread powers machines on. But where the watchdog has
+        # replaced a thread that hangs, the old one may wake up.
+        while not self._lock_of_process.acquire(timeout=HEARTBEAT):
+            # Raises Stopping when the process stops.
+            self._sleep(0)
+        try:
+            with retrying(self._get_lock):
+                self._outage.over()
+                yield
+        finally:
+            self._lock_of_process.release()
 
     def _get_lock(self) -> contextlib.ExitStack:
         """Acquire the lock and hold it for the whole interval.
@@ -142,26 +140,29 @@ class Throttle:
             coordinator is out of reach.
         """
         try:
+            # An error releases the lock at the end of this block.
             with contextlib.ExitStack() as stack:
                 lock = stack.enter_context(self._make_lock())
-                # Another host holds it until its machine may be powered on.
+                # Another host may hold it, for an interval.
                 while not lock.hold():
                     self._sleep(HEARTBEAT)
                 end = time.monotonic() + self._interval
                 remaining = end - time.monotonic()
                 while remaining > 0:
                     self._sleep(min(HEARTBEAT, remaining))
-                    # Renews the lease, and raises an error if another host
-                    # may have had the lock: then the interval begins anew.
+                    # Renews the lease. Raises an error if another host may
+                    # have had the lock: the next try waits for a whole
+                    # interval again.
                     lock.hold()
                     remaining = end - time.monotonic()
-                # Without an error the lock stays locked beyond this block, and
-                # the caller releases it when a request is claimed.
+                # Now the caller has to release the lock, when it has claimed a
+                # request.
                 return stack.pop_all()
         except exceptions.Stopping:
             raise
         # A driver of tooz may raise any error of its library.
         except Exception as exc:
+            # Logs the first failure of an outage, and when it has lasted long.
             self._outage.failed(exc)
             raise exceptions.TemporaryFailure(
                 _(
@@ -194,7 +195,7 @@ def claim(
     :raises: Stopping, TemporaryFailure
     """
     # Without a request, this host would hold the lock for an interval for
-    # nothing, and other hosts would wait for it.
+    # nothing, while other hosts wait for it.
     if not requests.is_any_power_on_due():
         return None
     with make_turn():

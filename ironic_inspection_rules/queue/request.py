@@ -101,12 +101,15 @@ class ExpiredLease(typing.NamedTuple):
 def displaces(event: str, present: typing.Any) -> bool:
     """Return whether a new request takes the place of the node's open one.
 
-    Only a request that no worker has begun gives way: to posted data, or a
-    timeout to a newer one. :func:`reason_to_end` says what else ends it.
+    Posted data take the place of any request that no worker has begun. A
+    timeout takes the place of another timeout. :func:`reason_to_end` says what
+    else ends the open request.
 
-    :param present: the open one, a :class:`Request` or its row.
+    :param event: event of the new request.
+    :param present: the open request, a :class:`Request` or its row.
     """
-    if present.state not in (state.WAITING, state.STARTING):
+    has_begun = present.state not in (state.WAITING, state.STARTING)
+    if has_begun:
         return False
     if event == CONTINUE:
         return True
@@ -116,16 +119,17 @@ def displaces(event: str, present: typing.Any) -> bool:
 def reason_to_end(
     event: str, present: typing.Any, began: datetime.datetime | None
 ) -> str | None:
-    """Return why a node's open request ends when another one is put.
+    """Return why a node's open request ends when a new one is put.
 
-    :param event: event of the other request.
+    :param event: event of the new request.
     :param present: the open request, a :class:`Request` or its row.
-    :param began: when the node's inspection began, if the other request is
-        its first one, in UTC.
+    :param began: when the node's inspection began, in UTC, if the new request
+        is the first one of this inspection; else None.
     :returns: the error of the open request, None if it does not end.
     """
     if began is not None and present.inspection_began_at != began:
         return OVERTAKEN
+    # A request of the same event does not end, but gets the newer data.
     if present.event != event and displaces(event, present):
         return SUPERSEDED
     return None

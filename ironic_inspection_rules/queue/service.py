@@ -49,13 +49,16 @@ def make_queue(
 ) -> database_queue.DatabaseQueue:
     """Return the queue, which all processes of the cluster share.
 
+    How long this process and the database wait for each other is limited
+    first, see :func:`.transaction.limit_waits`.
+
     :param served: an SQL condition on the requests that this process can
         process; None for all.
     :param wake: called when a request has been put; wakes the workers.
     """
     lease = CONF.inspection_queue.lease
-    # A process that stalls in a transaction loses its lease by then, and must
-    # not keep the locks of its rows for longer.
+    # A process that stalls in a transaction loses its lease after that time,
+    # and must not keep the locks of its rows for longer.
     transaction.limit_waits(enginefacade.writer.get_engine(), lease)
     return database_queue.DatabaseQueue(
         lease, accept=node_reservation.stop_clock, served=served, wake=wake
@@ -88,14 +91,15 @@ class WorkerService:
             observe = count_delivery
         self._worker = worker.Worker(name, requests, lock, settings, observe)
         self.wake = self._worker.wake
-        # Throttle and starter, the worker that powers machines on, need each
-        # other: the throttle waits by the starter, which is made of it below.
-        throttle = power_on.make_throttle(self._pause_starter)
-        self._starter = worker.Worker(
+        # The worker that powers machines on takes a request when the throttle
+        # allows it. While the throttle waits, it tells that worker's watchdog
+        # that nothing hangs: by a method, as the worker is made only below.
+        throttle = power_on.make_throttle(self._pause_power_on_worker)
+        self._power_on_worker = worker.Worker(
             f'{name}:power-on',
             requests,
             lock,
-            # The throttle has one turn at a time.
+            # The throttle lets one machine through at a time.
             dataclasses.replace(settings, threads=1),
             claim=functools.partial(power_on.claim, requests, throttle.turn),
         )
@@ -121,7 +125,7 @@ class WorkerService:
         self._threads = [
             self._worker_thread,
             self._make_thread('leader tasks', self._run_leader_tasks),
-            self._make_thread('power-on', self._starter.run),
+            self._make_thread('power-on', self._power_on_worker.run),
         ]
         self._started: list[threading.Thread] = []
 
@@ -132,12 +136,12 @@ class WorkerService:
             target=self._supervise, args=(run,), name=name, daemon=True
         )
 
-    def _pause_starter(self, seconds: float) -> bool:
+    def _pause_power_on_worker(self, seconds: float) -> bool:
         """Wait for the throttle; the watchdog does not take it for a hang.
 
         :returns: whether the worker is to stop; then at once.
         """
-        return self._starter.pause(seconds)
+        return self._power_on_worker.pause(seconds)
 
     def _run_leader_tasks(self) -> None:
         self._leader_tasks.run(self._stop)
@@ -150,14 +154,15 @@ class WorkerService:
         :raises: RuntimeError if a thread cannot start; any error of a driver
             or hook that cannot be loaded.
         """
-        # Loads drivers and hooks, so that a bad one fails the start.
+        # Called for its effect: it loads drivers and hooks, so that a bad one
+        # fails the start, and not the first request.
         driver_factory.all_interfaces()
         try:
             for thread in self._threads:
                 thread.start()
                 self._started.append(thread)
-            # Last, as nothing can stop it. A wake-up before that is not
-            # missed: workers poll when they begin.
+            # The listener is the last, as nothing can stop it. An earlier
+            # wake-up is not missed: workers poll the queue when they begin.
             if self._listener is not None:
                 self._listener.start()
         except RuntimeError:
@@ -171,7 +176,7 @@ class WorkerService:
         """
         self._stop.set()
         self._worker.stop()
-        self._starter.stop()
+        self._power_on_worker.stop()
 
     def is_working(self) -> bool:
         """Return whether a delivery may be in progress."""
@@ -233,30 +238,27 @@ def report_backlog() -> None:
 def is_embedded_wanted() -> bool:
     """Return whether to run a worker in this process of Ironic.
 
-    Only in the all-in-one service, which stops when both conductor and
-    worker are done.
+    A worker is embedded only in a process that has a conductor: that process
+    stops when both conductor and worker are done.
     """
-    wanted = CONF.inspection_queue.embedded
-    if wanted is None:
-        wanted = CONF.rpc_transport in ('none', 'local')
-    return wanted and conductor.is_in_this_process()
+    is_wanted = CONF.inspection_queue.embedded
+    if is_wanted is None:
+        # By default only where API and conductor share one process.
+        is_wanted = CONF.rpc_transport in ('none', 'local')
+    return is_wanted and conductor.is_in_this_process()
 
 
 def start_embedded() -> WorkerService:
     """Start a worker that stops with the conductor."""
-    started = WorkerService(worker.make_name(CONF.host))
-    started.start()
-    conductor.keep_running_while(started.is_working)
+    service = WorkerService(worker.make_name(CONF.host))
+    service.start()
+    conductor.keep_running_while(service.is_working)
+
+    def stop_with_conductor() -> None:
+        conductor.stop_event().wait()
+        service.stop()
+
     threading.Thread(
-        target=_stop_with_conductor,
-        args=(started,),
-        name='embedded-worker',
-        daemon=True,
+        target=stop_with_conductor, name='embedded-worker', daemon=True
     ).start()
-    return started
-
-
-def _stop_with_conductor(service: WorkerService) -> None:
-    """Wait until the conductor stops, then stop a worker."""
-    conductor.stop_event().wait()
-    service.stop()
+    return service

@@ -110,8 +110,11 @@ _REPETITIONS = frozenset(
 
 
 def _evaluate(state: str, event: str) -> StateChange:
-    """Return the verdict on an event, and the state that follows."""
-    # A copy for each pair: a machine keeps its state.
+    """Return the verdict on an event, and the state that follows.
+
+    :data:`CHANGES` has an example of each verdict.
+    """
+    # A copy, as an event changes the state of the machine.
     machine = _MACHINE.copy()
     machine.initialize(state)
     if not machine.is_actionable_event(event):
@@ -121,6 +124,7 @@ def _evaluate(state: str, event: str) -> StateChange:
     if target == state:
         return StateChange(Verdict.IGNORED, target)
     if (event, state) in _REPETITIONS:
+        # Such as "continue" in "processing", which leads to "error".
         return StateChange(Verdict.FORBIDDEN, target)
     return StateChange(Verdict.ALLOWED, target)
 

@@ -20,7 +20,8 @@ from ironic_inspection_rules import exceptions
 class Abandoned(BaseException):
     """The attempt ends, and Ironic must not fail the inspection.
 
-    Not an ``Exception``: Ironic would catch that and fail the inspection.
+    It is no ``Exception``, because Ironic would catch that and fail the
+    inspection.
     """
 
 
@@ -37,13 +38,13 @@ _TROUBLE: tuple[type[BaseException], ...] = (
     ironic_exception.NoFreeConductorWorker,
 )
 
-_OF_SERVICES = {
+_ERRORS_OF_SERVICES = {
     ('oslo_messaging', 'MessagingException'),
     ('tooz', 'ToozError'),
 }
-"""Errors of libraries that not every service loads."""
+"""Errors of libraries that not every service loads, by their names."""
 
-_CODES = frozenset(
+_CODES_OF_OUTAGES = frozenset(
     {
         # MySQL: too many connections, shutdown, lost connection, lock wait
         # timeout, deadlock, read only, killed (as idle transactions are).
@@ -74,18 +75,22 @@ _CODES = frozenset(
     }
 )
 
-_OF_DATABASE = (db_exc.DBError, sa.exc.DBAPIError, sa.exc.PendingRollbackError)
+_ERRORS_OF_DATABASE = (
+    db_exc.DBError,
+    sa.exc.DBAPIError,
+    sa.exc.PendingRollbackError,
+)
 """What libraries make of an error of the database, whatever it is."""
 
 # Errors that have no code, of SQLite and of Python.
-_TEXT = re.compile(
+_TEXT_OF_OUTAGE = re.compile(
     "database is locked|readonly database|can't start new thread"
 )
 
-# An earlier error in the text of a PendingRollbackError: its code in MySQL, or
-# the name of its class in psycopg2.
-_EARLIER = re.compile(r'Error\) \((\d{4}), |\(psycopg2\.errors\.(\w+)\)')
-_OF_POSTGRESQL = frozenset(
+# The first error in the text of a PendingRollbackError: its code in MySQL, as
+# in "OperationalError) (1213, ", or the name of its class in psycopg2.
+_FIRST_ERROR = re.compile(r'Error\) \((\d{4}), |\(psycopg2\.errors\.(\w+)\)')
+_POSTGRESQL_OUTAGES = frozenset(
     {
         'ReadOnlySqlTransaction',
         'IdleInTransactionSessionTimeout',
@@ -98,16 +103,23 @@ _OF_POSTGRESQL = frozenset(
         'CannotConnectNow',
     }
 )
-"""The names of these errors of PostgreSQL in psycopg2."""
+"""The classes of psycopg2 for the codes of PostgreSQL above."""
 
 
 def are_to_blame(exc: BaseException | None) -> bool:
-    """Return whether an error, or a cause of it, is of the surroundings."""
+    """Return whether an error, or a cause of it, is of the surroundings.
+
+    These are the database, the message broker, the coordination service, the
+    lock of the node, and threads.
+    """
     return any(map(_is_of_surroundings, chain(exc)))
 
 
 def chain(exc: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, then its causes and what it was raised in handling."""
+    """Yield an error, then the errors that caused it, the first cause last.
+
+    An error is a cause also if the later one was raised while it was handled.
+    """
     seen: set[int] = set()
     while exc is not None and id(exc) not in seen:
         seen.add(id(exc))
@@ -118,22 +130,23 @@ def chain(exc: BaseException | None) -> Iterator[BaseException]:
 def failure(exc: BaseException) -> exceptions.TemporaryFailure:
     """Return the error to end an attempt with.
 
-    A hook may raise errors of its own whenever it meets one of the
-    surroundings, for ever. So those count as attempts.
+    After a TemporaryFailure the attempt does not count, after a
+    DoubtfulFailure it does.
 
-    :param exc: one that the surroundings are to blame for.
-    :returns: a DoubtfulFailure if only a cause of it is of the surroundings.
+    :param exc: an error that the surroundings, such as the database, are to
+        blame for.
     """
-    if _is_of_surroundings(exc) or isinstance(exc, _OF_DATABASE):
+    if _is_of_surroundings(exc) or isinstance(exc, _ERRORS_OF_DATABASE):
         return exceptions.TemporaryFailure(str(exc))
+    # Only a cause of it is of the surroundings. A hook that handles that by an
+    # error of its own may do so for ever, so its attempts are counted.
     return exceptions.DoubtfulFailure(str(exc))
 
 
 def error_of(abandoned: Abandoned) -> Exception:
     """Return the error that an attempt was abandoned for.
 
-    :returns: LeaseLost, or the TemporaryFailure that :func:`failure` makes of
-        the error: a DoubtfulFailure counts as an attempt.
+    :returns: LeaseLost, or what :func:`failure` makes of the error.
     """
     cause = abandoned.__cause__ or abandoned
     if isinstance(cause, exceptions.LeaseLost):
@@ -143,20 +156,22 @@ def error_of(abandoned: Abandoned) -> Exception:
 
 def _is_of_surroundings(exc: BaseException) -> bool:
     """Return whether an error itself is of the surroundings."""
-    if isinstance(exc, _TROUBLE) or _code(exc) in _CODES:
+    if isinstance(exc, _TROUBLE) or _code(exc) in _CODES_OF_OUTAGES:
         return True
     # SQLite has no codes for these, and Python none for threads.
-    if isinstance(exc, (RuntimeError, *_OF_DATABASE)):
-        if _TEXT.search(str(exc)):
+    if isinstance(exc, (RuntimeError, *_ERRORS_OF_DATABASE)):
+        if _TEXT_OF_OUTAGE.search(str(exc)):
             return True
     return _is_of_service(exc) or _broke_session(exc)
 
 
 def _is_of_service(exc: BaseException) -> bool:
-    """Return whether an error is one of the libraries of services."""
+    """Return whether an error is of the message broker or the coordinator."""
+    # By the names of its classes: to import the libraries would load them in
+    # services that do not use them.
     for kind in type(exc).__mro__:
         library = kind.__module__.partition('.')[0]
-        if (library, kind.__name__) in _OF_SERVICES:
+        if (library, kind.__name__) in _ERRORS_OF_SERVICES:
             return True
     return False
 
@@ -170,26 +185,28 @@ def _broke_session(exc: BaseException) -> bool:
     """
     if not isinstance(exc, sa.exc.PendingRollbackError):
         return False
-    earlier = _EARLIER.search(str(exc))
-    if earlier is None:
+    first_error = _FIRST_ERROR.search(str(exc))
+    if first_error is None:
         return False
-    code, name = earlier.groups()
-    if name is not None:
-        return name in _OF_POSTGRESQL
-    return int(code) in _CODES
+    mysql_code, postgresql_name = first_error.groups()
+    if postgresql_name is not None:
+        return postgresql_name in _POSTGRESQL_OUTAGES
+    return int(mysql_code) in _CODES_OF_OUTAGES
 
 
 def _code(exc: typing.Any) -> typing.Any:
-    """Return the code of a database error: of MySQL, or SQLSTATE.
+    """Return the code that a database gave to an error.
 
-    :returns: None if the error is none of a database.
+    :returns: a number of MySQL, such as 1213 for a deadlock, or a SQLSTATE of
+        PostgreSQL, such as ``'40P01'``; None if the error has no code.
     """
-    # What oslo.db wraps is SQLAlchemy's, and in that is the driver's.
+    # The error of oslo.db has that of SQLAlchemy in "inner_exception", and
+    # that has the error of the driver in "orig".
     for attribute in ('inner_exception', 'orig'):
         exc = getattr(exc, attribute, None) or exc
-    state = getattr(exc, 'pgcode', None)
-    if state is not None:
-        return state
+    sqlstate = getattr(exc, 'pgcode', None)
+    if sqlstate is not None:
+        return sqlstate
     library = type(exc).__module__.split('.')[0]
     if library in ('pymysql', 'MySQLdb', 'mysql') and exc.args:
         return exc.args[0]

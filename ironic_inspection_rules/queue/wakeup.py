@@ -45,38 +45,41 @@ class WakeupSender:
         )
 
     def wake(self) -> None:
-        """Send a wake-up soon."""
+        """Send a wake-up soon, by the thread that sends them.
+
+        The first call starts the thread.
+        """
         self._pending.set()
         with self._lock:
-            # A thread does not survive the fork of a web server.
-            if self._thread is None or not self._thread.is_alive():
-                self._start_thread()
-
-    def _start_thread(self) -> None:
-        """Start the thread that sends wake-ups; the lock is held.
-
-        If it cannot start, workers find the request when they next poll, and
-        the next wake-up tries again.
-        """
-        thread = threading.Thread(
-            target=self._run, name='wake-up', daemon=True
-        )
-        try:
-            thread.start()
-        except RuntimeError as exc:
-            self._outage.failed(exc)
-            return
-        self._thread = thread
+            if self._thread is not None and self._thread.is_alive():
+                return
+            # The first call, or the web server has forked since then: a fork
+            # does not take the thread along.
+            thread = threading.Thread(
+                target=self._run, name='wake-up', daemon=True
+            )
+            try:
+                thread.start()
+            except RuntimeError as exc:
+                # The process has as many threads as it may have. Workers find
+                # the request when they next poll; the next call tries again.
+                self._outage.failed(exc)
+                return
+            self._thread = thread
 
     def _run(self) -> None:
-        """Send a message after each wake-up, one for all in between."""
+        """Send a message whenever :meth:`wake` has been called.
+
+        Calls while a message is being sent are followed by one more message.
+        """
         client = rpc.get_client(
             oslo_messaging.Target(topic=TOPIC, version=_VERSION, fanout=True)
         )
         context = ironic_context.get_admin_context()
         while True:
             self._pending.wait()
-            # Before the message: a call in the meantime gets one of its own.
+            # Before the message is sent: a request that is stored while it is
+            # on its way gets another one.
             self._pending.clear()
             try:
                 client.prepare(retry=0).cast(context, 'wake_up')

@@ -46,13 +46,13 @@ def make_name(host: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class WorkerSettings:
-    """Settings of a worker; times in seconds.
+    """Settings of a worker; times are in seconds.
 
-    ``threads`` requests are processed at once. An idle worker polls the queue
-    every ``get_timeout``. ``retry_interval`` is the time between two tries. A
-    worker retries for as long as the database is out of reach, after
-    ``connection_retries`` tries with growing intervals. The lease of a
-    delivery is not renewed after ``time_limit``.
+    A worker processes as many requests at once as it has ``threads``. When it
+    has nothing to do, it polls the queue every ``get_timeout``. While the
+    database is out of reach, it tries again every ``retry_interval``, and
+    after ``connection_retries`` tries at growing intervals. A delivery that
+    takes longer than ``time_limit`` loses its ``lease``.
     """
 
     threads: int
@@ -66,7 +66,11 @@ class WorkerSettings:
 
 @dataclasses.dataclass(eq=False)
 class _OngoingDelivery:
-    """A delivery in progress, when it began, and the thread that does it."""
+    """A delivery in progress, when it began, and the thread that does it.
+
+    ``since`` is a time of the monotonic clock, in seconds. ``thread`` is None
+    until it is made.
+    """
 
     request: queue_request.Request
     since: float
@@ -112,14 +116,16 @@ class Worker:
         self._bell = threading.Event()
         # Set when all deliveries are done: until then, leases are renewed.
         self._drained = threading.Event()
-        # By the name of the delivery. Who takes an entry out of it, the
-        # thread that has done the delivery or the watchdog, frees its slot.
+        # The deliveries in progress, by their names. The thread that has done
+        # a delivery takes it out, or the watchdog does if the thread hangs;
+        # whoever does so frees the slot of the delivery.
         self._in_hand: dict[str, _OngoingDelivery] = {}
-        # One slot a thread: as many deliveries may be in progress.
+        # The free slots. Every delivery in progress has one, so there are as
+        # many deliveries at once as there are to be threads.
         self._free = threading.Semaphore(settings.threads)
-        # Whether the dispatcher has taken a slot and asks for a request: the
-        # slot is freed if the thread hangs there.
-        self._asks = False
+        # Whether the dispatcher has taken a slot and waits for the queue. If
+        # it hangs there, the watchdog frees the slot.
+        self._holds_slot = False
         self._outage = watchdog.Outage(
             f'The queue of inspection worker {name}',
             settings.connection_retries,
@@ -129,7 +135,10 @@ class Worker:
             settings.connection_retries,
         )
         self._dispatcher = watchdog.WatchedLoop(
-            'dispatcher', self._dispatch, self._stop, self._lose_dispatcher
+            'dispatcher',
+            self._dispatch,
+            self._stop,
+            self._free_slot_of_dispatcher,
         )
         # When a heartbeat failed last, on the monotonic clock.
         self._heart_failed_at = -math.inf
@@ -160,7 +169,8 @@ class Worker:
             'Inspection worker %(worker)s starts with %(threads)d threads',
             {'worker': self.name, 'threads': self._settings.threads},
         )
-        # Set if a run before has ended, because a thread could not be started.
+        # An earlier run may have set it: one that ended because a thread could
+        # not be started.
         self._drained.clear()
         limit = self._settings.time_limit
         threading.Thread(
@@ -173,8 +183,9 @@ class Worker:
             self._heart.start()
             self._dispatcher.start()
             self._stop.wait()
-            # Acquiring every slot waits for all deliveries.
-            for _thread in range(self._settings.threads):
+            # A delivery frees its slot when it is done: once this has acquired
+            # all slots, no delivery is left.
+            for _slot in range(self._settings.threads):
                 self._free.acquire()
         finally:
             self._drained.set()
@@ -192,21 +203,26 @@ class Worker:
         for ongoing in list(self._in_hand.values()):
             if now - ongoing.since > limit:
                 self._give_up(ongoing)
-        # A round in which nothing hangs may take longer than the limit: that
-        # of the heartbeat waits for a part of the lease, that of the
-        # dispatcher twice for get_timeout, for a slot and then for work.
+        # The limit may be shorter than a round in which nothing hangs. The
+        # heartbeat waits for a third of the lease. The dispatcher waits for
+        # get_timeout twice: for a slot, and then for a request.
         lease = self._settings.lease
         longest_wait = 2 * self._settings.get_timeout
         self._heart.look_after(max(limit, lease))
         self._dispatcher.look_after(max(limit, lease, longest_wait))
 
     def _give_up(self, ongoing: _OngoingDelivery) -> None:
-        """Stop renewing the lease of a delivery, and free its slot."""
+        """Stop renewing the lease of a delivery, and free its slot.
+
+        Another worker gets the request when the lease ends. From then on the
+        fence refuses what the thread of this delivery may still write.
+        """
+        # For the log: the line of code at which the thread hangs.
         place = 'its start'
         if ongoing.thread is not None:
             place = watchdog.describe_place(ongoing.thread)
         # If its slot is free already, the delivery has just ended by itself.
-        if self._let_go(ongoing):
+        if self._free_slot_of(ongoing):
             delivery.log_request(
                 LOG.error,
                 ongoing.request,
@@ -214,35 +230,48 @@ class Worker:
                 f'and is given up; it is at {place}',
             )
 
-    def _let_go(self, ongoing: _OngoingDelivery) -> bool:
-        """Free the slot of a delivery; return False if it is free already."""
+    def _free_slot_of(self, ongoing: _OngoingDelivery) -> bool:
+        """Free the slot of a delivery, and renew its lease no more.
+
+        :returns: False if the slot is free already: either the thread of the
+            delivery frees it or the watchdog, whoever comes first.
+        """
+        # pop() is atomic: of two threads, only one gets the delivery.
         if self._in_hand.pop(ongoing.request.delivery, None) is None:
             return False
         self._free.release()
         return True
 
-    def _lose_dispatcher(self) -> None:
-        """Free the slot that a thread which hangs has taken for a request."""
-        if self._asks:
-            self._asks = False
+    def _free_slot_of_dispatcher(self) -> None:
+        """Free the slot that the dispatcher has taken for the next request.
+
+        Called when the thread of the dispatcher hangs, and is replaced.
+        """
+        if self._holds_slot:
+            self._holds_slot = False
             self._free.release()
 
     def _dispatch(self) -> None:
-        """Claim a request and start a thread for it, or wait."""
+        """Claim a request and start a thread for it, or wait.
+
+        This is one round of the dispatcher, which repeats it until the worker
+        stops.
+        """
         if not self._free.acquire(timeout=self._settings.get_timeout):
             return
-        # Before the queue is asked: a request that comes later rings again.
+        # Before the queue is asked: wake() sets it again for a request that is
+        # put later.
         self._bell.clear()
-        # Another one afterwards, if the watchdog has replaced this thread.
         generation = self._dispatcher.generation
-        self._asks = True
+        self._holds_slot = True
         request = self._claim_request()
         if generation != self._dispatcher.generation:
-            # The watchdog has replaced this thread and released the slot.
+            # This thread has hung, and the watchdog has replaced it and freed
+            # the slot. Without a slot, the request is left to another thread.
             if request is not None:
-                self._queue.retry(request, 0.0)
+                self._queue.retry(request, delay=0.0)
             return
-        self._asks = False
+        self._holds_slot = False
         if request is None:
             self._free.release()
             if not self._stop.is_set():
@@ -253,18 +282,18 @@ class Worker:
     def _begin(self, request: queue_request.Request) -> None:
         """Start the thread of a delivery, which has a slot already.
 
-        A request at its last attempt is delivered alone, if that does not
-        take too long: this waits until no other is in progress, and then until
-        it is done, see :meth:`_hold_until` for how long. A request goes back
-        into the queue if the worker stops meanwhile, or if its thread cannot
-        start.
+        A request at its last attempt is delivered alone: this waits until no
+        other delivery is in progress, and then until this one is done, but
+        neither for longer than :meth:`_hold_until` allows. The request goes
+        back into the queue if the worker stops while it waits, or if its
+        thread cannot start.
         """
         ongoing = _OngoingDelivery(request, time.monotonic())
         self._in_hand[request.delivery] = ongoing
-        # A request with one attempt left may be what has ended the processes
-        # of the earlier ones: the others in progress here would lose an
-        # attempt with it. One that has had no attempt yet has ended nothing,
-        # even where "max_attempts" is one.
+        # Perhaps the request itself has ended the processes of its earlier
+        # attempts. If it ended this one, other deliveries in progress would
+        # lose an attempt, too. A request without earlier attempts has ended no
+        # process, also if "max_attempts" is one.
         has_one_left = request.attempts == self._settings.max_attempts - 1
         is_at_last_attempt = has_one_left and request.attempts > 0
         if is_at_last_attempt:
@@ -290,12 +319,12 @@ class Worker:
             self._stop.wait(interval)
             return
         if is_at_last_attempt:
-            self._hold_until(functools.partial(self._is_over, ongoing))
+            self._hold_until(functools.partial(self._is_done, ongoing))
 
     def _has_one_delivery(self) -> bool:
         return len(self._in_hand) == 1
 
-    def _is_over(self, ongoing: _OngoingDelivery) -> bool:
+    def _is_done(self, ongoing: _OngoingDelivery) -> bool:
         return ongoing.request.delivery not in self._in_hand
 
     def _give_back(
@@ -315,26 +344,23 @@ class Worker:
         try:
             self._queue.retry(ongoing.request, delay, error, of_surroundings)
         finally:
-            # Only now: a worker that stops waits for its slots, and a process
-            # that ended before would leave the request to its lease.
-            self._let_go(ongoing)
+            # Only now: a worker that stops waits for its slots. Were the slot
+            # free before, the process might end with the request not returned.
+            self._free_slot_of(ongoing)
 
     def _hold_until(self, condition: Callable[[], bool]) -> None:
         """Take no request until a condition holds or the worker stops.
 
-        A request at its last attempt runs alone, because it may be what has
-        ended earlier processes. The wait takes half a lease at most, or half
-        the time limit if that is shorter: a delivery that hangs must not hold
-        up others.
+        The wait takes half a lease at most, or half the time limit if that is
+        shorter: a delivery that hangs must not hold up others.
 
-        :param condition: called again and again; True when requests can be
-            taken.
+        :param condition: called twice a second; returns True when requests can
+            be taken again.
         """
-        end = (
-            time.monotonic()
-            + min(self._settings.lease, self._settings.time_limit) / 2
-        )
+        longest = min(self._settings.lease, self._settings.time_limit) / 2
+        end = time.monotonic() + longest
         while not condition() and time.monotonic() < end:
+            # Tells the watchdog that the dispatcher does not hang.
             self._dispatcher.note_life()
             if self._stop.wait(_PAUSE):
                 return
@@ -349,10 +375,11 @@ class Worker:
         while not self._stop.is_set():
             try:
                 request = claim(self.name)
-            # The next try may succeed, whatever it was.
+            # Whatever it is, the next try may succeed.
             except Exception as exc:
                 if self._stop.is_set():
-                    # The throttle raises an error when the worker stops.
+                    # Probably the error with which the throttle of power-ons
+                    # ends its wait when the worker stops.
                     return None
                 failures += 1
                 self._outage.failed(exc)
@@ -366,9 +393,11 @@ class Worker:
     def _seconds_to_wait(self, failures: int) -> float:
         """Return the pause after a failed try; it grows in a long outage.
 
+        With an interval of one second and ten retries, the first ten pauses
+        take one second, the next ones 2, 4 and 8 seconds, and all others ten.
+
         :param failures: failed tries in a row.
         """
-        # The interval grows only after the first tries.
         excess = failures - self._settings.connection_retries
         doublings = min(max(excess, 0), _MOST_DOUBLINGS)
         interval = self._settings.retry_interval * 2**doublings
@@ -388,13 +417,13 @@ class Worker:
             )
             outcome = current.carry_out()
             self._observe(outcome)
-            # If a heartbeat has failed since, the database is the reason for
-            # the loss, and the attempt does not count. If none has failed,
-            # the process has stalled, perhaps by this very work.
+            # If a heartbeat has failed meanwhile, the database was away: the
+            # attempt does not count. If none has failed, the process has
+            # stalled, perhaps by the work on this request.
             is_lost = outcome is delivery.Outcome.LOST
             if is_lost and self._heart_failed_at > ongoing.since:
-                self._queue.forgive(request)
-        # Nobody catches what this thread raises: only the log can have it.
+                self._queue.uncount_attempt(request)
+        # Nobody would catch what this thread raises, so it is logged.
         except Exception:
             LOG.exception(
                 'Delivery %s broke off; the request is delivered '
@@ -402,14 +431,15 @@ class Worker:
                 request.delivery,
             )
         finally:
-            self._let_go(ongoing)
+            self._free_slot_of(ongoing)
 
     def _send_heartbeat(self) -> None:
         """Renew the leases of all deliveries in progress, after a pause.
 
-        The pause is a third of a lease. An error is noted, not raised.
+        If that fails, the time of the failure is noted for :meth:`_deliver`,
+        and the next heartbeat tries again.
         """
-        # Two heartbeats may fail before a lease expires.
+        # A third: two heartbeats may fail before a lease expires.
         if self._drained.wait(self._settings.lease / 3):
             return
         # A copy: deliveries end meanwhile.
@@ -419,7 +449,7 @@ class Worker:
             return
         try:
             lost = self._queue.heartbeat(requests)
-        # The next heartbeat tries again.
+        # A driver of the database may raise anything.
         except Exception as exc:
             self._heart_failed_at = time.monotonic()
             self._heart_trouble.failed(exc)

@@ -36,15 +36,18 @@ class WorkerAbsence:
         self._read = read
         self._clock = clock
         self._next_query_at = clock() + patience
-        # Whether the last thing that was logged is the warning.
+        # Whether the warning was logged, and not yet that it is over.
         self._warned = False
-        # Guards the time of the next query: one caller makes it.
+        # Guards the time of the next query: of several threads of the API, one
+        # makes it.
         self._lock = threading.Lock()
 
     def check(self) -> None:
-        """Query the database if ``patience`` has passed; log changes.
+        """Warn if requests wait and no worker takes them, once.
 
-        The API calls this after each request that it has stored.
+        When workers take them again, that is logged as well. The API calls
+        this after every request that it has stored: to spare the database, a
+        query is made only if ``patience`` seconds have passed since the last.
         """
         with self._lock:
             if self._clock() < self._next_query_at:

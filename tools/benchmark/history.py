@@ -121,7 +121,9 @@ def inspect(turn: int, size: int, days: int) -> float:
         inventory, plugin_data, plugin_data, facts_by_phase
     )
     transaction.write(
-        recorder.prepare_run(run, findings, NODE, None, 5, mask=True, days=days)
+        recorder.prepare_run(
+            run, findings, NODE, None, 5, mask=True, days=days
+        )
     )
     return time.process_time() - started
 

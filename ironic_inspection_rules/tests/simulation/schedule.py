@@ -300,7 +300,7 @@ class Schedule:
         workers = [process.worker for process in self._cluster.workers]
         return all(
             not one._in_hand
-            and one._free.value + one._asks  # type: ignore[attr-defined]
+            and one._free.value + one._holds_slot  # type: ignore[attr-defined]
             == sim_cluster.SETTINGS.threads
             for one in workers
         )

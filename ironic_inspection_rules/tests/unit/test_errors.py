@@ -51,7 +51,7 @@ ALLOWED = {
     ('inspection/side_effects.py', '_send'): LOGGED,
     ('pxe_filter/service.py', '_run_until_failure'): RAISED,
     ('pxe_filter/watcher.py', 'run'): RAISED,
-    ('queue/maintenance.py', '_work'): LOGGED,
+    ('queue/maintenance.py', '_run_round'): LOGGED,
     ('queue/maintenance.py', 'settle_nodes'): LOGGED,
     ('queue/worker.py', '_claim_request'): LOGGED,
     ('queue/worker.py', '_send_heartbeat'): LOGGED,

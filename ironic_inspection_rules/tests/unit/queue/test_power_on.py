@@ -348,7 +348,7 @@ class ThrottleTestCase(base.TestCase):
 
     def test_a_stop_ends_the_wait_for_another_thread(self):
         it = self.make(FakeLock(), Clock(stop_after=1))
-        it._of_process.acquire()
+        it._lock_of_process.acquire()
         self.assertRaises(exceptions.Stopping, it.turn().__enter__)
 
     def test_the_lock_is_freed_when_the_power_on_fails(self):
