@@ -247,7 +247,8 @@ class PartComparison:
         """
         moved = [old for old, _new in self._moved]
         settled = self._groups.of_parts([*self._gone, *self._new, *moved])
-        # Its parts get into "settled", so that none is yielded again below.
+        # This adds its parts to "settled", so that none is yielded once more
+        # below.
         yield from self._find_unidentified_changes(settled)
         settled_or_reported = settled | self._reported_groups
         fallen_silent = self._groups.distinct(

@@ -257,19 +257,19 @@ def parse(path: str, text: str) -> Document:
     parsed = _build_document(path, text, _find_rules_and_tables)
     # Two kinds of files that people take for files of rules. The message that
     # actions are missing would not help them.
-    for entry in parsed.entries:
-        if not isinstance(entry, dict) or 'actions' in entry:
+    for rule in parsed.entries:
+        if not isinstance(rule, dict) or 'actions' in rule:
             continue
         # An inventory is kept in a file alone, or beside plugin data.
-        has_inventory = isinstance(entry.get('inventory'), dict)
-        has_interfaces = isinstance(entry.get('interfaces'), list)
+        has_inventory = isinstance(rule.get('inventory'), dict)
+        has_interfaces = isinstance(rule.get('interfaces'), list)
         if has_inventory or has_interfaces:
             raise exceptions.InvalidDocument(
                 path,
                 _('this is the inventory of a machine, not a file of rules'),
             )
         # GET /v1/inspection_rules lists rules in a short form.
-        is_of_listing = 'links' in entry and 'priority' in entry
+        is_of_listing = 'links' in rule and 'priority' in rule
         if is_of_listing:
             raise exceptions.InvalidDocument(
                 path,

@@ -48,26 +48,39 @@ class RuleFiles:
             f'/rules/{index}': rule for index, rule in enumerate(self.written)
         }
         lines = []
-        is_of_file = False
+        is_any_of_file = False
         for problem in problems:
-            # "/rules/3/actions/0" is the place "/actions/0" in the rule
-            # "/rules/3".
-            tokens = problem.pointer.split('/')
-            pointer_of_rule = '/'.join(tokens[:3])
-            inside = ''.join(f'/{token}' for token in tokens[3:])
-            rule = rules_by_pointer.get(pointer_of_rule)
-            if rule is not None:
-                line: str | None = _format_problem_of_rule(
-                    rule, problem.at(inside)
-                )
+            line = self._format_problem(problem, rules_by_pointer)
+            if line is None:
+                # It is about the request as a whole, such as its revision.
+                lines.append(str(problem))
             else:
-                line = self.tables.format_problem(problem)
-            if line is not None:
-                is_of_file = True
-            lines.append(line or str(problem))
-        if not is_of_file:
+                is_any_of_file = True
+                lines.append(line)
+        if not is_any_of_file:
             return ''
         return '\n'.join(lines)
+
+    def _format_problem(
+        self,
+        problem: exceptions.Problem,
+        rules_by_pointer: typing.Mapping[str, file_rule.WrittenRule],
+    ) -> str | None:
+        """Return a problem of a request as a line with its file.
+
+        :param rules_by_pointer: the rules by their place in the request, such
+            as ``/rules/3``.
+        :returns: None if it is neither in a rule nor in a table.
+        """
+        # "/rules/3/actions/0" is the place "/actions/0" in the rule
+        # "/rules/3".
+        tokens = problem.pointer.split('/')
+        pointer_of_rule = '/'.join(tokens[:3])
+        inside = ''.join(f'/{token}' for token in tokens[3:])
+        rule = rules_by_pointer.get(pointer_of_rule)
+        if rule is None:
+            return self.tables.format_problem(problem)
+        return _format_problem_of_rule(rule, problem.at(inside))
 
 
 def _format_problem_of_rule(

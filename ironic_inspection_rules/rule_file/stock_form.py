@@ -98,16 +98,16 @@ def load(path: str) -> list[dict[str, typing.Any]]:
     if not isinstance(entries, list) or not all(map(_is_rule, entries)):
         raise ValueError(_('%s: expected a list of rules') % path)
     rules = []
-    for entry in entries:
-        name = entry.get('uuid')
+    for rule in entries:
+        name = rule.get('uuid')
         if not name:
             try:
-                content = json.dumps(entry, sort_keys=True, default=str)
+                content = json.dumps(rule, sort_keys=True, default=str)
             except TypeError as exc:
                 # Keys of YAML may be numbers beside texts.
                 raise ValueError(f'{path}: {exc}') from exc
             name = uuid.uuid5(NAMESPACE, content)
-        rules.append({**entry, 'uuid': str(name)})
+        rules.append({**rule, 'uuid': str(name)})
     return rules
 
 
@@ -123,47 +123,45 @@ def uuid_of(name: typing.Any) -> str:
     return str(uuid.uuid5(NAMESPACE, str(name)))
 
 
-def _is_rule(entry: typing.Any) -> bool:
-    """Return whether an entry of the file is a mapping with a usable priority.
+def _is_rule(rule: typing.Any) -> bool:
+    """Return whether an item of the file is a mapping with a usable priority.
 
     The priority sorts the rules; their other fields are checked later.
     """
-    if not isinstance(entry, dict):
+    if not isinstance(rule, dict):
         return False
-    return isinstance(entry.get('priority') or 0, int)
+    return isinstance(rule.get('priority') or 0, int)
 
 
-def find_sign(entry: typing.Any) -> Problem | None:
+def find_sign(rule: typing.Any) -> Problem | None:
     """Return the first sign that a rule was written for stock Ironic.
 
     A proof comes before a hint. For example, ``links`` prove that Ironic's API
     has shown the rule; an empty loop is only a hint.
 
-    :param entry: the rule as its author wrote it, of any form.
+    :param rule: the rule as its author wrote it, of any form.
     :returns: where the sign is, and what to do about it; None for a rule of
         this language, or without a sign.
     """
     # A rule with a field, an op or a key that stock Ironic does not know was
     # not written for it, whatever else looks so.
-    if not isinstance(entry, dict) or any(
-        name in entry for name in _OUR_FIELDS
-    ):
+    if not isinstance(rule, dict) or any(name in rule for name in _OUR_FIELDS):
         return None
-    for pointer, operation in _list_operations(entry):
+    for pointer, operation in _list_operations(rule):
         ops = ACTIONS
         if pointer.startswith('/conditions'):
             ops = CONDITIONS
         name, _inverted = model.split_op(str(operation.get('op')))
         if name not in ops or not operation.keys() <= _KEYS_OF_OPERATIONS:
             return None
-    proof = next(_find_proofs(entry), None)
+    proof = next(_find_proofs(rule), None)
     if proof is not None:
         message = _(
             'this is a rule of stock Ironic, %s: run '
             '"ironic-inspection-rules convert --from ironic"'
         )
         return Problem(proof.pointer, message % proof.detail)
-    hint = next(_find_hints(entry), None)
+    hint = next(_find_hints(rule), None)
     if hint is not None:
         message = _(
             'this looks like a rule of stock Ironic, %s: if it is '
@@ -188,7 +186,7 @@ def arguments_by_name(
     return dict(zip(names, args, strict=False))
 
 
-def _find_proofs(entry: dict[str, typing.Any]) -> Iterator[Problem]:
+def _find_proofs(rule: dict[str, typing.Any]) -> Iterator[Problem]:
     """Yield proofs that a rule was written for stock Ironic.
 
     Ironic's API adds something to a rule that it shows, such as ``links``. Or
@@ -198,9 +196,9 @@ def _find_proofs(entry: dict[str, typing.Any]) -> Iterator[Problem]:
     :returns: where the proof is, and in what way it is stock Ironic's.
     """
     for name in _FIELDS_OF_ANSWERS:
-        if name in entry:
+        if name in rule:
             yield Problem(f'/{name}', _('as its API shows it'))
-    for pointer, operation in _list_operations(entry):
+    for pointer, operation in _list_operations(rule):
         args = operation.get('args')
         is_of_plugin_data = str(operation.get('op')).endswith('plugin-data')
         if is_of_plugin_data and _has_plugin_data(args):
@@ -237,14 +235,14 @@ def _matches_field_in_braces(args: dict[str, typing.Any]) -> bool:
     return unescape_regex(regex) == value and bool(interpolation.fields(value))
 
 
-def _find_hints(entry: dict[str, typing.Any]) -> Iterator[Problem]:
+def _find_hints(rule: dict[str, typing.Any]) -> Iterator[Problem]:
     """Yield hints that a rule was written for stock Ironic.
 
     A hint is allowed here, but of no use: it works around what only stock
     Ironic does. Stock Ironic takes an empty loop for no loop, and turns every
     value with a field into text.
     """
-    for pointer, operation in _list_operations(entry):
+    for pointer, operation in _list_operations(rule):
         args = operation.get('args')
         if operation.get('loop') in ([], {}):
             yield Problem(
@@ -296,14 +294,14 @@ def _is_plain_field(text: str) -> bool:
 
 
 def _list_operations(
-    entry: dict[str, typing.Any],
+    rule: dict[str, typing.Any],
 ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
     """Yield the conditions and actions of a rule, with their pointers.
 
     The entry is not validated yet: anything but a mapping is left out.
     """
     for name in model.OPERATIONS:
-        operations = entry.get(name)
+        operations = rule.get(name)
         if not isinstance(operations, list):
             continue
         for index, operation in enumerate(operations):

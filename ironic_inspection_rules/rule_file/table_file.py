@@ -276,7 +276,8 @@ def check_rules(
     :raises: :class:`.exceptions.InvalidDocument` at the first that is missing.
     """
     for written_rule, rule in zip(written, rules, strict=True):
-        for problem in table_check.find_problems(rule, tables):
+        problem = next(iter(table_check.find_problems(rule, tables)), None)
+        if problem is not None:
             raise exceptions.InvalidDocument(
                 written_rule.source.path,
                 f'{written_rule.label}: {file_rule.count_from_one(problem)}',
@@ -395,20 +396,20 @@ def _read_rows(written: document.WrittenTable) -> table_rows.Rows | None:
     :raises: :class:`.exceptions.InvalidDocument` for an unknown member, for
         neither or both of a file and rows, and for a file that cannot be read.
     """
-    entry = written.entry
-    if not isinstance(entry, dict):
+    members = written.entry
+    if not isinstance(members, dict):
         return None
-    for name in entry:
+    for name in members:
         if name not in MEMBERS:
             raise _error_at(
                 written,
                 suggestion.unknown(_('member'), name, MEMBERS),
                 data_path.pointer([name]),
             )
-    # A list of rows was taken out of the entry. Rows of another form, which
-    # the check of the table reports, are still in it.
-    has_rows = written.rows is not None or 'rows' in entry
-    if FILE not in entry:
+    # A list of rows was taken out of the members. Rows of another form, which
+    # the check of the table reports, are still among them.
+    has_rows = written.rows is not None or 'rows' in members
+    if FILE not in members:
         if not has_rows:
             raise _error_at(
                 written, _('a table has "%s" or "rows"') % FILE, ''
@@ -418,12 +419,12 @@ def _read_rows(written: document.WrittenTable) -> table_rows.Rows | None:
         raise _error_at(
             written, _('a table has either "%s" or "rows"') % FILE, f'/{FILE}'
         )
-    types = entry.get('types')
+    types = members.get('types')
     if not isinstance(types, dict):
         # The check of the table reports what is wrong with them.
         types = {}
     try:
-        path = _path_beside(written.path, entry[FILE])
+        path = _path_beside(written.path, members[FILE])
     except exceptions.OperationError as exc:
         raise _error_at(written, str(exc), f'/{FILE}') from exc
     return table_rows.read(path, types)

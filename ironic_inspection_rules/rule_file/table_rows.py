@@ -156,12 +156,12 @@ def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
     # array, as a table may have many cells.
     cells = array.array('L')
     ambiguous: dict[str, AmbiguousColumn] = {}
-    for number, item in enumerate(node.value):
-        row = yaml_text.construct(item, text)
+    for number, row_node in enumerate(node.value):
+        row = yaml_text.construct(row_node, text)
         rows.append(row)
         if not isinstance(row, dict):
             continue
-        for key, value in item.value:
+        for key, value in row_node.value:
             cells.append(value.start_mark.line + 1)
             if not yaml_scalar.is_misread(value):
                 continue
@@ -323,8 +323,8 @@ def _split_json_list(text: str) -> Iterator[tuple[int, typing.Any]]:
     is_empty = text[position : position + 1] == ']'
     while not is_empty:
         begin = position
-        item, position = _decode_item(text, begin)
-        yield begin, item
+        row, position = _decode_item(text, begin)
+        yield begin, row
         position = _skip_white_space(text, position)
         separator = text[position : position + 1]
         if separator == ']':

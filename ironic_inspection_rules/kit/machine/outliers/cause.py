@@ -391,13 +391,14 @@ def _most_telling_first(
         # The median says more about a component than its slowest core.
         is_no_median = not last_name.endswith(' median')
         return int(is_no_median), 0, -difference.far, last_name
-    place = len(_TELLING_NAMES)
+    # The lower, the more telling.
+    rank = len(_TELLING_NAMES)
     if last_name in _TELLING_NAMES:
-        place = _TELLING_NAMES.index(last_name)
-    if last_name.endswith('[] number'):
-        place = 0
+        rank = _TELLING_NAMES.index(last_name)
+    elif last_name.endswith('[] number'):
+        rank = 0
     is_plugin_data = not path.startswith('inventory')
-    return place, int(is_plugin_data), 0, path
+    return rank, int(is_plugin_data), 0, path
 
 
 def _with_name(

@@ -199,22 +199,17 @@ def _text_difference(
 
     :param value: the text of the machine; a tuple of several texts.
     """
-    # Whether the machine has something that its peers do not have.
-    has_extra = True
-    has = str(value)
-    usual = str(normal.value)
     if isinstance(value, tuple):
-        # Some machines may have one text where others have several.
-        accepted = []
-        for normal_value in normal.accepted:
-            if isinstance(normal_value, tuple):
-                accepted.append(normal_value)
-            else:
-                accepted.append((normal_value,))
+        accepted = map(_as_tuple, normal.accepted)
         lost, added = part_comparison.compare_multisets(value, accepted)
-        has_extra = bool(added)
         has = _join_first(added) or 'without ' + _join_first(lost)
         usual = _join_first(lost) or 'without ' + _join_first(added)
+        # Whether the machine has something that its peers do not have.
+        has_extra = bool(added)
+    else:
+        has = str(value)
+        usual = str(normal.value)
+        has_extra = True
     return peer_difference.PeerDifference(
         kind=peer_difference.finding_kind(path),
         what=finding.CHANGED,
@@ -227,6 +222,16 @@ def _text_difference(
         of=normal.of,
         has_extra=has_extra,
     )
+
+
+def _as_tuple(value: typing.Any) -> tuple[typing.Any, ...]:
+    """Return several texts as they are, and one text as a tuple of one.
+
+    Some machines may have one text where others have several.
+    """
+    if isinstance(value, tuple):
+        return value
+    return (value,)
 
 
 def _join_first(items: Sequence[typing.Any]) -> str:

@@ -588,12 +588,11 @@ def _items_by_kind(
     :returns: an empty list where the source reports that there are no parts
         of the kind; no list for a kind that it does not report.
     """
-    kinds: dict[str, list[Item]] = {}
+    by_kind: dict[str, list[Item]] = {}
     if source.is_reported(data):
-        kinds[source.kind] = []
-        if source.kind == part_source.PCI_DEVICE:
-            # Some PCI devices are accelerators, which are another kind.
-            kinds[part_source.ACCELERATOR] = []
+        # Of PCI devices, there are two kinds: some are accelerators.
+        for kind in source.kinds:
+            by_kind[kind] = []
     for name, part in source.items(data):
         slot = source.slot_of(name, part) or ''
         if slot == name and _is_kernel_name(name):
@@ -603,8 +602,8 @@ def _items_by_kind(
             _PREFIX_OF_SLOT_PATH.sub('', slot),
             _compared_attributes(source, part),
         )
-        kinds.setdefault(source.kind_of(part), []).append(item)
-    return kinds
+        by_kind.setdefault(source.kind_of(part), []).append(item)
+    return by_kind
 
 
 def _is_kernel_name(name: str) -> bool:
@@ -639,26 +638,31 @@ def _compared_attributes(
 ) -> Attributes:
     """Return the attributes of a part that are compared, sorted by name.
 
-    IDs and slots of the part are left out, and texts that only one machine
-    can have.
+    For example, ``(('model', 'X'), ('size', 960))`` of a disk. IDs and slots
+    of the part are left out, and texts that only one machine can have.
     """
     attributes = []
     for name, value in part.items():
-        kind = type(value)
-        if kind not in _SCALARS:
-            continue
-        if not _is_attribute_compared(source.path, name):
-            continue
-        if kind is str:
-            value = common_text(value, is_version=_is_version_or_id(name))
-            if value is None:
-                continue
-        elif not abs(value) < _MAX_NUMBER:
-            # Not ">=": of NaN every comparison is false.
-            continue
-        attributes.append((name, value))
+        if _is_attribute_compared(source.path, name):
+            compared = _compared_value(name, value)
+            if compared is not None:
+                attributes.append((name, compared))
     attributes.sort()
     return tuple(attributes)
+
+
+def _compared_value(name: str, value: typing.Any) -> typing.Any:
+    """Return the value of an attribute of a part as it is compared.
+
+    :param name: of the attribute.
+    :returns: None for a text that only one machine can have, a number that is
+        too large or NaN, a mapping and a list.
+    """
+    if type(value) is str:
+        return common_text(value, is_version=_is_version_or_id(name))
+    if type(value) in _SCALARS and abs(value) < _MAX_NUMBER:
+        return value
+    return None
 
 
 _SOURCE_BY_PATH = {source.path: source for source in _SOURCES_WITH_LISTS}

@@ -439,9 +439,9 @@ def parse_tolerance(texts: Iterable[str]) -> Tolerance:
     """
     tolerance = Tolerance()
     for text in texts:
-        name, _equals, number = text.partition('=')
-        if number == OBSERVED and name in COMPONENTS:
-            tolerance.observed.add(name)
+        component, _equals, number = text.partition('=')
+        if number == OBSERVED and component in COMPONENTS:
+            tolerance.observed.add(component)
             continue
         match = _TOLERANCE.fullmatch(text)
         if match is None or match['component'] not in COMPONENTS:
@@ -453,9 +453,8 @@ def parse_tolerance(texts: Iterable[str]) -> Tolerance:
                 )
                 % {'given': text, 'components': ', '.join(COMPONENTS)}
             )
-        name = match['component']
         if match['percent']:
-            tolerance.shares[name] = float(match['number']) / 100
+            tolerance.shares[component] = float(match['number']) / 100
         elif '.' in match['number']:
             raise exceptions.Invalid(
                 _(
@@ -465,9 +464,12 @@ def parse_tolerance(texts: Iterable[str]) -> Tolerance:
                 % text
             )
         else:
-            tolerance.numbers[name] = int(match['number'])
-    for name in tolerance.observed & {*tolerance.shares, *tolerance.numbers}:
+            tolerance.numbers[component] = int(match['number'])
+    with_number = {*tolerance.shares, *tolerance.numbers}
+    contradictory = sorted(tolerance.observed & with_number)
+    if contradictory:
         raise exceptions.Invalid(
-            _('tolerance "%s=observed": it has a number as well') % name
+            _('tolerance "%s=observed": it has a number as well')
+            % contradictory[0]
         )
     return tolerance
