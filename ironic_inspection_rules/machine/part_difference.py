@@ -39,15 +39,21 @@ class PartChange:
     after: part.Part | None
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return the change as the API shows it."""
+        """Return the change as the API shows it.
+
+        For example, ``{'kind': 'dimm', 'what': 'gone', 'id': 'S3Z8', 'slot':
+        'A1', 'before': {…}, 'after': None}``.
+        """
+        # At least one of both is a part.
         present = typing.cast(part.Part, self.after or self.before)
         before = _side_as_dict(self.before)
         after = _side_as_dict(self.after)
         # The identity that is reported now, or else the one that was known.
         identity = None
-        for side in (after, before):
-            if side is not None and identity is None:
-                identity = side['id']
+        if after is not None:
+            identity = after['id']
+        if identity is None and before is not None:
+            identity = before['id']
         return {
             'kind': present.kind,
             'what': self.what,
@@ -61,8 +67,9 @@ class PartChange:
 def _side_as_dict(member: part.Part | None) -> dict[str, typing.Any] | None:
     """Return one side of a change, None if the part is not on that side.
 
-    Its ``id`` is None where no report identifies the part: it has no ids, or
-    is the firmware, or all processors of ``inventory.cpu`` together.
+    For example, ``{'id': 'S3Z8', 'slot': 'A1', 'size': 32}``. The ``id`` is
+    None where no report identifies the part: it has no ids, or is the
+    firmware, or all processors of ``inventory.cpu`` together.
     """
     if member is None:
         return None
@@ -364,7 +371,8 @@ class PartComparison:
         """Yield the parts of the report, completed by earlier reports.
 
         A part gets back identities, slot and attributes that this report does
-        not have.
+        not have: a DIMM that was known as S3Z8 keeps that serial number,
+        though the report has only its slot and size.
         """
         gone = self._groups.of_parts(self._gone)
         identities_of_gone = set()

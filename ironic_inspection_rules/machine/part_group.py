@@ -279,7 +279,9 @@ class PartGroups:
     ) -> Iterator[part.Part]:
         """Yield stored parts with the changes that another source announced.
 
-        Without that, their own source would announce the same changes once
+        For example, Redfish says that a DIMM has moved from A1 to B1, while
+        the ramdisk is silent: the DIMM that the ramdisk has reported in A1 is
+        stored in B1. Otherwise the ramdisk would announce the same move once
         more when it reports the next time.
 
         :param parts: what their sources reported the last time.
@@ -322,8 +324,9 @@ class PartGroups:
     ) -> dict[_AttributeValue, typing.Any]:
         """Return the new values of attributes by group, name and old value.
 
-        Parts without an identity are left out: nobody knows which parts of
-        another source they are.
+        For example, ``{(('dimm', 's3z8'), 'size', 16): 32}``. Parts without an
+        identity are left out: nobody knows which parts of another source they
+        are.
         """
         values: dict[_AttributeValue, typing.Any] = {}
         for old, new in changed:

@@ -51,7 +51,8 @@ class WrittenTable:
     def place(self, pointer: str = '') -> Place:
         """Return line and column of a value in the table.
 
-        A row or a missing value has the place of the value around it.
+        A row, and a value that is not there, have the place of the value
+        around them: ``/types/cpus`` may have that of ``/types``.
 
         :param pointer: RFC 6901 pointer into the table.
         """
@@ -83,7 +84,8 @@ class Document:
     def place(self, index: int, pointer: str = '') -> Place:
         """Return line and column of a value in an entry.
 
-        A missing value has the place of the value around it.
+        A value that is not there has the place of the value around it:
+        ``/actions/0/op`` may have that of ``/actions/0``.
 
         :param index: number of the entry, from zero.
         :param pointer: RFC 6901 pointer into the entry.

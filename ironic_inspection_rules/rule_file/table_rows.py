@@ -264,7 +264,7 @@ def _decode_text(path: str, data: bytes, encoding: str, is_csv: bool) -> str:
 
 
 def _read_yaml(path: str, text: str) -> Rows:
-    """Read rows from a file of YAML that is one list.
+    """Read rows from a file of YAML that is one list, with their lines.
 
     :raises: :class:`.exceptions.InvalidDocument` if it is not, or no YAML.
     """

@@ -31,16 +31,17 @@ def is_misread(node: yaml.Node) -> bool:
     if not isinstance(node, yaml.ScalarNode) or node.style:
         # A scalar in quotes, or in a block, is always text.
         return False
+    # Without quotes, the tag says as what YAML reads it.
     if node.tag == 'tag:yaml.org,2002:bool':
         return node.value.lower() not in ('true', 'false')
-    if node.tag not in ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float'):
+    if node.tag == 'tag:yaml.org,2002:int':
+        is_odd = _ODD_INTEGER.fullmatch(node.value) is not None
+    elif node.tag == 'tag:yaml.org,2002:float':
+        is_odd = _ODD_FLOAT.fullmatch(node.value) is not None
+    else:
+        # YAML reads it as text, or as nothing.
         return False
-    misread_numbers = _ODD_FLOAT
-    if node.tag.endswith('int'):
-        misread_numbers = _ODD_INTEGER
-    if misread_numbers.fullmatch(node.value):
-        return True
-    return is_rare_notation(node.value)
+    return is_odd or is_rare_notation(node.value)
 
 
 def is_perhaps_meant(written: str) -> bool:

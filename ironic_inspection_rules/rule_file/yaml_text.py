@@ -232,9 +232,9 @@ def find_item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
 
     :param text: text of the whole file.
     """
-    # The node of an alias is that of its anchor, which comes before. So it
-    # begins before the list, or is an earlier item or inside of one; other
-    # items begin behind the end of the item before.
+    # The node of an alias is that of its anchor, which comes before: it begins
+    # before the list, or in an earlier item. All other items begin behind the
+    # end of the item before.
     has_aliases = False
     end = node.start_mark.index
     for item in node.value:

@@ -15,8 +15,8 @@ _GUID_FILLINGS = (b'\x03\x00', b'\xff\xfe', b'\xff\xff')
 _IPV6_FILLING = b'\xff\xfe'
 
 _PREFIX = re.compile(r'(?i:0x|naa\.|eui\.)?')
-_DIGITS_OF_VENDOR_IN_EUI = 6  # Digits.
-_MIN_DIGITS_BEHIND_VENDOR = 4  # Digits: fewer could be guessed.
+_DIGITS_OF_VENDOR_IN_EUI = 6
+_MIN_DIGITS_BEHIND_VENDOR = 4  # Fewer could be guessed.
 _END_OF_VENDOR_BY_FIRST_DIGIT = {'5': 7, '6': 7, '1': 10, '2': 10}
 """Digits of a WWN up to the end of the vendor's number, by the first digit.
 

@@ -97,7 +97,7 @@ _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _EUI_64_FILLINGS = ('fffe', 'ffff', '0300')
 """The digits in the middle of an EUI-64 that is made of a MAC address."""
 
-_DIGITS_OF_MAC = 12  # Digits.
+_DIGITS_OF_MAC = 12
 _DIGITS_OF_EUI_64 = 16
 
 _NUMBER = re.compile('[0-9.,]+')
@@ -438,6 +438,7 @@ class KnownIdentifiers:
                 pattern=packed, key=packed, replace=self._replace_packed
             )
             return
+        # 10.0.0.1 and 010.000.000.001.
         padded = '.'.join(f'{part:03}' for part in parsed.packed)
         for host in (str(parsed), padded):
             # In host names, other separators stand between the four numbers
@@ -562,7 +563,10 @@ class KnownIdentifiers:
         return alternatives.compile_any(self._patterns)
 
     def replace_name(self, text: str) -> str | None:
-        """Replace a known name or MAC address; return None for other texts."""
+        """Replace a text that is a known name or MAC address as a whole.
+
+        :returns: None for any other text.
+        """
         if lower_ascii(text) in self._macs:
             return self._forms.replace_octets(text)
         return self._names.get(text)

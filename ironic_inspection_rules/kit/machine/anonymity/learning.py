@@ -23,7 +23,7 @@ BARE_OCTETS = re.compile('[0-9A-Fa-f]{12}|[0-9A-Fa-f]{16}|[0-9A-Fa-f]{40}')
 BARE_WWN = re.compile('[0-9A-Fa-f]{8,}')
 # Parts of an item of hardware-detect: class, device, name, value.
 _PARTS_OF_HARDWARE_ITEM = 4
-_OCTETS_OF_ADDRESSES = (4, 16)  # Octets of IP addresses.
+_OCTETS_OF_ADDRESSES = (4, 16)  # IPv4 and IPv6.
 _LARGEST_OCTET = 255
 _LOWEST_HOST_ADDRESS = 1 << 24
 _NAME_OF_ADDRESS_FIELD = re.compile(

@@ -36,7 +36,7 @@ class Anonymizer:
 
     def __init__(self, key: bytes) -> None:
         # One key and one set of forms for all machines: what several of them
-        # have, such as a switch, gets one replacement.
+        # have, such as a switch, gets the same replacement everywhere.
         self._forms = form.Forms(key)
         self._replacer = texts.Replacer(self._forms)
         self.name = self._replacer.replace_name

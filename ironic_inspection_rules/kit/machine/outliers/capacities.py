@@ -20,9 +20,9 @@ _Sizes = dict[typing.Any, typing.Any]
 def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
     """Make nearly equal sizes in the sketches of peers equal.
 
-    For example, if nine machines have a disk of 960000 MB and one has a disk
-    of 960100 MB, all ten sketches have 960000 afterwards: the most frequent of
-    such sizes replaces the others.
+    For example, if the size of a disk is 960000 on nine machines and 960100 on
+    one, all ten sketches have 960000 afterwards: the most frequent of such
+    sizes replaces the others.
 
     :param sketches: equal lists of parts are the same object, in the result
         as well.

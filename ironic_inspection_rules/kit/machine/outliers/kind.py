@@ -340,8 +340,8 @@ class _Assignment:
         # How many machines a population has, by its number.
         self._sizes = collections.Counter(best.labels)
         self._usual_amounts = _usual_amounts(best, features)
-        # By kind of field: the features that vote, with the usual labels of
-        # the populations.
+        # By kind of field, such as "disk": the features that vote, with the
+        # usual label of every population.
         self._voters: dict[str, list[tuple[_Feature, list[int]]]] = {}
         for feature in features:
             usual = _usual_labels(best, feature)

@@ -49,7 +49,7 @@ class Norms:
     """
 
     def __init__(self, result: peers.Result) -> None:
-        # A machine with a finding is not normal.
+        # The names of machines with a finding, which are not normal.
         odd = {finding.machine for finding in result.findings}
         self._norms = [GroupNorm(group) for group in result.groups]
         # The norm of its group, by the name of a normal machine.
@@ -89,7 +89,7 @@ class GroupNorm:
         self.keys: dict[str, list[typing.Any]] = {}
         self.machines: dict[str, views.Facts] = {}
         self._label = group.label
-        # Only then a value between two observed ones is normal, too.
+        # Only of one kind, a value between two observed ones is normal, too.
         self._is_one_kind = len(group.kinds) == 1
 
     def add(self, reduced: Reduced) -> None:

@@ -750,7 +750,12 @@ def describe_attributes(kind: str, attributes: Attributes) -> str:
 
 
 def _format_attribute(kind: str, name: str, value: typing.Any) -> str:
-    """Return the value of an attribute, a size with its unit."""
+    """Return the value of an attribute as text, a size with its unit.
+
+    For example, ``960 GB`` of the size 960000000000 of a disk.
+
+    :param kind: of the part, which decides the unit of a size.
+    """
     is_number = type(value) in (int, float)
     if is_number and name == 'size':
         return finding.format_size(kind, value)

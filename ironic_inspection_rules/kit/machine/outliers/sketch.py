@@ -478,9 +478,9 @@ class _Fields:
 def _is_number(value: typing.Any) -> bool:
     """Return whether a value is compared as a number.
 
-    A text such as ``'3.5'`` is. A boolean is not, nor NaN, a number of 1e300
-    or more, or a text with more than 15 digits before the point: a float
-    cannot tell two such texts apart.
+    A number is, and a text such as ``'3.5'``. A boolean is not, nor NaN, a
+    number of 1e300 or more, or a text with more than 15 digits before the
+    point: a float cannot tell two such texts apart.
     """
     if type(value) is str:
         return _NUMBER.fullmatch(value) is not None

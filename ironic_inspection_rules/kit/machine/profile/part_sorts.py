@@ -129,7 +129,10 @@ class PartSort:
 
     @property
     def condition(self) -> dict[str, typing.Any]:
-        """The condition that the item of a loop is of this sort."""
+        """The condition that the item of a loop is of this sort.
+
+        All of its tests must hold.
+        """
         conditions = [
             test.condition(name) for name, test in self.tests.items()
         ]

@@ -350,7 +350,8 @@ def _parts_of_no_sort(
     """Return the deviation of a machine with parts of no sort.
 
     Its message names the values of the parts, of all attributes that
-    distinguish sorts.
+    distinguish sorts: "disks: not all are expected, there are size 960, 480
+    and model X".
     """
     name = parts.component
     values = []
