@@ -97,7 +97,7 @@ class Document:
 
 def list_files(
     paths: typing.Iterable[str],
-    none: str = _('there are no files of rules in this directory'),
+    message_if_empty: str = _('there are no files of rules in this directory'),
 ) -> list[str]:
     """List files; a folder stands for the files in it and below.
 
@@ -108,7 +108,7 @@ def list_files(
     there is no such file: reading will find that out.
 
     :param paths: files, folders, and ``-`` for standard input.
-    :param none: the message for a folder without such files.
+    :param message_if_empty: the message for a folder without such files.
     :raises: :class:`.exceptions.InvalidDocument` for such a folder.
     """
     files: list[str] = []
@@ -118,7 +118,7 @@ def list_files(
             continue
         inside = _list_folder(path)
         if not inside:
-            raise exceptions.InvalidDocument(path, none)
+            raise exceptions.InvalidDocument(path, message_if_empty)
         files += inside
     return files
 
@@ -257,8 +257,8 @@ def parse(path: str, text: str) -> Document:
         the inventory of a machine or a listing of the API.
     """
     parsed = _build_document(path, text, _find_rules_and_tables)
-    # Two kinds of files that people take for files of rules. The message that
-    # actions are missing would not help them.
+    # People take two kinds of files for files of rules: inventories, and what
+    # the API lists. The message that actions are missing would not help them.
     for rule in parsed.entries:
         if not isinstance(rule, dict) or 'actions' in rule:
             continue
@@ -304,8 +304,8 @@ def _find_rules_and_tables(text: str) -> _Content:
     entries: list[yaml.Node] = []
     for node in nodes:
         entries += form.find_rule_nodes(node)
-    # A file without the key says nothing of tables, while an empty mapping
-    # says that there are no tables.
+    # A file without the key "tables" says nothing of tables, and the stored
+    # ones stay. An empty mapping says that there are no tables.
     tables: list[tuple[yaml.Node, yaml.Node]] | None = None
     for node in nodes:
         tables_of_document = form.find_table_nodes(node)

@@ -266,8 +266,8 @@ def place_name(pointer: str) -> str:
             else:
                 words.append(_NAMES_OF_PLACES[name] % number)
         elif name == 'args' and tokens:
-            # The number of an argument says little, and a value inside of an
-            # argument is near it.
+            # The place ends with the name of an argument. In a list of
+            # arguments it ends before: their numbers say little.
             if not following.isdecimal():
                 words.append(following)
             break
@@ -385,7 +385,8 @@ def read_operations(
 ) -> list[Operation]:
     """Read operations of a rule: their ops, and their arguments by name.
 
-    Optional arguments have their defaults.
+    For example, ``{'op': '!eq', 'args': [1, 2]}`` is the op ``eq``, inverted,
+    with the argument ``values``. Optional arguments have their defaults.
 
     :param written: conditions or actions that passed validation; or those of
         a refused rule, if ``skip`` names the ones that cannot be read.

@@ -46,13 +46,14 @@ _ANSIBLE_VARIABLE = re.compile(r'\{\{\s*(\w+)\s*\}\}')
 def find_rule_nodes(node: yaml.Node) -> list[yaml.Node]:
     """Return the nodes of a document that stand where rules should.
 
-    Whether they are valid rules is checked later.
+    A document is a list of rules, ``[{actions: […]}]``, one rule, ``{actions:
+    […]}``, a mapping with a list of rules, ``{rules: [{actions: […]}]}``, or a
+    file of variables that are rules. Whether they are valid is checked later.
 
-    :param node: the root of the document: a list of rules, one rule, or a
-        mapping that has rules or lists of rules in it.
+    :param node: the root of the document.
     :raises: MarkedYAMLError for an object of Kubernetes, a double name, an
-        unknown member, a member without a list of rules, and as
-        :func:`_rules_by_name`.
+        unknown member, a member without a list of rules, and a variable that
+        may be a rule that is written wrongly.
     """
     if isinstance(node, yaml.SequenceNode):
         return list(node.value)
@@ -69,6 +70,7 @@ def find_rule_nodes(node: yaml.Node) -> list[yaml.Node]:
     if _find_actions(node) is not None:
         # One rule, without a list around it.
         return [node]
+    # Under "rules" or "inspection_rules".
     has_list = not members.keys().isdisjoint(LISTS)
     if has_list or _has_tables_alone(members):
         return _rules_in_lists(node)
@@ -127,6 +129,9 @@ def _has_tables_alone(members: dict[str, yaml.Node]) -> bool:
 
 def _rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
     """Return the rules of a document with ``rules`` or ``inspection_rules``.
+
+    A request to the API has these members, and so has its answer: a file may
+    be either.
 
     :returns: the items of these lists; none if it has tables alone.
     :raises: MarkedYAMLError for an unknown member, and for what is no list.

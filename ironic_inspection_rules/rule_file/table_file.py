@@ -81,9 +81,9 @@ class FileTable:
         """Return the file in which a value is written, and its place there.
 
         For example, ``('racks.csv', (14, 1))`` of ``/rows/12/cpus``: rows may
-        be in a file of their own. A value in a row has the place of
-        the beginning of its line; a missing value has the place of the value
-        around it.
+        be in a file of their own. A value in a row has the place of the
+        beginning of its line. A value that is not there has the place of the
+        value around it.
 
         :param pointer: RFC 6901 pointer into the entry.
         """
@@ -316,22 +316,24 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
         rules.
     """
     files = [_read(path) for path in document.list_files(paths)]
-    with_rows: set[str] = set()
+    # Real paths: of files that tables name, and of files with such tables.
+    named_by_tables: set[str] = set()
     with_tables: set[str] = set()
     for read_file in files:
         paths_of_rows = _list_files_of_rows(read_file)
-        with_rows.update(paths_of_rows)
+        named_by_tables.update(paths_of_rows)
         if paths_of_rows:
-            # A file that has tables is a rule file, even if a table names it.
             with_tables.add(os.path.realpath(read_file.path))
-    # "-" is standard input, which no table can name.
-    only_rows = with_rows - with_tables
-    return [
-        read_file
-        for read_file in files
-        if read_file.path == document.STDIN
-        or os.path.realpath(read_file.path) not in only_rows
-    ]
+    # A file that has tables is a rule file, even if a table names it.
+    files_of_rows = named_by_tables - with_tables
+    rule_files = []
+    for read_file in files:
+        # "-" is standard input, and no file of that name.
+        is_standard_input = read_file.path == document.STDIN
+        real_path = os.path.realpath(read_file.path)
+        if is_standard_input or real_path not in files_of_rows:
+            rule_files.append(read_file)
+    return rule_files
 
 
 def documents(paths: Iterable[str]) -> list[document.Document]:
@@ -476,7 +478,8 @@ def _path_beside(rule_file: str, name: typing.Any) -> str:
     path = os.path.join(folder, name)
     inside = os.path.realpath(folder or os.curdir)
     target = os.path.realpath(path)
-    # Kubernetes mounts files as links to others in the same folder.
+    # A link is followed before it is checked. Kubernetes mounts files as links
+    # to others in the same folder, which are allowed.
     if os.path.commonpath([inside, target]) != inside:
         raise exceptions.OperationError(
             _(

@@ -398,6 +398,7 @@ def _find_unquoted_field(node: yaml.MappingNode) -> str | None:
     if not node.flow_style or len(node.value) != 1:
         return None
     key, value = node.value[0]
+    # In {node.name} the value of the key is empty, which is null to YAML.
     has_value = getattr(value, 'tag', None) != NULL or value.value
     if has_value:
         return None
@@ -412,6 +413,9 @@ def _find_unquoted_field(node: yaml.MappingNode) -> str | None:
 
 def find_syntax_hint(text: str, line: int) -> str | None:
     """Return what is probably wrong in a line that is no YAML.
+
+    For example, of ``op: @name`` that the text must be in quotes, and of a
+    line that begins with a tab that YAML does not know tabs.
 
     :param text: text of the whole file.
     :param line: number of the line, from zero.

@@ -202,13 +202,15 @@ def find_sorts(
             reported.append(name)
     keys_of_machines = []
     for items in lists:
-        keys_of_machines.append({_key(item, reported) for item in items})
+        keys_of_machines.append(
+            {_key_of_part(item, reported) for item in items}
+        )
     # Not a set, which has no order: the same machines make the same rules.
-    keys = dict.fromkeys(_key(item, reported) for item in all_items)
+    keys = dict.fromkeys(_key_of_part(item, reported) for item in all_items)
     on_all_machines: list[list[Key]] = []
     on_some_machines: dict[Hashable, list[Key]] = {}
     for key in keys:
-        if all(key in of_machine for of_machine in keys_of_machines):
+        if all(key in machine_keys for machine_keys in keys_of_machines):
             on_all_machines.append([key])
             continue
         # Parts that some machines lack are one sort if they agree in these
@@ -223,7 +225,7 @@ def find_sorts(
     return _join_overlapping(compared, reported, groups, tolerated)
 
 
-def _key(item: component.PartItem, reported: Sequence[str]) -> Key:
+def _key_of_part(item: component.PartItem, reported: Sequence[str]) -> Key:
     """Return the key of a part: its values for the reported attributes.
 
     For example, ``(960, 'Intel')`` for the attributes size and vendor. Equal

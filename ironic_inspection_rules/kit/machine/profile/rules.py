@@ -266,8 +266,9 @@ def _deviation_of_value(
     """Return the deviation of a machine that has another value.
 
     A number may be in the range of the sample, and beyond it as far as is
-    tolerated: if the machines have 8 to 16 CPUs, one with 4 differs. A text or
-    a version of firmware must be in the sample.
+    tolerated: if the machines have 8 to 16 CPUs, one with 4 differs, and the
+    message is "processors: count 4, not 8 to 16". A text or a version of
+    firmware must be in the sample.
 
     :param sample: the values of the machines of the sample.
     """
@@ -317,6 +318,7 @@ def _deviations_of_parts(
     sorts = part_sorts.find_sorts(parts, lists, tolerated)
     for part_sort in sorts:
         counts = [part_sort.count(items) for items in lists]
+        # The field that counts the parts of the sort in a machine.
         filters = ' | '.join([parts.field, *part_sort.filters, 'length'])
         count = f'{{{filters}}}'
         if name in tolerated.observed:
@@ -332,6 +334,7 @@ def _deviations_of_parts(
             f'{name}, {part_sort.label}', condition, f'{name}: {message}'
         )
     if not sorts:
+        # No machine of the sample has such parts.
         length = f'{{{parts.field} | length}}'
         condition, _text = _outside_condition(0, length, 0)
         yield Deviation(
