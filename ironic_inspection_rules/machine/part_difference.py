@@ -449,7 +449,7 @@ def _has_moved(old: part.Part, new: part.Part) -> bool:
 def _has_changed(old: part.Part, new: part.Part) -> bool:
     """Return whether an attribute of both reports differs.
 
-    An attribute that only one of the reports has, says nothing.
+    An attribute that only one of the reports has does not count.
     """
     for name in old.attributes.keys() & new.attributes.keys():
         if old.attributes[name] != new.attributes[name]:

@@ -32,7 +32,7 @@ class _Reported(typing.NamedTuple):
 
 
 def by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
-    """Return the parts by their source."""
+    """Return the parts by their source, such as ``agent disk …``."""
     parts_of_source: dict[str, list[part.Part]] = {}
     for member in parts:
         parts_of_source.setdefault(member.source, []).append(member)

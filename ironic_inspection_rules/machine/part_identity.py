@@ -81,10 +81,9 @@ def reported_text(value: typing.Any) -> str | None:
     """Return an identifier as the machine reported it: ``S3Z8NB0K``.
 
     The text is as the machine has written it, without blanks around it;
-    :func:`normalise` makes the form that is compared.
-
-    A number with a fraction or an exponent is none: nobody knows of
-    which text Ironic's hook has made the number.
+    :func:`normalise` makes the form that is compared. A whole number becomes a
+    text. A number with a fraction or an exponent is no identifier: nobody
+    knows of which text Ironic's hook has made the number.
 
     :param value: any value that a machine has sent.
     :returns: None if the value identifies nothing, such as ``Not Specified``.

@@ -122,7 +122,7 @@ def _may_be_same_half_identified(old: part.Part, new: part.Part) -> bool:
 def _may_be_same(old: part.Part, new: part.Part) -> bool:
     """Check that parts may be the same: no attribute of both differs.
 
-    An attribute that only one of the parts has, does not matter.
+    An attribute that only one of the parts has does not count.
     """
     return all(
         new.attributes.get(name, value) == value

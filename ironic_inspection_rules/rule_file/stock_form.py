@@ -298,7 +298,8 @@ def _list_operations(
 ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
     """Yield the conditions and actions of a rule, with their pointers.
 
-    The entry is not validated yet: anything but a mapping is left out.
+    A pointer is such as ``/conditions/0``. The rule is not validated yet:
+    anything but a mapping is left out.
     """
     for name in model.OPERATIONS:
         operations = rule.get(name)

@@ -29,7 +29,7 @@ _INDEX = re.compile(r'-?\d+')
 
 AGENT = 'agent'
 REDFISH = 'redfish'
-INTERFACES = (AGENT, REDFISH)
+INTERFACES: tuple[str, ...] = (AGENT, REDFISH)
 """The inspect interfaces that differ in what they report."""
 
 _USUAL = {
@@ -80,15 +80,21 @@ class InspectionTarget:
     release: str | None = None
 
     def has(self, source: Provider) -> bool:
-        """Return whether a source takes part in such an inspection."""
-        # Hooks run with both interfaces. What Redfish reports has the kind
-        # "interface"; collectors and services are of the ramdisk.
-        if self.interface and source.kind != 'hook':
-            interface = AGENT
-            if source.kind == 'interface':
-                interface = REDFISH
-            if interface != self.interface:
-                return False
+        """Return whether a source takes part in such an inspection.
+
+        For example, the hook ``raid-device`` takes part in any, and a
+        collector only in an inspection by the ramdisk.
+        """
+        if source.kind == 'hook':
+            interfaces = INTERFACES
+        elif source.kind == 'interface':
+            # Only inspection by Redfish itself has this kind.
+            interfaces = (REDFISH,)
+        else:
+            # Collectors and services are of the ramdisk.
+            interfaces = (AGENT,)
+        if self.interface and self.interface not in interfaces:
+            return False
         if self.release is None:
             return True
         return releases.is_between(self.release, source.since, source.until)
@@ -183,8 +189,10 @@ def find_field(
 def describe_needs(steps: typing.Iterable[str]) -> list[str]:
     """Return what an inspection needs to report a known field.
 
-    :returns: phrases, e.g. "needs the hook raid-device"; none if every
-        inspection by the ramdisk reports it, or its sources are unknown.
+    :param steps: the path of the field.
+    :returns: phrases, e.g. "needs the hook raid-device" and "from 39 on"; none
+        if every inspection by the ramdisk reports it, or its sources are
+        unknown.
     """
     providers = find_sources(steps)
     if not providers or any(source.is_usual for source in providers):

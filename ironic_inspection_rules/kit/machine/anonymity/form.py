@@ -76,7 +76,9 @@ class Forms:
     def uuid(self, text: str) -> str:
         """Replace a UUID by another UUID of its version and notation.
 
-        A UUID of only 0 or only F identifies nothing and stays.
+        The first digit of the third group says the version, and stays, as does
+        the digit of the variant. A UUID of only 0 or only F identifies nothing
+        and stays, too.
 
         :param text: 32 hexadecimal digits, perhaps with dashes; the caller
             has checked that.

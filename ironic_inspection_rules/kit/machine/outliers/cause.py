@@ -306,10 +306,14 @@ def _is_other_model(difference: peer_difference.PeerDifference) -> bool:
 def _find_memory_total(
     fields: Differences,
 ) -> peer_difference.PeerDifference | None:
-    """Find the difference in the whole memory of the machine."""
-    for field in fields:
-        if field.field.endswith(_END_OF_MEMORY_TOTAL):
-            return field
+    """Find the difference in the whole memory of the machine.
+
+    :returns: None if the machine has as much memory as its peers.
+    """
+    for difference in fields:
+        # Agent and Redfish report it as "inventory.memory.physical_mb".
+        if difference.field.endswith(_END_OF_MEMORY_TOTAL):
+            return difference
     return None
 
 
@@ -402,7 +406,7 @@ def _most_telling_first(
 
 
 def _with_name(
-    field: peer_difference.PeerDifference,
+    difference: peer_difference.PeerDifference,
 ) -> peer_difference.PeerDifference:
     """Put the name of a field before the values of its difference.
 
@@ -410,13 +414,15 @@ def _with_name(
     become ``current_boot_mode bios`` and ``current_boot_mode uefi``. Flags and
     the size of the memory are clear without their names.
     """
-    if field.kind in (finding.FLAG, finding.MEMORY):
-        return field
-    above, _dot, name = field.field.rpartition('.')
+    if difference.kind in (finding.FLAG, finding.MEMORY):
+        return difference
+    above, _dot, name = difference.field.rpartition('.')
     if name in _NAMES_THAT_NEED_PARENT:
         # The parent says what the value is of, such as a sensor.
         parent = above.rpartition('.')[2]
         name = f'{parent} {name}'
     return dataclasses.replace(
-        field, has=f'{name} {field.has}', value=f'{name} {field.value}'
+        difference,
+        has=f'{name} {difference.has}',
+        value=f'{name} {difference.value}',
     )

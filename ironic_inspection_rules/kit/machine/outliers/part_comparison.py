@@ -601,7 +601,7 @@ class _ByNumber:
         """Return the difference of a machine with some part of another kind.
 
         It is not known which part: the first unusual value is named beside the
-        first usual value.
+        first usual value, such as 480 GB beside 960 GB.
 
         :param changed: unusual values that the machine has, by attribute.
         :param lost: the usual values that it lacks, by attribute.
@@ -733,7 +733,7 @@ def _in_brackets(kind: str, values: Attributes) -> str:
     """
     if not values:
         return ''
-    part = {name: of_name[0] for name, of_name in values.items()}
+    part = {name: values_of_name[0] for name, values_of_name in values.items()}
     return f' ({describe_part(kind, part)})'
 
 

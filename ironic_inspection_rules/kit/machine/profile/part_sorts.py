@@ -278,9 +278,10 @@ def _join_overlapping(
 def _find_overlapping(
     part_sort: PartSort, sorts: Sequence[PartSort]
 ) -> int | None:
-    """Return the index of the first sort whose sizes overlap with another's.
+    """Return the index of the first sort that overlaps with another one.
 
-    :returns: None if no sort does.
+    :param part_sort: the other one.
+    :returns: None if no sort overlaps with it.
     """
     for index, other in enumerate(sorts):
         if _have_common_sizes(part_sort, other):

@@ -128,8 +128,9 @@ class _Profile:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        # The name as a key of plugin data; and the list of differences there,
-        # as the path of an action and as a field.
+        # The name as a key of plugin data: "poweredge_r640" of "PowerEdge
+        # R640". Below is the list of differences there, as the path of an
+        # action and as a field.
         slug = re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_')
         self._slug = slug or 'profile'
         self._path = f'{_PROFILES_PATH}/{self._slug}'
@@ -209,7 +210,11 @@ class _Profile:
         )
 
     def traits(self) -> list[Entry]:
-        """Build the rules that add and remove the trait of a mismatch."""
+        """Build the rules that add and remove the trait of a mismatch.
+
+        For example, ``CUSTOM_POWEREDGE_R640_MISMATCH``. A machine that was
+        repaired loses the trait in its next inspection.
+        """
         trait = f'CUSTOM_{self._slug.upper()}_MISMATCH'
         add = self.rule(
             about=_('it differs'),
