@@ -46,12 +46,12 @@ def announce(service: str, rules: repository.Repository) -> None:
 
     :param service: ``API``, ``inspection hook`` or ``inspection worker``.
     """
-    # Unknown to an API without a database.
-    stored = '?'
+    # An API without a database does not know how many rules are stored.
+    count_of_stored = '?'
     if storage.is_here():
         context = ironic_context.get_admin_context()
         stored_rules = rule_object.StoredRule.list_values(context, 'uuid', {})
-        stored = str(len(stored_rules))
+        count_of_stored = str(len(stored_rules))
     queue = 'off'
     if CONF.inspection_queue.enabled:
         queue = 'on'
@@ -63,19 +63,21 @@ def announce(service: str, rules: repository.Repository) -> None:
             'version': importlib.metadata.version(_DISTRIBUTION),
             'service': service,
             'built_in': len(rules.built_in),
-            'stored': stored,
+            'stored': count_of_stored,
             'interfaces': CONF.inspection_rules.supported_interfaces,
             'queue': queue,
         },
     )
+    # An API on a host of its own needs no hooks and no interfaces.
     conducts = service != API or start.is_all_in_one()
     warnings = [
         *switches.problems(conducts),
         *switches.empty_file(rules),
-        *out_of_reach(),
+        *warn_of_missing_database(),
     ]
     if service == HOOK:
-        warnings += of_conductor()
+        warnings += switches.unused_scope()
+        warnings += remarks()
     for message in warnings:
         _warn_once(message)
 
@@ -87,19 +89,13 @@ def _warn_once(message: str) -> None:
     LOG.warning('%s', message)
 
 
-def of_conductor() -> Iterator[str]:
-    """Yield what only a conductor warns of."""
-    yield from switches.unused_scope()
-    yield from remarks()
-
-
 def remarks() -> Iterator[str]:
-    """Yield a warning for each rule or phase that is left out."""
+    """Yield a warning for each rule or phase that does not run."""
     yield from gaps()
     yield from left_behind()
 
 
-def out_of_reach() -> Iterator[str]:
+def warn_of_missing_database() -> Iterator[str]:
     """Yield a warning about calls that need a database of this process."""
     if not storage.is_here():
         yield _(
@@ -112,7 +108,8 @@ def out_of_reach() -> Iterator[str]:
 def gaps() -> Iterator[str]:
     """Yield one warning about phases that do not run, or run too early.
 
-    It names all enabled inspect interfaces with such phases.
+    It names all enabled inspect interfaces with such phases, for example
+    ``idrac-redfish: no rules run``.
     """
     interfaces_with_gaps = []
     for entry in importlib.metadata.entry_points(
@@ -142,15 +139,15 @@ def _describe_gap(interface: type) -> str | None:
     """
     if issubclass(interface, noop.NoInspect):
         return None
-    redfish_like = issubclass(interface, redfish.RedfishInspect)
-    # Whatever takes data of a ramdisk has a method of its own for them.
-    in_band = (
+    is_redfish = issubclass(interface, redfish.RedfishInspect)
+    # An interface that takes data of a ramdisk overrides this method.
+    takes_posted_data = (
         getattr(interface, 'continue_inspection', None)
         is not base.InspectInterface.continue_inspection
     )
-    if not (redfish_like or in_band):
+    if not is_redfish and not takes_posted_data:
         return _('no rules run')
-    if redfish_like:
+    if is_redfish:
         option = '[redfish]inspection_hooks'
         group = 'redfish'
     elif issubclass(interface, agent.AgentInspect):
@@ -165,23 +162,25 @@ def _describe_gap(interface: type) -> str | None:
             'no rules of the phase preprocess run, since %(option)s does '
             'not name %(hook)s'
         ) % {'option': option, 'hook': hook}
-    # Ironic calls the hooks in their order. Of a hook that is named twice,
-    # only the first call runs rules.
-    later = [name for name in names[names.index(hook) + 1 :] if name != hook]
-    if later:
+    # Ironic calls the hooks in this order. If ours is named twice, it runs
+    # rules at its first call.
+    later_hooks = [
+        name for name in names[names.index(hook) + 1 :] if name != hook
+    ]
+    if later_hooks:
         return _(
             'rules of the phase preprocess run before the preprocess of '
             '%(hooks)s, which %(option)s names after %(hook)s'
-        ) % {'hooks': ', '.join(later), 'option': option, 'hook': hook}
+        ) % {'hooks': ', '.join(later_hooks), 'option': option, 'hook': hook}
     return None
 
 
 def left_behind() -> Iterator[str]:
     """Yield a warning about rules of stock Ironic that are not adopted."""
     places = []
-    count = len(adoption.read_ironic())
-    if count:
-        places.append(_("%d in Ironic's own table") % count)
+    count_in_table = len(adoption.read_ironic())
+    if count_in_table:
+        places.append(_("%d in Ironic's own table") % count_in_table)
     path = CONF.inspection_rules.built_in_rules
     if path and not _is_adopted(path):
         places.append(
@@ -195,7 +194,10 @@ def left_behind() -> Iterator[str]:
 
 
 def _is_adopted(path: str) -> bool:
-    """Return whether all rules of a file of stock Ironic are stored."""
+    """Return whether all rules of a file of stock Ironic are stored.
+
+    :returns: False also for a file that is not valid.
+    """
     try:
         uuids = {
             stock_form.uuid_of(rule['uuid']) for rule in stock_form.load(path)

@@ -16,12 +16,13 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.run import working_copy
 
 Checkpoint = Mapping[str, Any]
-"""What a phase did, as JSON data.
+"""What a phase did, as JSON data; :func:`of_phase` has an example.
 
-``changes`` of the node and its ports; the difference of ``plugin_data``;
-``more`` attributes of the node; the ``error`` that a rule asked for, if any;
-what the ``run`` has of it. That of the early phase, which knows no node, has
-the two parts of the difference, ``set`` and ``unset``, and ``run``.
+It has the ``changes`` of the node and its ports, the difference of
+``plugin_data``, ``more`` attributes of the node, the ``error`` that a rule
+asked for, if any, and what a later attempt needs to know of the ``run``. The
+checkpoint of the early phase, which knows no node, has ``set`` and ``unset``,
+the two parts of the difference, and ``run``.
 """
 
 Difference = Mapping[str, Any]
@@ -57,8 +58,7 @@ def of_phase(
     """
     changes: list[list[Any]] = []
     for root, path, value in target.final_values():
-        # Plugin data are in "plugin_data", as a difference: hooks change them
-        # too.
+        # What the phase changed in plugin data is in "plugin_data".
         if root == working_copy.PLUGIN_DATA:
             continue
         if root == working_copy.PORTS:
@@ -67,18 +67,18 @@ def of_phase(
             port = target.get(root, path[:1])
             path = (port['uuid'], *path[1:])
         if value is data_path.ABSENT:
-            # The value was removed: without one here, repeat() removes it too.
+            # A change without a value says that the value was removed.
             changes.append([root, path])
         else:
             changes.append([root, path, value])
-    text = None
+    error_text = None
     if error is not None:
-        text = str(error)
+        error_text = str(error)
     return {
         'changes': changes,
         'plugin_data': plugin_data,
         'more': more,
-        'error': text,
+        'error': error_text,
         'run': run,
     }
 
@@ -89,6 +89,10 @@ def of_early_phase(
     kept: Mapping[str, Any] | None,
 ) -> dict[str, Checkpoint]:
     """Return the checkpoints with which a request is stored.
+
+    For example, where early rules have set one value::
+
+        {'early': {'set': {'rack': 'r1'}, 'unset': [], 'run': None}}
 
     :param posted: plugin data as the ramdisk posted them.
     :param plugin_data: plugin data after the early rules.
@@ -101,33 +105,40 @@ def of_early_phase(
 def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
     """Make the changes of a phase to the node and its ports once more.
 
-    Other hooks run in each attempt, and may have overwritten them. What else
-    the checkpoint has, such as the difference of plugin data and the error,
-    is left to the caller.
+    Hooks run in every attempt, and may have overwritten the changes. The rest
+    of the checkpoint, such as the difference of plugin data and the error, is
+    left to the caller.
+
+    :param target: gets the changes; the caller saves them.
     """
     for change in checkpoint['changes']:
-        # Such as ['node', ['extra', 'rack'], 'r1'], or for a port
+        # For example ['node', ['extra', 'rack'], 'r1'], or for a port
         # ['ports', [UUID, 'pxe_enabled'], False].
         root = change[0]
         path = tuple(change[1])
         if root == working_copy.PORTS:
             uuid, *inner = path
             try:
+                # The place that the port has in this attempt.
                 path = (*target.port(uuid), *inner)
             except exceptions.OperationError:
                 # The port was removed meanwhile.
                 continue
-        # A change without a value is that of one that was removed.
-        if len(change) == 2:
-            target.unset(root, path)
-        else:
+        has_value = len(change) == 3
+        if has_value:
             target.set(root, path, change[2])
+        else:
+            target.unset(root, path)
 
 
 def difference(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Difference:
-    """Return the difference of plugin data, by top-level names."""
+    """Return the difference of plugin data, by top-level names.
+
+    From ``{'a': 1, 'b': 1}`` to ``{'b': 2}`` it is
+    ``{'set': {'b': 2}, 'unset': ['a']}``.
+    """
     changed = {}
     for name, value in after.items():
         if name not in before or not data_path.same(before[name], value):

@@ -25,7 +25,7 @@ _SWITCHING_GROUPS = ('api', 'auto_discovery', 'inspector', 'redfish')
 """Groups of Ironic with options that switch rules on: where a section of them
 has a typing error, the rules stay off."""
 
-_RULES = 'inspection_rules'
+_RULES_GROUP = 'inspection_rules'
 _SIMILAR = 0.75
 """How similar a name must be to one that was perhaps meant, 0 to 1."""
 
@@ -64,14 +64,14 @@ def unknown() -> Iterator[str]:
     for setting in settings():
         place, group, name, _value = setting
         if group in names:
+            # A group of this project.
             if name not in names[group]:
                 yield _describe_unknown_option(setting, names)
-        elif group != 'DEFAULT' and group not in CONF:
-            if (place, group) not in checked_sections:
-                checked_sections.add((place, group))
-                yield from _check_unknown_section(place, group, names)
-        else:
+        elif group == 'DEFAULT' or group in CONF:
             yield from _check_option_of_ironic(setting, names)
+        elif (place, group) not in checked_sections:
+            checked_sections.add((place, group))
+            yield from _check_unknown_section(place, group, names)
 
 
 def _check_unknown_section(
@@ -81,9 +81,9 @@ def _check_unknown_section(
 
     For ``[inspection_rulse]`` it proposes ``[inspection_rules]``.
     """
-    # First a name that differs by one letter, then one that is only similar,
-    # and there the sections of this project first.
+    # A name that differs by one letter is the best guess.
     near = suggestion.find_intended(group, (*names, *_SWITCHING_GROUPS))
+    # Of names that are only similar, those of this project come first.
     if near is None:
         near = suggestion.find_nearest(group, names, _SIMILAR)
     if near is None:
@@ -115,17 +115,18 @@ def _check_option_of_ironic(
 ) -> Iterator[str]:
     """Yield a warning about an unknown option in a group of Ironic.
 
-    Only one that has the name of an option of this project, or whose value
-    names the plugin, or nearly, is warned of.
+    Most unknown options of Ironic are no concern of this project. A warning is
+    due if the option has the name of one of this project, or if its value
+    names the plugin, or nearly.
 
     :param names: the names of this project's options, by group.
     """
     options = CONF
     if setting.group != 'DEFAULT':
         options = CONF[setting.group]
-        # Names such as "enabled" and "interface" are those of many options,
-        # and libraries register some of theirs later.
-        names = {_RULES: names[_RULES]}
+        # Names such as "enabled" and "interface" would give false warnings:
+        # many options have them, and libraries register some of theirs later.
+        names = {_RULES_GROUP: names[_RULES_GROUP]}
     known = list(options)
     if setting.name in known:
         return
@@ -173,7 +174,7 @@ def is_near_plugin(value: str) -> bool:
 def value_of(group: str, name: str) -> str | None:
     """Return the last value of an option as it is written, None without one.
 
-    oslo.config would replace what begins with "$" in it.
+    oslo.config would replace ``$default_hooks`` in it, for example.
     """
     value = None
     for setting in settings():
@@ -203,7 +204,7 @@ def settings() -> Iterator[Setting]:
             for name, values in options.items():
                 yield Setting(str(path), group, name, values[-1])
     for variable, value in os.environ.items():
-        # OS_GROUP__OPTION, the form that oslo.config reads.
+        # oslo.config reads variables of the form OS_GROUP__OPTION.
         group, separator, name = variable.partition('__')
         if separator and group.startswith('OS_'):
             group = group.removeprefix('OS_')

@@ -54,13 +54,14 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     """Run the rules of the early phase (spec 003 "Phases").
 
     :param plugin_data: is changed in place, unless a rule fails.
-    :returns: the part of the phase in the run, None if it has none.
+    :returns: what the run is to have of the phase, see this module; None if
+        there is nothing to keep.
     :raises: :class:`.exceptions.RuleError` if a rule fails, also by the action
         ``fail``.
     """
     rules = start.rules()
     in_force = rules.refresh(context)
-    # Shallow: rules replace values, and change none in place.
+    # A shallow copy will do: rules replace values, and change none in place.
     before = dict(plugin_data)
     target = working_copy.WorkingCopy(
         working_copy.Facts(inventory, plugin_data),
@@ -74,19 +75,23 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
         limits=rules.limits[model.EARLY],
     )
     seconds = time.perf_counter() - started
-    # There is no node yet.
+    # Without the UUID of a node: there is none yet.
     rule_counter.counter().count(outcome, None, outcome.error)
     metrics.send_phase(model.EARLY, outcome.error is None, seconds)
     if outcome.error:
         LOG.info(
             'The machine with %(machine)s is refused: %(error)s',
-            {'machine': _machine(inventory), 'error': outcome.error},
+            {
+                'machine': _describe_machine(inventory),
+                'error': outcome.error,
+            },
         )
         raise outcome.error
     saving.update_plugin_data(target, plugin_data)
     outcome.record(plugin_data, model.EARLY)
     keep_history = bool(CONF.inspection_rules.keep_history)
-    if not (outcome.traces or outcome.audited or keep_history):
+    is_any_rule_recorded = bool(outcome.traces or outcome.audited)
+    if not is_any_rule_recorded and not keep_history:
         return None
     difference = None
     if keep_history:
@@ -111,24 +116,25 @@ def facts_before(
     :param plugin_data: as they are after the early phase.
     :returns: JSON texts: of inventory, plugin data, and all else.
     """
-    kept = {
+    before = {
         name: value
         for name, value in plugin_data.items()
         if name not in difference['unset']
     }
+    before.update(difference['set'])
     return history.facts_of(
-        working_copy.Facts(inventory, {**kept, **difference['set']}),
-        revision=difference['revision'],
+        working_copy.Facts(inventory, before), revision=difference['revision']
     )
 
 
 def _difference_to_before(
     after: dict, before: dict, revision: int | None
 ) -> dict[str, Any]:
-    """Return the difference from the plugin data after a phase to before.
+    """Return what makes the plugin data before a phase of those after it.
 
     The history needs the data before the phase. The conductor has the data
-    after it anyway, so only the difference is stored.
+    after it anyway, so only the difference is stored. If rules have set
+    ``rack`` to ``r1``, for example, its ``unset`` has ``rack``.
 
     :param revision: the revision of the rules that ran.
     :returns: values to ``set``, names to ``unset``, and the ``revision``;
@@ -142,16 +148,18 @@ def _difference_to_before(
     )
     if is_kept_masked:
         values = disclosure.data(values)
-    # Ironic sets the flag after the phase: it was not there before.
+    # Ironic sets this flag after the phase, and the conductor finds it in the
+    # data. It was not there before.
     unset = [*to_before['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]
     return {'set': values, 'unset': unset, 'revision': revision}
 
 
-def _machine(inventory: dict) -> str:
+def _describe_machine(inventory: dict) -> str:
     """Return what an operator knows a machine by, for one line of a log.
 
     :param inventory: as the machine sent it; any value may be of any type.
-    :returns: its serial number and the first addresses of its interfaces.
+    :returns: its serial number and the first addresses of its interfaces, such
+        as ``serial number C7X, addresses 52:54:00:00:00:01``.
     """
     vendor = inventory.get('system_vendor')
     serial = None
@@ -160,6 +168,7 @@ def _machine(inventory: dict) -> str:
     interfaces = inventory.get('interfaces')
     if not isinstance(interfaces, list):
         interfaces = []
+    # An unknown machine chooses how many it sends.
     addresses = []
     for interface in interfaces[:_MOST_ADDRESSES]:
         if isinstance(interface, dict):

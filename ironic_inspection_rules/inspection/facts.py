@@ -14,7 +14,7 @@ from ironic.drivers.modules import inspect_utils
 
 from ironic_inspection_rules.engine.run import working_copy
 
-_PLAIN = (str, int, float, bool, dict, list)
+_JSON_TYPES = (str, int, float, bool, dict, list)
 
 
 def stored_before(node, context) -> dict | None:
@@ -51,15 +51,16 @@ def of_node(
     :param previous: the ``inventory`` and the ``plugin_data`` that the
         inspection before has stored; None for no such data.
     """
-    fields = as_dict(node)
-    fields['traits'] = node.traits.get_trait_names()
-    fields['auto_discovered'] = is_auto_discovered(
+    fields_of_node = as_dict(node)
+    # Neither is a plain field of Ironic's object.
+    fields_of_node['traits'] = node.traits.get_trait_names()
+    fields_of_node['auto_discovered'] = is_auto_discovered(
         node.provision_state, plugin_data
     )
     return working_copy.Facts(
         inventory,
         plugin_data,
-        fields,
+        fields_of_node,
         tuple(as_dict(port) for port in ports),
         tuple(as_dict(group) for group in port_groups),
         previous,
@@ -73,7 +74,10 @@ def is_supported(interface: str | None) -> bool:
 
 
 def is_auto_discovered(provision_state: str | None, plugin_data: dict) -> bool:
-    """Return whether auto-discovery has just enrolled a node."""
+    """Return whether auto-discovery has just enrolled a node.
+
+    Ironic puts a flag into the plugin data of such a node.
+    """
     return provision_state == states.ENROLL and bool(
         plugin_data.get(inspect_utils.AUTO_DISCOVERED_FLAG)
     )
@@ -89,10 +93,11 @@ def as_dict(ironic_object) -> dict:
         try:
             value = getattr(ironic_object, name)
         except NotImplementedError:
-            # The field is not set. To ask for that first would take longer.
+            # The field is not set. To ask that of every field first would take
+            # longer.
             continue
         if isinstance(value, datetime.datetime):
             values[name] = value.isoformat()
-        elif value is None or isinstance(value, _PLAIN):
+        elif value is None or isinstance(value, _JSON_TYPES):
             values[name] = value
     return values

@@ -45,10 +45,11 @@ LOG = log.getLogger(__name__)
 ATTRIBUTE = 'inspection_rules_inspection'
 """Attribute of a task that holds its inspection, None after its end.
 
-Ironic's calls lie between the begin of an inspection and the hook that runs
-rules. All of them pass the task on. Task and inspection refer to each other:
-if the attribute stayed, the data of the machine, which may be large, would
-wait for the collector of cycles.
+An inspection begins before Ironic's own code and goes on in a hook that Ironic
+calls. Ironic passes the task on to the hook, but no argument of ours. At the
+end the attribute is None: task and inspection refer to each other, and the
+data of the machine, which may be large, would stay in memory until the
+collector of cycles runs.
 """
 
 _NO_FACTS = (history.LOGS, trace.KEY)
@@ -93,7 +94,8 @@ class Inspection:
         self._inventory: dict[str, Any] | None = None
         # Hooks and rules change them in place.
         self._plugin_data: dict[str, Any] = {}
-        # Shallow copies of plugin data before and after the rules of a phase.
+        # Plugin data before and after the rules of each phase, as shallow
+        # copies.
         self._around_rules: list[tuple[dict, dict]] = []
         # The rules in force when the first phase began, None before that.
         self._rules: repository.Snapshot | None = None
@@ -101,8 +103,8 @@ class Inspection:
         self._options: str | None = None
         # Whether a phase has begun, on a node on which rules run.
         self._has_run_rules = False
-        # Whether a rule reads what the inspection before has stored; and its
-        # inventory and plugin data, if one does. None if nothing is kept.
+        # Whether a rule reads what the inspection before has stored. If so,
+        # its inventory and plugin data; None if nothing is kept of it.
         self._reads_previous = False
         self._previous: dict[str, Any] | None = None
         # For the history: the facts at the beginning of a phase, as JSON
@@ -138,31 +140,35 @@ class Inspection:
             )
 
     def prepare_run(self, error: str | None) -> recorder.Store | None:
-        """Prepare to store the run of an inspection that has ended.
+        """Return a function that stores the run of an ended inspection.
 
-        The transaction that stores it, and may unlock the node, takes the
-        less time for it.
+        The data of the machine, which may be large, are stored now. So the
+        transaction in which the function is called, and which may also unlock
+        the node, is short.
 
-        :param error: why it failed, None if it did not.
-        :returns: a function that stores it; None if there is nothing to keep:
-            rules do not run on this node, or none ran, and the inspection
-            passed or failed before the machine sent its data.
+        :param error: why the inspection failed, None if it did not.
+        :returns: the function. None if there is nothing to keep: rules do not
+            run on this node; or none ran, and the inspection passed or failed
+            before the machine sent its data.
         """
         node = self.task.node
         if not facts.is_supported(node.inspect_interface):
             return None
-        has_data = self._inventory is not None
-        if not self._has_run_rules and (error is None or not has_data):
+        # The data of a machine that failed are kept even if no rule ran.
+        has_failed_with_data = (
+            error is not None and self._inventory is not None
+        )
+        if not self._has_run_rules and not has_failed_with_data:
             return None
-        # Ironic leaves the error in last_error, with more words. But where a
-        # step runs rules, that may be of something earlier.
+        # Ironic leaves the error in last_error, with more words. But if a step
+        # of an operator runs rules, last_error may be of something earlier.
         if error is not None and self._is_of_ironic:
             error = node.last_error or error
         options = CONF.inspection_rules
         findings = None
-        # Of an inspection that passes, Ironic itself stores the data.
+        # Ironic itself stores the data of an inspection that passes.
         if error is not None or options.keep_history:
-            findings = self._findings()
+            findings = self._collect_findings()
         return recorder.prepare_run(
             self.run,
             findings,
@@ -173,21 +179,23 @@ class Inspection:
             days=options.keep_history,
         )
 
-    def _findings(self) -> history.Findings | None:
+    def _collect_findings(self) -> history.Findings | None:
         """Return what the machine and the rules have found, for the history.
+
+        The history keeps plugin data as the machine and hooks made them: what
+        rules have changed is undone here, in a copy.
 
         :returns: None if the machine has sent no data.
         """
         if self._inventory is None:
             return None
-        # The history stores what the machine sent, not what rules made of it.
         before_rules = dict(self._plugin_data)
-        # The first phase last: it has the oldest values.
+        # The last phase is undone first, so that the oldest values remain.
         for before, after in reversed(self._around_rules):
             for name in before.keys() | after.keys():
                 value = before.get(name, data_path.ABSENT)
-                # Rules put another object in the place of a value, and change
-                # none in place.
+                # "is": rules never change a value in place, but put another
+                # object there.
                 if after.get(name, data_path.ABSENT) is not value:
                     before_rules[name] = value
         plugin_data = {}
@@ -207,13 +215,13 @@ class Inspection:
     def store(self, error: str | None) -> None:
         """Store the run of an inspection that has ended.
 
-        :param error: why it failed, None if it did not.
+        :param error: why the inspection failed, None if it did not.
         """
-        store = self.prepare_run(error)
-        if store is None:
+        store_run = self.prepare_run(error)
+        if store_run is None:
             return
         try:
-            transaction.write(store)
+            transaction.write(store_run)
         except db_exc.DBError as exc:
             # The inspection must not fail for that.
             recorder.warn_of_loss(self.task.node, exc)
@@ -236,7 +244,8 @@ class Inspection:
     ) -> None:
         """Run the rules of a phase, or repeat what an earlier attempt did.
 
-        On a node whose inspect interface is not supported, no rule runs.
+        On a node whose inspect interface does not match the option
+        ``supported_interfaces``, no rule runs.
 
         :param phase: ``preprocess`` or ``main``.
         :param plugin_data: is changed in place.
@@ -245,10 +254,10 @@ class Inspection:
             repeated; errors of the database.
         """
         task = self.task
-        # Taken again: Ironic replaces an empty mapping of plugin data by
-        # another one, in which the rules make their changes. Of a redfish
-        # inspection they are known only now; with them its run is kept, even
-        # if what follows cannot be read.
+        # begin() may have got others: Ironic replaces an empty mapping of
+        # plugin data by another one. For a redfish inspection the data are
+        # known only now. They come first: should the rules not be readable,
+        # the failed run is kept with its data.
         self._inventory = inventory
         self._plugin_data = plugin_data
         rules = self._rules_in_force(phase)
@@ -259,14 +268,16 @@ class Inspection:
         if is_supported:
             self._has_run_rules = True
             self.run.revision = rules.revision
-        # Even without rules, the history needs what they would have had.
-        has_purpose = is_supported and bool(plans or keeps_history)
-        if saved is None and not has_purpose:
+        # The history keeps what rules would have found, even if there are
+        # none: other rules can be tried on it later.
+        has_work = is_supported and bool(plans or keeps_history)
+        if saved is None and not has_work:
             return
         # Hooks create ports; the task must read them again.
         task.ports = task.portgroups = None
         if self.of_redfish is not None:
-            # It holds properties of its own, which it saves in the end.
+            # A redfish inspection holds the properties of the node apart, and
+            # saves them in the end: without this, rules would not see them.
             self.of_redfish.reconcile_properties(task.node)
         machine = facts.of_node(
             task.node,
@@ -290,6 +301,7 @@ class Inspection:
         finally:
             self._around_rules.append((before, dict(plugin_data)))
             if self.of_redfish is not None:
+                # Or it would overwrite the properties that rules have set.
                 self.of_redfish.reconcile_properties(task.node)
 
     def _run_rules(
@@ -327,6 +339,7 @@ class Inspection:
         if error:
             self.run.note_error(phase, error, saving=False)
         try:
+            # After the action "fail", too.
             if outcome.keeps_changes:
                 self._save(phase, outcome, target, plugin_data)
         except exceptions.RuleError as exc:
@@ -356,7 +369,8 @@ class Inspection:
         maintenance = {}
         error = outcome.error
         if isinstance(error, exceptions.RuleFailed) and error.maintenance:
-            # It comes from the action "fail", not from a change of the node.
+            # The action "fail" asks for it. That is no change of the node by a
+            # rule, so the target does not have it.
             maintenance = {
                 'maintenance': True,
                 'maintenance_reason': error.reason or str(error),
@@ -364,9 +378,9 @@ class Inspection:
         saving.update_plugin_data(target, plugin_data)
         outcome.record(plugin_data, phase)
         save_checkpoint = None
+        # If no rule matched, a later attempt needs no checkpoint: it may run
+        # the rules again.
         if self.is_repeatable and outcome.traces:
-            # Where no rule matched, a later attempt may run the rules again,
-            # and needs no checkpoint.
             saved = checkpoint.of_phase(
                 target,
                 plugin_data=checkpoint.difference(before, plugin_data),
@@ -393,14 +407,18 @@ class Inspection:
     ) -> None:
         """Repeat what the rules of a phase did in an earlier attempt.
 
+        The rules do not run: their changes are made once more, as hooks of
+        this attempt may have overwritten them.
+
+        :param saved: the checkpoint of the earlier attempt.
         :param plugin_data: is changed in place.
-        :raises: HardwareInspectionFailure if a rule has failed inspection;
-            what :func:`.saving.save` raises.
+        :raises: HardwareInspectionFailure if a rule failed the inspection
+            then; RuleError if Ironic refuses a change now.
         """
         self.run.take_up(phase, saved.get('run'))
         checkpoint.repeat(saved, target)
-        # The same checkpoint is saved again: that checks that this delivery is
-        # still the last one, and renews its lease.
+        # To save the same checkpoint again checks that this delivery is still
+        # the last one, and renews its lease.
         saving.save(
             self.task,
             target,
@@ -418,6 +436,9 @@ class Inspection:
     def _rules_in_force(self, phase: str) -> repository.Snapshot:
         """Return the rules of this inspection, read in its first phase.
 
+        With the rules, what the inspection before has stored is read, if one
+        of them reads that.
+
         :param phase: the phase that begins.
         :raises: HardwareInspectionFailure if the plugin's tables are missing
             or too old. Other errors of the database are raised as they are:
@@ -432,15 +453,16 @@ class Inspection:
             _refuse_without_tables(exc)
             raise
         self._options = rules.options
-        # Redfish stores its data before the main phase. Without a phase before
-        # that it is too late: what is stored now is of this inspection.
+        # A redfish inspection stores its data before the main phase. If that
+        # is its first phase, what is stored now is of this very inspection.
         is_too_late = phase == model.MAIN and self.of_redfish is not None
         if in_force.reads_previous and not is_too_late:
             self._reads_previous = True
             if CONF.inspection_rules.keep_history:
                 self._previous = history.last_stored(self.task.node.uuid)
             if self._previous is None:
-                # The history keeps nothing of it: Ironic itself may.
+                # The history has nothing, but Ironic stores the data of the
+                # last inspection as well.
                 self._previous = facts.stored_before(
                     self.task.node, self.task.context
                 )
@@ -457,8 +479,9 @@ def of_task(
 ) -> Iterator[Inspection]:
     """Enter the inspection of a task, or begin one that ends here.
 
-    At its end the run is stored, unless the interface cannot inspect. In an
-    inspection that goes on, the arguments have no effect.
+    A task that has an inspection goes on with it: then the arguments have no
+    effect, and nothing ends here. Otherwise the inspection ends with this
+    context, and its run is stored, unless the interface cannot inspect.
 
     :param inventory: what the machine sent, None if it is not known yet.
     :param is_of_ironic: whether Ironic inspects the node, and leaves the
@@ -480,8 +503,8 @@ def of_task(
                     task.context, task.node.uuid
                 )
             except db_exc.DBError as exc:
-                # The inspection must not fail for that. Nothing has begun yet
-                # that would bring the node into a final state.
+                # It must not fail the inspection: Ironic's code that would
+                # bring the node into a final state has not begun yet.
                 recorder.warn_of_loss(task.node, exc)
             current.begin(inventory, plugin_data or {}, early)
         yield current
@@ -543,15 +566,16 @@ class PhaseHook(base.InspectionHook):
         :param plugin_data: is changed in place.
         :raises: HardwareInspectionFailure as :meth:`Inspection.run_phase`.
         """
-        state = task.node.provision_state
-        if not facts.is_auto_discovered(state, plugin_data):
+        present_state = task.node.provision_state
+        if not facts.is_auto_discovered(present_state, plugin_data):
             return
         with of_task(task, inventory, plugin_data) as current:
             if current.is_main_over:
                 return
             current.run_phase(model.MAIN, inventory, plugin_data)
             current.is_main_over = True
-            # The task has loaded the driver that the node was enrolled with.
+            # The rules may have set another driver than that with which the
+            # node was enrolled, and which the task has loaded.
             task.driver = None
             task.load_driver()
 
@@ -565,10 +589,11 @@ def note_redfish(task: Any, of_redfish: redfish.RedfishInspection) -> None:
 def apply_rules(
     task: Any, inventory: dict, plugin_data: dict, inspection_phase: str
 ) -> None:
-    """Run rules instead of Ironic's own, with the arguments of Ironic.
+    """Run the rules of a phase, in the place of Ironic's own function.
 
-    Outside of an inspection, for instance in a step (approved specification
-    "inspection-steps"), they have a run of their own.
+    Ironic calls this in an inspection, and also outside of one, for instance
+    in a step (approved specification "inspection-steps"). Then the rules have
+    a run of their own.
 
     :param plugin_data: is changed in place; the caller stores it.
     :param inspection_phase: ``preprocess`` or ``main``.
@@ -585,6 +610,7 @@ def apply_rules(
         )
     with of_task(task, inventory, plugin_data, is_of_ironic=False) as current:
         if inspection_phase == model.MAIN and current.is_main_over:
+            # The hook has run it for a node that was just discovered.
             return
         before = dict(plugin_data)
         current.run_phase(inspection_phase, inventory, plugin_data)
@@ -594,13 +620,15 @@ def apply_rules(
 
 
 def _refuse_without_tables(error: db_exc.DBError) -> None:
-    """Name the command that makes the plugin's tables if they are not ready.
+    """Fail the inspection if the plugin's tables are not ready.
 
-    They may be missing, or of another release.
+    They may be missing, or of another release. The message names the command
+    that makes them.
 
-    :param error: of a query of these tables.
-    :raises: HardwareInspectionFailure if that is the cause of the error; the
-        error itself if the check of the tables fails like the query.
+    :param error: an error of a query of these tables.
+    :raises: HardwareInspectionFailure if the tables are the cause of the
+        error; the error itself if the check of the tables fails like the
+        query. If the tables are ready, nothing is raised.
     """
     try:
         storage.check()

@@ -6,6 +6,8 @@ Ironic takes up its own limits of bodies again when it gets SIGHUP. Phases have
 those of the start.
 """
 
+import dataclasses
+
 from ironic.conf import CONF
 
 from ironic_inspection_rules.engine.language import budget
@@ -14,23 +16,19 @@ from ironic_inspection_rules.patches import body_limit
 
 
 def by_phase() -> dict[str, budget.Limits]:
-    """Return the limits of each phase."""
-    return {phase: _limits_of_phase(phase) for phase in model.PHASES}
-
-
-def _limits_of_phase(phase: str) -> budget.Limits:
-    """Return the limits of a phase, as the options set them."""
+    """Return the limits of each phase, as the options set them."""
     options = CONF.inspection_rules
-    time = options.phase_time_limit
-    operations = options.phase_operation_limit
-    if phase == model.EARLY:
-        # It has lower limits: anybody may post data, and the API waits.
-        time = options.early_phase_time_limit
-        operations = options.early_phase_operation_limit
-    return budget.Limits(
-        time=time,
-        operations=operations,
+    most = budget.Limits(
+        time=options.phase_time_limit,
+        operations=options.phase_operation_limit,
         loop=options.loop_limit,
         depth=body_limit.depth(),
         size=body_limit.of_size('continue_inspection').most_bytes,
     )
+    # Anybody may post data, and the API waits for the early phase.
+    early = dataclasses.replace(
+        most,
+        time=options.early_phase_time_limit,
+        operations=options.early_phase_operation_limit,
+    )
+    return {model.EARLY: early, model.PREPROCESS: most, model.MAIN: most}

@@ -35,11 +35,15 @@ class Refusals:
 
     def __init__(self, context: Any) -> None:
         self._context = context
+        # Names of nodes that assuming() collects, None outside of it.
         self._assumed: set[str] | None = None
 
     @contextlib.contextmanager
     def assuming(self) -> Iterator[set[str]]:
         """Assume that names of nodes are free, and collect them.
+
+        With many machines, one query for all names then takes the place of a
+        query for every name.
 
         :returns: the names, to be checked together by :meth:`taken`.
         """
@@ -50,11 +54,9 @@ class Refusals:
             self._assumed = None
 
     def taken(self, names: Collection[str]) -> set[str]:
-        """Return the names that nodes have; case does not matter."""
-        names_of_nodes = {
-            name.lower() for _uuid, name in self._list_named(names)
-        }
-        return {name for name in names if name.lower() in names_of_nodes}
+        """Return those of the names that a node has; case does not matter."""
+        lower_names = {name.lower() for _uuid, name in self._list_named(names)}
+        return {name for name in names if name.lower() in lower_names}
 
     def _list_named(self, names: Collection[str]) -> list[tuple[str, str]]:
         """Return UUID and name of the nodes that have one of some names."""
@@ -74,7 +76,7 @@ class Refusals:
         :param target: has the changes.
         """
         if NODE not in target.roots:
-            # The early phase saves nothing.
+            # Of the early phase, which knows no node and saves nothing.
             return None
         try:
             self._check_node(target)
@@ -94,19 +96,20 @@ class Refusals:
         self._check_references(
             attributes, saving.NODE_REFERENCES, changes, NODE
         )
-        chosen = {
+        # Such as {'bios_interface': 'redfish'}.
+        interfaces = {
             name: attributes[name]
             for name in saving.INTERFACES
             if attributes.get(name)
         }
-        if chosen or 'driver' in attributes:
+        if interfaces or 'driver' in attributes:
             with saving.blaming(changes, NODE, 'driver', *saving.INTERFACES):
-                self._check_driver(node.get('driver'), chosen)
+                self._check_driver(node.get('driver'), interfaces)
         saving.check_node_values(attributes, changes)
         uuid = node.get('uuid')
         if not uuid:
-            # Without it, the node itself would be taken for another one that
-            # has the name.
+            # Without its UUID, a node that has the name could not be told from
+            # this very node.
             return
         name = attributes.get('name')
         instance_uuid = attributes.get('instance_uuid')
@@ -162,14 +165,14 @@ class Refusals:
         return objects.Conductor.list(self._context)
 
     def _check_driver(
-        self, driver: str | None, chosen: dict[str, str]
+        self, driver: str | None, interfaces: dict[str, str]
     ) -> None:
         """Check a driver and interfaces against those that conductors have.
 
         The interfaces are not checked if a conductor with the driver has
         stopped: Ironic knows its hardware types, but not its interfaces.
 
-        :param chosen: interfaces that rules have set, by attribute.
+        :param interfaces: interfaces that rules have set, by attribute.
         :raises: IronicException or ValueError if no conductor has them.
         """
         if driver is None or not self._conductors:
@@ -182,17 +185,19 @@ class Refusals:
         }
         if not hosts_with_driver:
             raise ironic_exception.DriverNotFound(driver_name=driver)
-        if not chosen:
+        if not interfaces:
             return
         database = db_api.get_instance()
-        active = database.get_active_hardware_type_dict().get(driver, set())
-        if not hosts_with_driver <= active:
+        running_hosts = database.get_active_hardware_type_dict().get(
+            driver, set()
+        )
+        if not hosts_with_driver <= running_hosts:
             # A conductor that has stopped may have had the interfaces.
             return
-        enabled = _enabled_interfaces(driver)
-        for attribute, name in chosen.items():
+        enabled = _list_enabled_interfaces(driver)
+        for attribute, name in interfaces.items():
             known = enabled.get(attribute, ())
-            if name not in known and not _may_take_anything(driver):
+            if name not in known and not _accepts_any_interface(driver):
                 raise ValueError(
                     _(
                         'no conductor has the %(attribute)s "%(name)s" for '
@@ -219,9 +224,10 @@ class Refusals:
         changed = [
             target.changed_of_port(index) for index, _port in enumerate(before)
         ]
-        # By address and by name: the index of the port that has it while ports
-        # are saved one by one. Ports may swap names, but not addresses, as all
-        # changed names are removed first.
+        # Ports are saved one by one. These have the index of the port that has
+        # an address or a name at the moment. Addresses are taken until their
+        # port is saved. Names of ports that get another one are free from the
+        # beginning: saving removes these names first, so ports may swap them.
         addresses = {
             port.get('address'): index for index, port in enumerate(before)
         }
@@ -239,7 +245,8 @@ class Refusals:
             name = values.get('name')
             with saving.blaming(changes, label, *saving.UNIQUE):
                 if address:
-                    # This port, unless another one of the node has it.
+                    # Takes the address for this port, unless another port of
+                    # the node has it.
                     holder = addresses.setdefault(address, index)
                     is_taken = holder != index or self._is_elsewhere(
                         objects.Port.get_by_address, address, own_uuids
@@ -263,8 +270,9 @@ class Refusals:
     ) -> bool:
         """Check if a port of another node has a value.
 
-        :param find: the method of Ironic's object that finds it by the value.
-        :param own_uuids: those of the ports of this node.
+        :param find: the method of Ironic that finds a port by such a value,
+            for example by its address.
+        :param own_uuids: the UUIDs of the ports of this node.
         """
         return self._find_holder(find, value) not in {None, *own_uuids}
 
@@ -276,7 +284,7 @@ class Refusals:
             return None
 
 
-def _enabled_interfaces(driver: str) -> dict[str, set[str]]:
+def _list_enabled_interfaces(driver: str) -> dict[str, set[str]]:
     """Return the interfaces that running conductors have for a driver.
 
     For instance ``{'bios_interface': {'no-bios', 'redfish'}}``.
@@ -290,12 +298,12 @@ def _enabled_interfaces(driver: str) -> dict[str, set[str]]:
 
 
 @functools.cache
-def _may_take_anything(driver: str) -> bool:
-    """Check if a hardware type may have interfaces that no conductor lists.
+def _accepts_any_interface(driver: str) -> bool:
+    """Check if a hardware type may accept interfaces that it does not list.
 
-    Conductors list the interfaces that a type supports, but Ironic's fake
-    hardware and its subclasses accept any that is enabled. So may a type that
-    is installed with conductors only.
+    Conductors store the interfaces that a type lists as supported. But
+    Ironic's fake hardware and its subclasses accept any that is enabled. So
+    may a type that is not installed here, but with conductors only.
     """
     # Imported late: it imports many drivers.
     from ironic.drivers import fake_hardware
@@ -307,7 +315,8 @@ def _may_take_anything(driver: str) -> bool:
         for entry_point in entry_points:
             if issubclass(entry_point.load(), fake_hardware.FakeHardware):
                 return True
-        return not entry_points
+        is_installed_here = bool(entry_points)
+        return not is_installed_here
     # The code of strangers may raise anything when it is loaded.
     except Exception:
         LOG.warning(

@@ -15,7 +15,10 @@ from ironic_inspection_rules.runs import statistics
 
 @functools.cache
 def counter() -> statistics.RuleCounter:
-    """Return the counter of this process, written when the process stops."""
+    """Return the counter of this process.
+
+    The first call makes it. When the process stops, it writes what is left.
+    """
     new_counter = statistics.RuleCounter(
         _write, CONF.inspection_rules.statistics_period
     )
@@ -24,10 +27,14 @@ def counter() -> statistics.RuleCounter:
 
 
 def _write(rows: list[statistics.Row]) -> None:
-    """Add what was counted to the database, and send it to the metrics."""
-    stored = []
+    """Add what was counted to the database, and send it to the metrics.
+
+    :param rows: the counts of every rule, as :class:`.RuleCounter` has them.
+    """
+    rows_to_store = []
     for row in rows:
-        stored.append(
+        # The database has no columns for what is meant for metrics.
+        rows_to_store.append(
             {
                 name: value
                 for name, value in row.items()
@@ -35,6 +42,6 @@ def _write(rows: list[statistics.Row]) -> None:
             }
         )
     rule_statistics.RuleStatistics.add(
-        ironic_context.get_admin_context(), stored
+        ironic_context.get_admin_context(), rows_to_store
     )
     metrics.send_rules(rows)

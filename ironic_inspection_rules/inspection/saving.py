@@ -90,6 +90,7 @@ def save(
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
     attributes = target.changed(working_copy.NODE)
+    # Traits are rows of a table of their own. None if they have not changed.
     traits = attributes.pop(working_copy.TRAITS, None)
     attributes.update(more or {})
     are_ports_changed = bool(target.changed(working_copy.PORTS))
@@ -107,17 +108,18 @@ def save(
                     task.node.traits = objects.TraitList.create(
                         task.context, task.node.id, traits
                     )
-                    # They are stored. The next save() of the node would
-                    # refuse to store changed traits.
+                    # They are stored. For Ironic the traits of the node have
+                    # changed, and its next save() would refuse that.
                     task.node.obj_reset_changes(['traits'])
             if in_transaction is not None:
                 # After the node: all transactions lock the node first, else
                 # two of them could deadlock.
                 in_transaction(session)
-    # After any error nothing is saved: the objects must not have the changes.
+    # After any error the transaction is rolled back, so the objects must not
+    # have the changes either.
     except Exception:
-        for saved in [task.node, *task.ports]:
-            saved.refresh()
+        for changed in [task.node, *task.ports]:
+            changed.refresh()
         raise
 
 
@@ -135,8 +137,8 @@ def update_plugin_data(
 def _write_ports(task, target: working_copy.WorkingCopy) -> None:
     """Save the ports that changed, every port once.
 
-    Only a port whose name another port gets is saved twice: first without a
-    name.
+    A port whose name another port gets is saved twice, first without a name:
+    the database refuses two ports of one name, even while they swap names.
 
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
@@ -157,15 +159,13 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
     for port, values, _label in changed:
         new_owner = new_owners.get(port.name, port)
         if 'name' in values and new_owner is not port:
-            # The database refuses two ports of one name, even while they swap
-            # their names.
             port.name = None
             port.save()
     for port, values, label in changed:
         _set_attributes(
             port, values, PORT_REFERENCES, task.context, target.journal, label
         )
-        # The address or the name may be that of another port.
+        # The database refuses an address or a name that another port has.
         with blaming(target.journal, label, *UNIQUE):
             port.save()
 
@@ -175,6 +175,9 @@ def blaming(
     changes: journal.Journal, name: str, *attributes: str
 ) -> Iterator[None]:
     """Convert an error of Ironic to one of the rule that caused it.
+
+    For example, ``with blaming(changes, 'node', 'driver')`` blames the last
+    rule that set the driver for what Ironic raises in the block.
 
     :param changes: those of the phase, with the rules that made them.
     :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
@@ -214,24 +217,26 @@ def _set_attributes(
         with blaming(changes, label, name):
             if label == working_copy.NODE and name == 'name':
                 _check_node_name(value)
-            attribute = name
-            # Ironic's object may change what it is given.
-            stored = copy.deepcopy(value)
+            # A copy, as Ironic's object may change what it is given.
+            attribute, stored = name, copy.deepcopy(value)
             reference = references.get(name)
-            if reference is not None and reference.id_attribute is not None:
-                attribute = reference.id_attribute
             if reference is not None and value:
-                # Also where the UUID is stored: the object has to be there.
+                # Raises an error if there is no such object.
                 referenced = reference.find(context, value)
-                if attribute != name:
+                if reference.id_attribute is not None:
                     stored = referenced.id
+            if reference is not None and reference.id_attribute is not None:
+                # Such as "chassis_uuid", which is stored as "chassis_id".
+                attribute = reference.id_attribute
             setattr(changed, attribute, stored)
 
 
 def _check_node_name(name: Any) -> None:
     """Check a name of a node, as Ironic's API does but its objects do not.
 
-    :raises: ValueError if it is no name.
+    :param name: None removes the name, which is allowed.
+    :raises: ValueError if the name is not valid. A UUID is none, as the API
+        finds a node by either.
     """
     if name is None:
         return
@@ -259,13 +264,12 @@ def _update_node(
         changes,
         working_copy.NODE,
     )
-    # An error of Ironic about these attributes becomes the error of the rule
-    # that changed them last.
-    if 'driver' in attributes or set(attributes) & set(INTERFACES):
+    has_other_interfaces = not set(attributes).isdisjoint(INTERFACES)
+    if 'driver' in attributes or has_other_interfaces:
         with blaming(changes, working_copy.NODE, 'driver', *INTERFACES):
             hardware_type = driver_factory.get_hardware_type(node.driver)
             _remove_unsupported_interfaces(node, hardware_type, attributes)
-            # This sets the default of the driver where there is none.
+            # Sets the default of the driver for every interface that is None.
             driver_factory.check_and_update_node_interfaces(
                 node, hardware_type
             )
@@ -277,10 +281,14 @@ def _update_node(
 def _remove_unsupported_interfaces(
     node, hardware_type, attributes: Mapping[str, Any]
 ) -> None:
-    """Set interfaces to None that a driver does not support.
+    """Set interfaces of a node to None that its driver does not support.
+
+    After ``driver`` was set to ``ipmi``, for example, a ``bios_interface``
+    that is ``redfish`` becomes None.
 
     :param hardware_type: the hardware type of the driver.
-    :param attributes: attributes that rules have set, which stay.
+    :param attributes: attributes that rules have set. Interfaces among them
+        stay: an unsupported one is an error of the rule.
     """
     for field in INTERFACES:
         name = getattr(node, field)
@@ -302,8 +310,8 @@ def check_node_values(
 ) -> None:
     """Check what Ironic's node checks only when it is saved.
 
-    Here it is known which value is at fault, so the rule that is blamed is
-    the one that set it; a dry run saves nothing, and asks too.
+    When Ironic refuses to save a node, it is not known which rule set the
+    value at fault. Here it is. A dry run, which saves nothing, calls this too.
 
     :param attributes: those of the node that have changed.
     :raises: :class:`.exceptions.RuleError` if Ironic will refuse a value.
@@ -313,7 +321,7 @@ def check_node_values(
         value = properties.get(name)
         if value is None or _is_size(value):
             continue
-        # Who set another property later is not to blame.
+        # The last rule that set this very property is to blame.
         with blaming(changes, working_copy.NODE, f'/properties/{name}'):
             raise ValueError(
                 _('properties/%s must be a whole number that is not negative')
@@ -325,7 +333,7 @@ def check_node_values(
 
 
 def _is_size(value: Any) -> bool:
-    """Return whether Ironic takes a value for a size."""
+    """Return whether Ironic takes a value for a size, such as ``"16384"``."""
     try:
         return int(value) >= 0
     except (TypeError, ValueError, OverflowError):

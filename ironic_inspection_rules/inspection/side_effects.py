@@ -23,10 +23,10 @@ from ironic_inspection_rules.patches import tls
 
 LOG = log.getLogger(__name__)
 
-_RETRIED = (429, 500, 502, 503, 504)
+_RETRIED_STATUSES = (429, 500, 502, 503, 504)
 """Statuses after which a request is sent again: a later one may succeed."""
 
-_SHORTEST = 0.001
+_SHORTEST_TIMEOUT = 0.001
 """Seconds of the shortest timeout: HTTP libraries refuse one of zero."""
 
 _THREAD = 'inspection-rules-api-call'
@@ -68,7 +68,7 @@ class ServiceEffects(working_copy.Effects):
             of the answer is an error, or there is no answer before the phase
             ends. In the last case the request may still reach the server.
         """
-        # It gets what _send() returns: None for success, else what went wrong.
+        # Gets what _send() returns: None for success, else what went wrong.
         outcomes: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         watch = timeutils.StopWatch(seconds)
         watch.start()
@@ -76,29 +76,35 @@ class ServiceEffects(working_copy.Effects):
         def send() -> None:
             outcomes.put(_send(request, watch))
 
-        # Timeouts of requests bound the connection and the pauses between two
-        # bytes, not the whole, nor the look-up of the host. By the name of the
-        # thread _Unseen keeps what urllib3 logs out of the log.
+        # A thread can be left alone at the end of the phase. The timeouts of
+        # the library "requests" would not do: they bound the connection and
+        # the pauses between two bytes, but neither the whole request nor the
+        # look-up of the host. By the name of the thread, _Unseen keeps what
+        # urllib3 logs out of the log.
         threading.Thread(target=send, name=_THREAD, daemon=True).start()
         timeout = None
         if seconds != math.inf:
             timeout = seconds
-        late = _('no answer before the end of the phase')
+        no_answer = _('no answer before the end of the phase')
         try:
             problem = outcomes.get(timeout=timeout)
         except queue.Empty:
-            problem = late
-        if problem:
-            if watch.expired():
-                # The request knows the end of the phase, too, and may report
-                # it in its own words first.
-                problem = late
-            raise exceptions.OperationError(problem)
+            problem = no_answer
+        if problem is None:
+            return
+        if watch.expired():
+            # The thread ends its request with the phase, too. It may be faster
+            # than the wait above, and report the end in other words.
+            problem = no_answer
+        raise exceptions.OperationError(problem)
 
 
-def _shorten(seconds: float, watch: timeutils.StopWatch) -> float:
-    """Return a time to wait, shortened to the end of the phase."""
-    return max(min(seconds, watch.leftover()), _SHORTEST)
+def _limit_to_phase(seconds: float, watch: timeutils.StopWatch) -> float:
+    """Return a time to wait that is over at the end of the phase.
+
+    :param watch: expires when the phase ends.
+    """
+    return max(min(seconds, watch.leftover()), _SHORTEST_TIMEOUT)
 
 
 class _Retry(urllib3_retry.Retry):
@@ -120,13 +126,13 @@ class _Retry(urllib3_retry.Retry):
         return super().is_exhausted() or self.watch.expired()
 
     def get_backoff_time(self):
-        return _shorten(super().get_backoff_time(), self.watch)
+        return _limit_to_phase(super().get_backoff_time(), self.watch)
 
     def get_retry_after(self, response):
         seconds = super().get_retry_after(response)
         if seconds is None:
             return None
-        return _shorten(seconds, self.watch)
+        return _limit_to_phase(seconds, self.watch)
 
 
 def _send(
@@ -143,7 +149,7 @@ def _send(
         retry = _Retry(
             total=request.retries,
             backoff_factor=request.backoff_factor,
-            status_forcelist=_RETRIED,
+            status_forcelist=_RETRIED_STATUSES,
             allowed_methods=['GET'],
             raise_on_status=False,
         )
@@ -155,18 +161,19 @@ def _send(
                 request.url,
                 headers=request.headers,
                 proxies=request.proxies,
-                timeout=_shorten(request.timeout, watch),
+                timeout=_limit_to_phase(request.timeout, watch),
                 verify=_verify(),
                 stream=True,
             ) as response:
                 if response.ok:
                     return None
                 return _('the status is %d') % response.status_code
-    # The phase waits for what this thread returns.
+    # Whatever it is, the phase waits for what this thread returns.
     except Exception as exc:
         level = logging.ERROR
         if isinstance(exc, _FORESEEN):
             level = logging.DEBUG
+        # Only the type: the text of an error may have the URL.
         LOG.log(
             level,
             'A request of the action api-call failed: %s',
@@ -212,13 +219,14 @@ class _Session(requests.Session):
         self, request: working_copy.GetRequest, watch: timeutils.StopWatch
     ) -> None:
         super().__init__()
-        # Redirects are held to these: the end of the phase, and the scheme
-        # and the headers of the first request.
+        # What restricts redirects: the end of the phase, and the scheme and
+        # the headers of the first request.
         self._watch = watch
         self._scheme = urlparse.urlsplit(request.url).scheme
         self._own_headers = tuple(request.headers or ())
 
     def get_redirect_target(self, resp):
+        # The URL of the redirect, None if the answer is none.
         target = super().get_redirect_target(resp)
         if target and self._watch.expired():
             raise requests.exceptions.Timeout()
@@ -228,8 +236,8 @@ class _Session(requests.Session):
         return target
 
     def rebuild_auth(self, prepared_request, response):
-        """Leave out the headers of the rule where another host is next."""
-        # requests removes the header Authorization only.
+        """Leave out the headers of the rule if another host is next."""
+        # The library itself removes only the header Authorization.
         super().rebuild_auth(prepared_request, response)
         if self.should_strip_auth(response.request.url, prepared_request.url):
             for name in self._own_headers:
@@ -237,7 +245,10 @@ class _Session(requests.Session):
 
 
 def _verify() -> bool | str:
-    """Return whether to verify servers, or the path of the CAs to do it by."""
+    """Return whether to verify servers, or the path of the CAs to do it by.
+
+    The option may be ``True``, ``False`` or a path.
+    """
     try:
         return strutils.bool_from_string(CONF.webserver_verify_ca, strict=True)
     except ValueError:

@@ -52,6 +52,9 @@ def rules() -> repository.Repository:
 def load() -> repository.Repository:
     """Load the rules that this configuration puts in force.
 
+    Built-in rules are read here; stored rules are read later, by the
+    repository, whenever they have changed.
+
     :raises: Invalid for a bad option, DatabaseNotReady, InvalidDocument or
         PluginError.
     """
@@ -63,9 +66,9 @@ def load() -> repository.Repository:
     built_in: Sequence[model.Rule] = ()
     built_in_tables: Mapping[str, table.Table] = {}
     if options.built_in:
-        read = document.load(options.built_in)
-        built_in = file_rule.load_built_in(read, ops)
-        built_in_tables = _load_built_in_tables(read, built_in)
+        rule_file = document.load(options.built_in)
+        built_in = file_rule.load_built_in(rule_file, ops)
+        built_in_tables = _load_built_in_tables(rule_file, built_in)
     _refuse_stored_duplicates(built_in, built_in_tables)
     return repository.Repository(
         ops,
@@ -84,9 +87,10 @@ def load() -> repository.Repository:
 def required() -> Iterator[None]:
     """Stop the service, with one line in the log, when its start fails.
 
-    The launcher of Ironic's processes, which is made with cotyledon, restarts
-    a process that fails to start, again and again. So the launcher is sent
-    SIGINT, after which it exits with 1; after SIGTERM it would exit with 0.
+    A launcher that is made with cotyledon starts Ironic's processes. It would
+    restart a process that fails to start, again and again. So the launcher is
+    sent SIGINT, after which it exits with 1; after SIGTERM it would exit with
+    0, as if all were well.
     """
     try:
         yield
@@ -102,10 +106,12 @@ def required() -> Iterator[None]:
 def refuse(problems: Iterable[str]) -> None:
     """Stop the service if there are problems with which it cannot run.
 
+    :param problems: sentences, for one line of the log; none if all is well.
     :raises: Invalid with all of them.
     """
     text = '; '.join(problems)
     if text:
+        # It logs the error, and stops the launcher of the process.
         with required():
             raise exceptions.Invalid(text)
 
@@ -118,9 +124,10 @@ def is_all_in_one() -> bool:
 def _load_built_in_tables(
     rule_file: document.Document, rules: Sequence[model.Rule]
 ) -> dict[str, table.Table]:
-    """Load the tables in the file of built-in rules, for these rules.
+    """Load the tables in the file of built-in rules, and check its rules.
 
-    Built-in rules read no tables of the database, which come and go.
+    The rules of the file may read its tables only: those of the database can
+    be removed at any time.
 
     :param rules: the rules of the file.
     :raises: InvalidDocument for a bad table, or for a rule that reads a table
@@ -150,7 +157,7 @@ def _refuse_stored_duplicates(
         return
     context = ironic_context.get_admin_context()
     path = CONF.inspection_rules.built_in
-    # Nothing is read for a file without tables, or without rules.
+    # The database is not asked for the sake of a file that has no tables.
     if built_in_tables:
         for stored_table in table_object.RuleTable.list_plain(context):
             if stored_table['name'] in built_in_tables:

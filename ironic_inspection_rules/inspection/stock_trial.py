@@ -20,7 +20,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts as machine_facts
 from ironic_inspection_rules.patches import stock_engine
 
-_LONGEST = 200
+_LONGEST_VALUE = 200
 """Characters of a value that are printed."""
 
 
@@ -102,25 +102,29 @@ def _find_differences(
     before = _read_facts(machine)
     plans = [pair.plan for pair in pairs if pair.plan is not None]
     ours = evaluation.evaluate({model.MAIN: plans}, before, explain=False)
-    here = ours.facts
     stock_rules = [pair.stock for pair in pairs]
-    there, error_there = _run_there(context, machine, stock_rules, before)
-    end_there = _describe_ending(error_there)
-    end_here = _describe_ending(ours.error)
-    if end_there != end_here:
+    facts_of_stock, error_of_stock = _run_stock_rules(
+        context, machine, stock_rules, before
+    )
+    end_of_stock = _describe_ending(error_of_stock)
+    our_end = _describe_ending(ours.error)
+    if end_of_stock != our_end:
         yield _('stock Ironic: %(before)s; here: %(after)s') % {
-            'before': end_there,
-            'after': end_here,
+            'before': end_of_stock,
+            'after': our_end,
         }
-    if _is_error(error_there):
-        # Stock Ironic has saved what the actions before have changed, but
-        # for plugin data, which it stores when an inspection succeeds.
-        there = dataclasses.replace(there, plugin_data=here.plugin_data)
-    for change in difference.between(
-        _with_one_of_each_capability(there),
-        _with_one_of_each_capability(here),
-        there.ports,
-    ).changes:
+    if _is_error(error_of_stock):
+        # Stock Ironic has saved what the actions before the error changed, but
+        # not plugin data, which it stores when an inspection succeeds.
+        facts_of_stock = dataclasses.replace(
+            facts_of_stock, plugin_data=ours.facts.plugin_data
+        )
+    differences = difference.between(
+        _with_one_of_each_capability(facts_of_stock),
+        _with_one_of_each_capability(ours.facts),
+        facts_of_stock.ports,
+    )
+    for change in differences.changes:
         yield _(
             '%(object)s %(path)s: stock Ironic %(before)s, here %(after)s'
         ) % {
@@ -131,7 +135,7 @@ def _find_differences(
         }
 
 
-def _run_there(
+def _run_stock_rules(
     context: Any,
     machine: TrialMachine,
     rules: Sequence[Mapping[str, Any]],
@@ -139,6 +143,7 @@ def _run_there(
 ) -> tuple[working_copy.Facts, Exception | None]:
     """Run rules in the engine of stock Ironic, on a copy of a machine.
 
+    :param rules: rules as stock Ironic stores them.
     :param before: the facts of the machine.
     :returns: the facts that the rules leave, and the error that would fail
         the inspection.
@@ -179,8 +184,8 @@ def _with_one_of_each_capability(
     """Return facts with only the last value of each capability.
 
     ``a:1,b:2,a:3`` becomes ``a:3,b:2``: stock Ironic appends a capability
-    that is there already, and the last value counts. An empty text, which it
-    leaves behind the last capability, is removed.
+    also if there is one of that name, and the last value counts. If no
+    capability is left, stock Ironic leaves an empty text: that is removed.
     """
     node = facts.node or {}
     properties = node.get('properties') or {}
@@ -221,6 +226,6 @@ def _is_error(error: Exception | None) -> bool:
 def _shorten(value: Any) -> str:
     """Return a value as JSON, shortened for a cell of a table."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-    if len(text) <= _LONGEST:
+    if len(text) <= _LONGEST_VALUE:
         return text
-    return f'{text[:_LONGEST]}…'
+    return f'{text[:_LONGEST_VALUE]}…'

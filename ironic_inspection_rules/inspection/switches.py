@@ -122,8 +122,6 @@ def missing(conducts: bool = True) -> Iterator[str]:
     :param conducts: whether a conductor has this configuration, and not only
         an API.
     """
-    hooks_of_agent = hook_names('inspector')
-    hooks_of_redfish = hook_names('redfish')
     is_agent_enabled = (
         start.is_all_in_one() or 'agent' in CONF.enabled_inspect_interfaces
     )
@@ -131,7 +129,7 @@ def missing(conducts: bool = True) -> Iterator[str]:
         # The conductors are on other hosts, with other configurations.
         is_agent_enabled = 'agent' in enabled_by_conductors()
     if not is_agent_enabled:
-        if not _names_plugin(hooks_of_redfish):
+        if not _names_plugin(hook_names('redfish')):
             yield (
                 _(
                     '[DEFAULT]enabled_inspect_interfaces does not name agent: '
@@ -140,7 +138,7 @@ def missing(conducts: bool = True) -> Iterator[str]:
                 )
                 % PLUGIN
             )
-    elif not _names_plugin(hooks_of_agent):
+    elif not _names_plugin(hook_names('inspector')):
         yield (
             _(
                 '[inspector]hooks does not name %s: a conductor with this '
@@ -176,10 +174,11 @@ def unknown_hooks(conducts: bool = True) -> Iterator[str]:
     :param conducts: whether a conductor has this configuration, and not only
         an API.
     """
-    installed = _installed('ironic.inspection.hooks')
-    for group, (option, defaults) in _HOOKS.items():
-        # A name may also be "$default_hooks".
-        known = {*installed, f'${defaults}'}
+    installed = _list_installed('ironic.inspection.hooks')
+    for group, (option, default_option) in _HOOKS.items():
+        # "$default_hooks" with a slip is read as it is written, and is meant
+        # to be this name.
+        known = {*installed, f'${default_option}'}
         for name in _read_names(group, option):
             if name in installed:
                 continue
@@ -194,7 +193,7 @@ def near_middleware() -> Iterator[str]:
 
     An API with such a middleware does not start.
     """
-    installed = _installed('ironic.api.middleware')
+    installed = _list_installed('ironic.api.middleware')
     for name in CONF.api.middleware:
         if name not in installed and config_file.is_near_plugin(name):
             yield '[api]middleware: ' + suggestion.unknown(
@@ -202,10 +201,14 @@ def near_middleware() -> Iterator[str]:
             )
 
 
-# Reading what is installed takes milliseconds, and lists of rules ask.
+# It takes milliseconds to read what is installed, and every list of rules asks
+# for the warnings of this module.
 @functools.cache
-def _installed(group: str) -> frozenset[str]:
-    """Return the names of entry points, as they are when first asked for."""
+def _list_installed(group: str) -> frozenset[str]:
+    """Return the names of the entry points of a group.
+
+    Without those that only say which name was meant, see :data:`NEAR_NAMES`.
+    """
     entry_points = importlib.metadata.entry_points(group=group)
     names = frozenset(entry_point.name for entry_point in entry_points)
     return names - NEAR_NAMES
@@ -216,11 +219,11 @@ def without_defaults() -> Iterator[str]:
 
     ``hooks = inspection-rules`` probably means ``$default_hooks`` before it.
     """
-    installed = _installed('ironic.inspection.hooks')
+    installed = _list_installed('ironic.inspection.hooks')
     for group, (option, default_option) in _HOOKS.items():
         names = _read_names(group, option)
         defaults = _read_names(group, default_option)
-        if not set(names) <= installed:
+        if not installed.issuperset(names):
             # An unknown name may be a slip of "$default_hooks", of which
             # unknown_hooks() warns.
             continue
@@ -250,6 +253,7 @@ def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
     ]
     if any(map(facts.is_supported, enabled)):
         return
+    # Conductors on other hosts have configurations of their own.
     if not conducts and any(map(facts.is_supported, enabled_by_conductors())):
         return
     yield _(
@@ -289,19 +293,19 @@ def _suggest_pattern(interfaces: list[str]) -> str:
 
     :param interfaces: names of inspect interfaces that it should match.
     """
-    meant = []
-    # What is left of the expression without the signs of its syntax.
+    near_names = []
+    # The words of the expression, without the signs of its syntax.
     words = re.findall(
         '[A-Za-z0-9_-]+', CONF.inspection_rules.supported_interfaces
     )
     for word in words:
-        near = suggestion.find_nearest(word, interfaces)
-        if near and near not in meant:
-            meant.append(near)
-    if not meant:
+        near_name = suggestion.find_nearest(word, interfaces)
+        if near_name and near_name not in near_names:
+            near_names.append(near_name)
+    if not near_names:
         return ''
     return _('; it is a regular expression, did you mean "^(%s)$"?') % (
-        '|'.join(meant)
+        '|'.join(near_names)
     )
 
 
@@ -334,13 +338,14 @@ def unused_scope() -> Iterator[str]:
     if not scope or scope == CONF.auto_discovery.inspection_scope:
         return
     rows = ironic_db.get_instance().get_nodeinfo_list(columns=['properties'])
-    scopes = set()
+    scopes_of_nodes = set()
     for (properties,) in rows:
-        scopes.add(properties.get(model.SCOPE_PROPERTY))
-    if not rows or scope in scopes:
+        scopes_of_nodes.add(properties.get(model.SCOPE_PROPERTY))
+    if not rows or scope in scopes_of_nodes:
         return
-    known = {name for name in scopes if isinstance(name, str)}
-    near = suggestion.find_nearest(scope, known)
+    # Only texts: a node without a scope has None here.
+    names = {name for name in scopes_of_nodes if isinstance(name, str)}
+    near = suggestion.find_nearest(scope, names)
     hint = ''
     if near:
         hint = _('; did you mean "%s"?') % near

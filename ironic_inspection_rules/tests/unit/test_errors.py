@@ -17,7 +17,7 @@ LOGGED = 'logged; what runs goes on'
 ALLOWED = {
     # The code of others, whatever it raises.
     ('engine/language/registry.py', '_register'): RAISED,
-    ('inspection/refusal.py', '_may_take_anything'): LOGGED,
+    ('inspection/refusal.py', '_accepts_any_interface'): LOGGED,
     # The rule and the op of an error.
     ('engine/language/condition.py', 'check_part'): RAISED,
     ('engine/run/step.py', 'compute_vars'): RAISED,

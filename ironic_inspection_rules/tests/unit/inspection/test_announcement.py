@@ -40,7 +40,7 @@ class AnnounceTestCase(glue.GlueTestCase):
 
 class OutOfReachTestCase(base.IronicTestCase):
     def test_nothing_is_said_where_the_database_is_reached(self):
-        self.assertEqual([], list(announcement.out_of_reach()))
+        self.assertEqual([], list(announcement.warn_of_missing_database()))
 
     def test_what_needs_the_database_is_named(self):
         self.useFixture(
@@ -49,7 +49,7 @@ class OutOfReachTestCase(base.IronicTestCase):
             )
         )
 
-        (said,) = announcement.out_of_reach()
+        (said,) = announcement.warn_of_missing_database()
         self.assertIn('use_rpc_for_database', said)
         self.assertIn('/v1/traits', said)
 
