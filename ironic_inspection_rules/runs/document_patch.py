@@ -4,7 +4,10 @@
 
 A patch is a list of steps, each with the path to a value: ``[path, value]``
 sets it, ``[path]`` removes it from its mapping, and ``[path, null, order]``
-puts the items of a list in another order.
+puts the items of a list in another order. This patch sets ``b``, removes ``c``
+and swaps the two items of the list ``d``::
+
+    [[['a', 'b'], 1], [['c']], [['d'], None, [1, 0]]]
 """
 
 from collections.abc import Iterator
@@ -31,14 +34,15 @@ def between(before: Any, after: Any) -> Patch:
     """Return the steps from one document to another.
 
     Machines choose both, so the search is limited. Beyond its limits the patch
-    is one step, to the other document as a whole.
+    is one step, which replaces the document as a whole.
 
     :param before: plain JSON data, as json reads it.
+    :param after: likewise.
     """
-    if _same(before, after):
+    if _are_identical(before, after):
         return []
     try:
-        return list(_steps(before, after, [], _Room()))
+        return list(_find_steps(before, after, [], _Room()))
     except _TooManyError:
         return [[[], after]]
 
@@ -67,21 +71,25 @@ class _Room:
         self._characters_to_order = MOST_ORDERED
 
     def take(self, step: Step) -> Step:
-        """Count a step, and return it."""
+        """Count a step, and return it.
+
+        :raises: _TooManyError if the patch must not have another step.
+        """
         if not self._steps:
             raise _TooManyError()
         self._steps -= 1
         return step
 
-    def write(self, value: Any) -> str | None:
+    def encode(self, value: Any) -> str | None:
         """Return an item of a list as JSON, by which its place is found.
 
-        :returns: None if too much has been written to find an order: the
-            items are then set one by one.
+        :returns: None if too much has been encoded to find an order: the items
+            are then set one by one.
         """
         if self._characters_to_order <= 0:
             return None
         text = json.dumps(value)
+        # This one may be too long: then the next one is refused.
         self._characters_to_order -= len(text)
         return text
 
@@ -96,26 +104,26 @@ def apply(document: Any, patch: Patch) -> Any:
     return document
 
 
-def _same(before: Any, after: Any) -> bool:
+def _are_identical(before: Any, after: Any) -> bool:
     """Return whether two documents are equal, with the types of numbers."""
-    # 1 == 1.0 == True: the fastest way to compare types as well. Version 2 of
-    # the format does not depend on which objects are shared in memory.
-    return before == after and (
-        marshal.dumps(before, 2) == marshal.dumps(after, 2)
-    )
+    if before != after:
+        return False
+    # In Python 1 == 1.0 == True. To marshal both is the fastest way to compare
+    # the types as well. Version 2 of the format does not depend on which
+    # objects are shared in memory.
+    return marshal.dumps(before, 2) == marshal.dumps(after, 2)
 
 
-def _steps(
+def _find_steps(
     before: Any, after: Any, path: list[Any], room: _Room
 ) -> Iterator[Step]:
     """Yield the steps from one value to another.
 
     :param path: where both are in their documents.
+    :param room: the limits of the patch.
     :raises: _TooManyError
     """
-    # At one depth only: values such as the list of disks are mostly equal as a
-    # whole, and to compare at every depth would take longer.
-    if len(path) == _QUICK_DEPTH and _same(before, after):
+    if len(path) == _QUICK_DEPTH and _are_identical(before, after):
         return
     if type(before) is not type(after):
         yield room.take([path, after])
@@ -125,39 +133,41 @@ def _steps(
                 yield room.take([[*path, name]])
         for name, value in after.items():
             if name in before:
-                yield from _steps(before[name], value, [*path, name], room)
+                yield from _find_steps(
+                    before[name], value, [*path, name], room
+                )
             else:
                 yield room.take([[*path, name], value])
     elif isinstance(before, list):
-        yield from _list_steps(before, after, path, room)
+        yield from _find_steps_of_list(before, after, path, room)
     elif before != after:
         yield room.take([path, after])
 
 
-def _list_steps(
+def _find_steps_of_list(
     before: list[Any], after: list[Any], path: list[Any], room: _Room
 ) -> Iterator[Step]:
     """Yield the steps from one list to another.
 
     A list of another length is replaced as a whole. If the items only have
-    another order, that is one step.
+    another order, there is one step: ``[path, None, order]``.
     """
     if len(before) != len(after):
         yield room.take([path, after])
         return
     steps: list[Step] = []
     for place, (old, new) in enumerate(zip(before, after, strict=True)):
-        steps += _steps(old, new, [*path, place], room)
+        steps += _find_steps(old, new, [*path, place], room)
     if len(steps) > 1:
-        order = _order(before, after, room)
+        order = _find_order(before, after, room)
         if order is not None:
-            # It takes no more room than the steps that it replaces.
+            # Not taken from the room: the steps in its place have been.
             yield [path, None, order]
             return
     yield from steps
 
 
-def _order(
+def _find_order(
     before: list[Any], after: list[Any], room: _Room
 ) -> list[int] | None:
     """Return the index that every item of a list had before.
@@ -166,16 +176,17 @@ def _order(
 
     :returns: None if there are other items now, or the search is too long.
     """
-    # Backwards, so that pop() takes the first of equal items first.
+    # The places of every item, by its JSON. Backwards, so that pop() takes the
+    # first of equal items first.
     places: dict[str, list[int]] = {}
     for place in reversed(range(len(before))):
-        text = room.write(before[place])
+        text = room.encode(before[place])
         if text is None:
             return None
         places.setdefault(text, []).append(place)
     order = []
     for item in after:
-        text = room.write(item)
+        text = room.encode(item)
         if text is None:
             return None
         free_places = places.get(text)
@@ -186,10 +197,10 @@ def _order(
 
 
 def _apply_step(value: Any, path: list[Any], step: Step) -> Any:
-    """Return a value after a step: it sets, removes or orders.
+    """Return a value after a step, which sets, removes or orders something.
 
-    A step of one part removes, one of two sets, and one of three orders the
-    items of a list. Only what lies on the path is copied.
+    A step is ``[path, value]``, ``[path]`` or ``[path, None, order]``. Only
+    mappings and lists on its path are copied.
 
     :param path: the rest of the path of the step, from this value on.
     """
@@ -197,11 +208,14 @@ def _apply_step(value: Any, path: list[Any], step: Step) -> Any:
         if len(step) == 3:
             return [value[place] for place in step[2]]
         return step[1]
+    name, *rest = path
     copied = value.copy()
-    if len(path) == 1 and len(step) == 1:
-        del copied[path[0]]
-    elif len(path) == 1 and len(step) == 2:
-        copied[path[0]] = step[1]
+    is_removal = len(step) == 1
+    if is_removal and not rest:
+        del copied[name]
+    elif not rest and len(step) == 2:
+        # Nothing need be there before.
+        copied[name] = step[1]
     else:
-        copied[path[0]] = _apply_step(value[path[0]], path[1:], step)
+        copied[name] = _apply_step(value[name], rest, step)
     return copied

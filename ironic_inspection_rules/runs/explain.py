@@ -44,10 +44,10 @@ class SettingChange:
     place: Place
 
     def described(self, describe: recorded_rule.Describe) -> disclosure.Entry:
-        """Return what a function builds of the rule, unless it is withheld.
+        """Return an entry on the rule, for an answer of the API.
 
-        :param describe: called with the record of the rule. For a withheld
-            rule it is not called: the entry is
+        :param describe: builds the entry of the record of the rule. For a
+            withheld rule it is not called: the entry is
             ``{'rule': {'uuid': UUID}, 'withheld': True}``.
         """
         return recorded_rule.read(self.rule).described(describe)
@@ -83,12 +83,13 @@ def find(
 ) -> Attribution:
     """Find the change that last set a value, or removed it.
 
-    An action that set the value that was there already counts as well.
+    The rules of all runs are asked, from the last one back in time. An action
+    that set the value that was there already counts as well.
 
     :param runs: newest first.
     :param place: where the value is now.
     """
-    # Its keys are a set that keeps its order.
+    # A mapping, as its keys keep their order and are there once.
     possible_setters: dict[str, None] = {}
     for rule in _newest_first(runs):
         recorded = recorded_rule.read(rule.record, rule.places)
@@ -99,10 +100,10 @@ def find(
             )
             return Attribution(setting, tuple(possible_setters))
         if trail.is_open:
-            # A withheld rule whose places are not kept.
+            # What this rule set is not kept, so it may have set the value.
             possible_setters[rule.record['uuid']] = None
-        # Where the value was before the rule: an item of a list moves up when
-        # one before it is removed.
+        # Where the value was before the rule: an item of a list has moved if
+        # the rule removed another one before it.
         place = trail.place
     return Attribution(None, tuple(possible_setters))
 
@@ -119,8 +120,7 @@ def _newest_first(
             record = phases.get(phase)
             if not record or not record['saved']:
                 continue
-            # In the order of their effects: what a phase undoes, it undoes
-            # before its rules act.
-            ran = [*record['reverted'], *record['rules']]
-            for rule in reversed(ran):
+            # A phase first undoes what rules did before, then its rules act.
+            in_order_of_effects = [*record['reverted'], *record['rules']]
+            for rule in reversed(in_order_of_effects):
                 yield _RuleInRun(run, phase, rule, places.get(phase))

@@ -71,10 +71,11 @@ class Findings:
     """The data that an inspection found and left.
 
     ``inventory`` and ``plugin_data`` are what the machine posted, without the
-    logs of its ramdisk, ``left`` the plugin data in the end. ``facts`` are
-    what each phase found, see :func:`facts_of`. ``options`` are those that
-    the rules depended on, as JSON text. ``previous`` is what the inspection
-    before had stored; it means nothing unless a rule ``reads_previous``.
+    logs of its ramdisk. ``left`` are the plugin data at the end of the
+    inspection. ``facts`` are what each phase found, see :func:`facts_of`.
+    ``options`` are those that the rules depended on, as JSON text.
+    ``previous`` is what the inspection before had stored; it means nothing
+    unless a rule ``reads_previous``.
     """
 
     inventory: Document
@@ -132,14 +133,15 @@ def prepare(
     :param uuid: the UUID of the run, which is also that of the inventory.
     :param node: the node, which is locked: no other inspection ends meanwhile.
     """
-    # The inspection before, and its documents by digest.
-    last, loaded = db_history.read_last(node.uuid)
+    # The row of the inspection before, None if there is none, and the stored
+    # documents that it names, by their digests.
+    last, documents = db_history.read_last(node.uuid)
     parts_before = part.NOTHING
-    last_heard = ''
+    last_inspected_at = ''
     if last is not None:
-        last_heard = last.created_at.isoformat()
-        if last.parts in loaded:
-            parts_before = part.Parts.from_dict(loaded[last.parts])
+        last_inspected_at = last.created_at.isoformat()
+        if last.parts in documents:
+            parts_before = part.Parts.from_dict(documents[last.parts])
     now = timeutils.utcnow()
     reported_parts = part.read(
         document['inventory'],
@@ -148,7 +150,13 @@ def prepare(
     )
     comparison = part_difference.PartComparison(parts_before, reported_parts)
     # Also the parts of sources that reported earlier, but not this time.
-    parts_now = comparison.known(last_heard)
+    parts_now = comparison.known(last_inspected_at)
+    # Parts that have not changed are stored once, unless they were removed.
+    is_stored = last is not None and last.parts in documents
+    if is_stored and parts_now == parts_before:
+        digest_of_parts = last.parts
+    else:
+        digest_of_parts = content.store(parts_now.as_dict())
     # On the first inspection all parts are new, which is no change.
     has_changed = last is not None and any(
         change.what != part_difference.UNREPORTED
@@ -160,8 +168,8 @@ def prepare(
         'created_at': now,
         'interface': node.inspect_interface,
         'changed': has_changed,
-        **_choose_content(last, loaded, document),
-        'parts': _store_parts(last, loaded, parts_before, parts_now),
+        **_choose_content(last, documents, document),
+        'parts': digest_of_parts,
     }
     new_stays = _list_new_stays(
         parts_before, parts_now, reported_parts.texts, node.uuid, now
@@ -171,7 +179,7 @@ def prepare(
 
 
 def _choose_content(
-    last: typing.Any, loaded: Mapping[str, Document], document: Document
+    last: typing.Any, documents: Mapping[str, Document], document: Document
 ) -> dict[str, typing.Any]:
     """Return the columns ``content`` and ``patch`` for a document.
 
@@ -180,10 +188,11 @@ def _choose_content(
     the document is stored, and ``content`` is its own digest.
 
     :param last: the row of the inspection before, None if there is none.
-    :param loaded: stored documents by digest.
+    :param documents: stored documents by digest.
+    :param document: the document of the inspection that has just ended.
     """
-    if last is not None and last.content in loaded:
-        patch = document_patch.between(loaded[last.content], document)
+    if last is not None and last.content in documents:
+        patch = document_patch.between(documents[last.content], document)
         if not patch:
             return {'content': last.content, 'patch': None}
         # A patch to the whole document takes no less room than the document.
@@ -194,50 +203,28 @@ def _choose_content(
     return {'content': content.store(document), 'patch': None}
 
 
-def _store_parts(
-    last: typing.Any,
-    loaded: Mapping[str, Document],
-    before: part.Parts,
-    known: part.Parts,
-) -> str:
-    """Store parts, and return their digest.
-
-    Parts that did not change are stored once.
-
-    :param last: the row of the inspection before, None if there is none.
-    :param loaded: stored documents by digest.
-    :param before: the parts that were known after that inspection.
-    :param known: the parts that are known now.
-    """
-    # If the content of the inspection before was removed, it is stored again.
-    if last is not None and last.parts in loaded and known == before:
-        digest: str = last.parts
-    else:
-        digest = content.store(known.as_dict())
-    return digest
-
-
 def _list_new_stays(
-    before: part.Parts,
-    known: part.Parts,
+    parts_before: part.Parts,
+    parts_now: part.Parts,
     labels: Mapping[str, str],
     node_uuid: str,
     now: datetime.datetime,
 ) -> list[dict[str, typing.Any]]:
-    """Return the stays that begin: of parts that were not known before.
+    """Return the columns of a stay for each part that is new in the machine.
 
-    They are for the search of a part by its identity.
+    By these rows a part is searched for by its identity, in all machines.
 
-    :param labels: the texts of identities, where these are written otherwise.
+    :param labels: how the machine writes an identity, such as ``S3Z8`` for
+        ``s3z8``; by identity, where it writes it otherwise.
     """
     new_stays = []
-    for kind, name in known.identities:
-        if (kind, name) not in before.identities:
+    for kind, identity in parts_now.identities:
+        if (kind, identity) not in parts_before.identities:
             new_stays.append(
                 {
-                    'identity': name,
+                    'identity': identity,
                     'kind': kind,
-                    'label': labels.get(name, name),
+                    'label': labels.get(identity, identity),
                     'node_uuid': node_uuid,
                     'began_at': now,
                     'ended_at': None,
@@ -247,42 +234,30 @@ def _list_new_stays(
 
 
 def _find_ends_of_stays(
-    before: part.Parts, known: part.Parts, last: typing.Any
+    parts_before: part.Parts, parts_now: part.Parts, last: typing.Any
 ) -> dict[tuple[str, str], datetime.datetime]:
     """Return when parts that have left the machine were last reported.
 
     :param last: the row of the inspection before; None only if no part was
         known before.
-    :returns: times by kind and identity of the part.
+    :returns: times by kind and identity of the part, such as
+        ``{('dimm', 's3z8'): <time>}``.
     """
     end_times = {}
-    for identity, parts in before.identities.items():
-        if identity not in known.identities:
-            end_times[identity] = _find_last_report(
-                before, parts, last.created_at
-            )
+    for kind_and_identity, reports in parts_before.identities.items():
+        if kind_and_identity in parts_now.identities:
+            continue
+        # Several sources may have reported the part, each at another time.
+        times = []
+        for reported_part in reports:
+            last_report = parts_before.sources.get(reported_part.source)
+            if last_report is None:
+                # The source has reported in the last inspection.
+                times.append(last.created_at)
+            else:
+                times.append(datetime.datetime.fromisoformat(last_report))
+        end_times[kind_and_identity] = max(times)
     return end_times
-
-
-def _find_last_report(
-    before: part.Parts, parts: Sequence[part.Part], last: datetime.datetime
-) -> datetime.datetime:
-    """Return when an inspection last reported a part.
-
-    :param before: the parts that were known after the last inspection, and
-        when their sources have last reported any.
-    :param parts: the part, once for every source that reported it.
-    :param last: when the last inspection was made.
-    """
-    times = []
-    for known in parts:
-        last_report = before.sources.get(known.source)
-        if last_report is None:
-            # The source has reported in the last inspection.
-            times.append(last)
-        else:
-            times.append(datetime.datetime.fromisoformat(last_report))
-    return max(times)
 
 
 def read(row: typing.Any) -> Document:
@@ -311,28 +286,29 @@ def read_back(
         )
         if not rows:
             return
-        loaded = content.load({row.content for row in rows})
+        documents = content.load({row.content for row in rows})
         for row in rows:
-            yield row, _restore_document(row, loaded)
+            yield row, _restore_document(row, documents)
+        # The next rows are older than the last of these.
         before = rows[-1].id
 
 
 def _restore_document(
-    row: typing.Any, loaded: Mapping[str, Document]
+    row: typing.Any, documents: Mapping[str, Document]
 ) -> Document:
     """Return the document of an inspection.
 
-    :param row: names a stored document, which may be that of an earlier
-        inspection; then its patch makes this one of it.
-    :param loaded: documents by digest.
+    :param row: names a stored document. If that is one of an earlier
+        inspection, the ``patch`` of the row makes the document of it.
+    :param documents: stored documents by digest.
     :returns: empty if the stored document is just being removed.
     """
-    base = loaded.get(row.content, {})
-    if not row.patch or not base:
-        return base
+    stored_document = documents.get(row.content, {})
+    if not row.patch or not stored_document:
+        return stored_document
     patch = json.loads(zlib.decompress(row.patch))
-    patched: Document = document_patch.apply(base, patch)
-    return patched
+    document: Document = document_patch.apply(stored_document, patch)
+    return document
 
 
 def stored(document: Document) -> Document | None:
@@ -352,11 +328,11 @@ def stored(document: Document) -> Document | None:
 
 
 def stored_before(node_uuid: str, before: int) -> Document | None:
-    """Return what the last successful one before an inspection has stored.
+    """Return what the last successful inspection before another has stored.
 
-    Rules that are run again on the inspection read it as ``previous``.
+    Rules that are run again on the other inspection read it as ``previous``.
 
-    :param before: ``id`` of the inspection.
+    :param before: the ``id`` of the other inspection.
     :returns: ``inventory`` and ``plugin_data``; None if nothing is kept.
     """
     for _row, document in read_back(node_uuid, before):
@@ -375,6 +351,7 @@ def last_stored(node_uuid: str) -> Document | None:
     for run in db_run.list_runs(node_uuid):
         if run.result != OK:
             continue
+        # The newest run that was successful.
         try:
             row = db_history.get_inventory(node_uuid, str(run.uuid))
         except exceptions.KeptInventoryNotFound:
@@ -404,10 +381,13 @@ def reported_parts(row: typing.Any) -> part.Parts:
 def facts_of(
     machine: working_copy.Facts, **more: typing.Any
 ) -> dict[str, str]:
-    """Encode what a phase finds, as its parts may go on changing.
+    """Return what a phase finds, as JSON texts.
 
-    :param more: what else to keep of the phase.
-    :returns: JSON texts: of inventory, plugin data, and all else.
+    It is encoded at once: rules and hooks change the data in place later.
+
+    :param more: what else to keep of the phase, such as the ``revision``.
+    :returns: the texts of ``inventory``, ``plugin_data``, and ``others`` for
+        all else.
     """
     others = {
         'node': machine.node,
@@ -437,15 +417,20 @@ class _PostedData:
     def __init__(self, findings: Findings, mask: bool) -> None:
         self._mask = mask
         data = findings.data(mask=False)
-        # By name: as JSON texts, and as they are kept.
+        # By name, "inventory" and "plugin_data": the JSON texts, and the data
+        # as they are kept.
         self.texts = {name: _encode(value) for name, value in data.items()}
         self.kept = {
             name: _read_masked(text, mask) for name, text in self.texts.items()
         }
 
     def patch(self, name: str, text: str) -> document_patch.Patch:
-        """Return how a text differs from what was posted by that name."""
-        # Most phases change neither, and texts are compared at once.
+        """Return the patch that makes other data of the posted ones.
+
+        :param name: ``inventory`` or ``plugin_data``.
+        :param text: the other data, as JSON.
+        """
+        # Most phases change neither, and to compare texts is fast.
         if text == self.texts[name]:
             return []
         return document_patch.between(
@@ -470,12 +455,15 @@ def document(
     """
     posted = _PostedData(findings, mask)
     facts = {}
-    for phase, encoded in findings.facts.items():
-        # Credentials are never kept, even if the rules saw them.
-        facts[phase] = disclosure.data(json.loads(encoded[_OTHERS]))
+    for phase, texts in findings.facts.items():
+        # Of the node and its ports, credentials are never kept, even if the
+        # rules saw them.
+        facts_of_phase = disclosure.data(json.loads(texts[_OTHERS]))
         for name in posted.texts:
-            facts[phase][name] = posted.patch(name, encoded[name])
-        facts[phase]['error'] = errors.get(phase)
+            facts_of_phase[name] = posted.patch(name, texts[name])
+        facts_of_phase['error'] = errors.get(phase)
+        facts[phase] = facts_of_phase
+    # A failed inspection stores no plugin data.
     stored_patch = None
     if values['error'] is None:
         stored_patch = posted.patch(
@@ -498,15 +486,17 @@ def _without_seconds(
 ) -> Document:
     """Return the records of phases without how long they took.
 
-    Equal inspections have equal documents, which are stored once.
+    Without the times, equal inspections have equal documents, which are stored
+    once.
     """
     records = {}
     for phase, record in phases.items():
         records[phase] = {
             name: value for name, value in record.items() if name != 'seconds'
         }
-    plain: Document = json.loads(_encode(records))
-    return plain
+    # As json reads them: a patch is made of such data only.
+    plain_records: Document = json.loads(_encode(records))
+    return plain_records
 
 
 def _read_masked(text: str, mask: bool) -> typing.Any:

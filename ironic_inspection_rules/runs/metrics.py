@@ -21,9 +21,12 @@ _LONGEST = 80
 class MetricsGroup:
     """Metrics whose names begin with the same word.
 
-    :param word: the word. The Prometheus exporter passes on only names that
-        begin as those of Ironic's conductor: for it, they begin so before the
-        word, and lose their hyphens.
+    The Prometheus exporter passes on only metrics of Ironic's conductor, by
+    their names. So for the exporter, ``InspectionRules.main.ok`` becomes
+    ``ironic.conductor.manager.InspectionRules.main.ok``, and hyphens become
+    underscores.
+
+    :param word: the word, such as ``InspectionRules``.
     """
 
     def __init__(self, word: str) -> None:
@@ -55,15 +58,16 @@ class MetricsGroup:
         """Return a name as the backend takes it."""
         if self._is_exported:
             name = name.replace('-', '_')
-        # Only the decorators of Ironic's logger add its prefix themselves.
+        # The methods of Ironic's logger do not add its prefix, only its
+        # decorators do.
         return str(self._logger.get_metric_name(name))
 
 
 def send_phase(phase: str, ok: bool, seconds: float) -> None:
     """Count a phase by its result, and record how long it took.
 
-    ``InspectionRules.<phase>.ok`` or ``….failed``, and the timer
-    ``InspectionRules.<phase>.time`` in milliseconds, as statsd has them.
+    The counter is ``InspectionRules.<phase>.ok`` or ``….failed``, the timer
+    ``InspectionRules.<phase>.time``, in milliseconds.
     """
     if CONF.metrics.backend == 'noop':
         # The default of Ironic: nobody gets them.
@@ -102,7 +106,10 @@ def send_rules(
 
 
 def _name_of_rule(row: collections.abc.Mapping[str, typing.Any]) -> str:
-    """Return a rule's part of the name of a metric."""
+    """Return a rule's part of the name of a metric.
+
+    For "Set the RAID level" it is ``set_the_raid_level.<uuid>``.
+    """
     uuid: str = row['rule_uuid']
     # The label is the UUID alone where the description must not be shown.
     description = row['label'].removeprefix(uuid).lower()

@@ -73,11 +73,12 @@ def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
     :param seconds: how long the phase took.
     """
     room = Room()
-    # Confirmed values take no room from changes.
+    # Apart, so that values that were only confirmed take no room from changes.
     room_to_confirm = Room()
-    # described() calls it only for rules that are not sensitive.
+    # described() calls it for rules that are not sensitive. Of a sensitive one
+    # it returns the UUID, and that the rest is withheld.
     describe = functools.partial(_describe_rule, room, room_to_confirm)
-    # In this order: the first records take room from the later ones.
+    # In this order: what is described first gets room first.
     rules = [
         rule.described(describe) for rule in outcome.traces if rule.matched
     ]
@@ -101,12 +102,11 @@ def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
 
 
 class Room:
-    """The room that is left for the record of a phase.
+    """The room that is left for changes in the record of a phase.
 
-    ``characters`` are those that are left for paths and values. The values of
-    a change are kept also without room for them: the number is then below
-    zero, and :meth:`take` refuses what follows. ``left_out``: how many changes
-    it has refused.
+    ``characters`` are left for paths and values. The values of a change may
+    take more than that: then the number is below zero, and :meth:`take`
+    refuses the next change. ``left_out`` is how many changes were refused.
     """
 
     def __init__(self) -> None:
@@ -136,11 +136,11 @@ def _describe_changes(
     """
     changes: list[Record] = []
     confirmed: list[Record] = []
-    # By n: how many of the first n changes of the rule are recorded, as there
-    # may be no room for some. Where there is none for the second of three
-    # changes, the list ends as [0, 1, 1, 2].
+    # The item n says how many of the first n changes of the rule are recorded,
+    # as there may be no room for some. If there is no room for the second of
+    # three changes, the list is [0, 1, 1, 2] in the end.
     recorded_of_first = [0]
-    # For every value of "confirmed": how many of "changes" came before it.
+    # How many of the recorded changes came before each confirmed value.
     changes_before = []
     for action in rule_trace.actions:
         for change in action.changes:
@@ -153,12 +153,12 @@ def _describe_changes(
             confirmed.append(
                 _describe_change(value, action.op, room_to_confirm)
             )
-            # Both count from the beginning of the phase, over all rules; their
-            # difference counts the changes of this rule only.
+            # Both numbers count the changes of all rules since the phase
+            # began. Their difference counts those of this rule.
             made_by_rule = value.earlier - rule_trace.actions[0].earlier
             changes_before.append(recorded_of_first[made_by_rule])
-    # Only removing an item of a list moves other values. Without that, a value
-    # is found at its path, however many changes came before it.
+    # A reader needs these numbers only if a change has removed an item of a
+    # list, and so has moved the items behind it to other paths.
     if any('left' in change for change in changes):
         for confirmation, count in zip(confirmed, changes_before, strict=True):
             confirmation['earlier'] = count
@@ -211,7 +211,12 @@ def _describe_rule(
 
 
 def _describe_action(action: trace.ActionTrace) -> Record:
-    """Return the record of an action with conditions, or that did not run."""
+    """Return the record of an action with conditions, or that did not run::
+
+    {'action': 'set-attribute', 'ran': False,
+     'conditions': [{'op': 'eq', 'reason': …, 'true': 0, 'false': 1}],
+     'reason': …}  # If it did not run.
+    """
     conditions = []
     for condition in action.when:
         reason = shortening.shorten_text(condition.reason)
@@ -229,10 +234,12 @@ def _describe_action(action: trace.ActionTrace) -> Record:
 def was_matched(kind: str, rule: Record) -> bool:
     """Return whether a rule matched.
 
-    :param kind: the list of the record that it is in.
+    :param kind: the list of the record that the rule is in, one of
+        :data:`KINDS`.
     """
     if kind == 'audit':
         return bool(rule[MATCHED])
+    # Rules that were reverted did not match.
     return kind == 'rules'
 
 
@@ -257,9 +264,10 @@ def _describe_change(
         'action': op,
     }
     if data_path.APPEND in path:
+        # From "/extra/disks/-" nobody could tell which item was appended.
         recorded['at'] = data_path.pointer(change.place)
-    # How many items are left in a list that one was removed from. Where the
-    # path is masked there is no index.
+    # How many items are left in a list that one was removed from. A path that
+    # is masked has no index.
     if change.left is not None and data_path.index(path[-1]) is not None:
         recorded['left'] = change.left
     if change.port:

@@ -26,8 +26,9 @@ class RecordedPlace:
     """Where a value is.
 
     ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``, as
-    in the record of a change, ``alias`` what a port may have there instead.
-    The path of a trait is its name.
+    in the record of a change. ``alias`` is another name of a port there,
+    ``port <UUID>``: its address may have changed since. The path of a trait is
+    its name.
     """
 
     object: str
@@ -38,8 +39,9 @@ class RecordedPlace:
 def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
     """Check if a change set the value at a place, or removed it.
 
-    It counts as set where the record does not say so, since it is shortened
-    or hides a secret.
+    A change of ``/extra`` sets ``/extra/rack`` if both values of ``/extra``
+    differ there. If the record cannot tell, since it is shortened or hides a
+    secret, the value counts as set.
 
     :param place: where the value is after the change.
     """
@@ -47,9 +49,9 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
         return False
     item = _find_item_of_list(change, place)
     if item is not None:
-        # The change removed another item of the list that the place is in, and
-        # the items behind it moved up with their values. Only the place after
-        # the last item that is left lost its value.
+        # The change removed an item of the list that the place is in, and the
+        # items behind it moved up. So only the place behind the last item that
+        # is left has lost its value: of three items, place 2.
         return bool(item.place_index == change['left'])
     path = _path(change)
     if place.path == path or _is_below(path, place.path):
@@ -65,7 +67,10 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
 
 
 def confirms(change: phase_record.Record, place: RecordedPlace) -> bool:
-    """Check if an action set a value, or a part of it, as it was already."""
+    """Check if an action set a value, or a part of it, to what it was already.
+
+    :param change: one of ``confirmed`` of the record of a rule.
+    """
     return _has_same_object(change, place) and _overlap(
         _path(change), place.path
     )
@@ -77,8 +82,8 @@ def is_among(
 ) -> bool:
     """Return whether a rule has set a value, or a part of it.
 
-    :param written: objects and paths that a withheld rule set, as in the
-        record of a change; nothing else is kept of the rule.
+    :param written: objects and paths that a withheld rule set, such as
+        ``['node', '/extra/rack']``; nothing else is kept of the rule.
     :param place: the place of the value.
     """
     for object_name, pointer in written:
@@ -95,11 +100,15 @@ def is_among(
 def _overlap(written: data_path.Path, path: data_path.Path) -> bool:
     """Check if two paths lead to the same value, or one to a part of it.
 
+    ``extra`` and ``extra/rack`` overlap; ``extra/rack`` and ``extra/row`` do
+    not.
+
     :param written: the path of a value that a rule has set.
     :param path: the path of the value that is asked for.
     """
+    # As long as the shorter path is.
     for written_token, token in zip(written, path, strict=False):
-        # Which index an item got that was appended is not known.
+        # An item was appended, and the index that it got is not known.
         may_be_same = written_token == data_path.APPEND and token.isdigit()
         if written_token != token and not may_be_same:
             return False
@@ -147,9 +156,9 @@ def still_holds(
         is_there = present is not data_path.ABSENT
         return was_added == is_there
     if _is_below(_path(change), place.path):
-        # The change was in a part of the value. If that part differs now, so
-        # does the value; if not, the rest may still differ.
-        if _part_may_hold(change, place, present):
+        # The change set a part of the value. If the part differs now, so does
+        # the value; if not, the rest of the value may still differ.
+        if _may_part_still_hold(change, place, present):
             return None
         return False
     value_after = _value_at(change, place, 'after')
@@ -172,15 +181,18 @@ def look_up(
 ) -> typing.Any:
     """Return what a value holds at a path below its own.
 
-    A capability counts as something below the text of all of them.
+    A capability counts as something below the text of all of them: below
+    ``boot_mode:uefi,raid:1``, which is at ``/properties/capabilities``, the
+    path ``/properties/capabilities/raid`` leads to ``1``.
 
     :param path: where the value is.
-    :param whole_path: the path to look at, which begins with that.
+    :param whole_path: the path to look at, which begins with that of the
+        value.
     :returns: :data:`.path.ABSENT` if nothing is there.
     """
     is_capability = whole_path[:-1] == CAPABILITIES
     if is_capability and len(path) <= len(CAPABILITIES):
-        # The text is the value itself, or somewhere below it.
+        # The value is the text itself, or holds it.
         path_to_text = CAPABILITIES[len(path) :]
         text = data_path.get(value, path_to_text)
         if isinstance(text, str):
@@ -203,7 +215,10 @@ def _parse_capabilities(text: str) -> dict[str, str]:
 
 
 class _Item(typing.NamedTuple):
-    """The item of a list that a place is in, after another one was removed.
+    """The item of a list that a place is in, after an item was removed.
+
+    For the place ``/extra/disks/3/name``, and a change that has removed
+    ``/extra/disks/0``, it is ``(2, 0, 3)``.
 
     ``depth``
         How many tokens of the path of the place lead to the list; the next one
@@ -224,22 +239,24 @@ def _find_item_of_list(
 ) -> _Item | None:
     """Return the item of a list that a place is in, after a removal.
 
-    :param change: the removal of an item from a list.
-    :returns: None if the change is no removal, or the place is not in that
-        list.
+    :param change: a change of any kind.
+    :returns: None if the change removed no item of a list, or the place is not
+        in that list.
     """
     if 'left' not in change or not _has_same_object(change, place):
         return None
-    *above, token = data_path.parse(change['path'])
-    depth = len(above)
-    if len(place.path) <= depth or list(place.path[:depth]) != above:
-        # The place is not in that list.
+    *path_of_list, removed_index = data_path.parse(change['path'])
+    depth = len(path_of_list)
+    is_in_list = (
+        len(place.path) > depth and list(place.path[:depth]) == path_of_list
+    )
+    if not is_in_list:
         return None
-    index = data_path.index(place.path[depth])
-    if index is None:
-        # The place is no item: its token is no index.
+    place_index = data_path.index(place.path[depth])
+    if place_index is None:
+        # The token of the place is no index, so it names no item.
         return None
-    return _Item(depth, int(token), index)
+    return _Item(depth, int(removed_index), place_index)
 
 
 def _has_same_object(
@@ -247,17 +264,17 @@ def _has_same_object(
 ) -> bool:
     """Check if a change was made to the object that a place is in."""
     if place.alias is not None and 'port' in change:
-        # Another port may have had its address before.
+        # By UUID: another port may have had the address of this one before.
         return bool(place.alias == f'port {change["port"]}')
     return change['object'] in (place.object, place.alias)
 
 
 def _is_below(path: data_path.Path, other: data_path.Path) -> bool:
-    """Check if the first path leads to a part of what the second names."""
+    """Check if the first path leads to a part of what the second leads to."""
     return len(path) > len(other) and path[: len(other)] == other
 
 
-def _part_may_hold(
+def _may_part_still_hold(
     change: phase_record.Record, place: RecordedPlace, present: typing.Any
 ) -> bool:
     """Check if a part of a value may still be what a change made it.
@@ -266,10 +283,10 @@ def _part_may_hold(
     :param present: the value that is at the place now.
     """
     path = _path(change)
-    above = path[:-1]
-    # Capabilities are in no container, but in a text: look_up() reads it.
-    if above != CAPABILITIES:
-        container = look_up(present, place.path, above)
+    path_of_container = path[:-1]
+    # Capabilities are in a text, which look_up() reads, and in no container.
+    if path_of_container != CAPABILITIES:
+        container = look_up(present, place.path, path_of_container)
         if not isinstance(container, dict | list):
             return False
     if 'left' in change:
@@ -296,8 +313,11 @@ def _value_at(
 
     :param place: the place of the change, or a place below it.
     :param side: ``before`` or ``after``.
+    :returns: :data:`.path.ABSENT` if there was none, :data:`UNKNOWN` if the
+        record hides or shortens it.
     """
     path = _path(change)
+    # There was nothing before "add", and there is nothing after "remove".
     op_without_value = 'remove'
     if side == 'before':
         op_without_value = 'add'
@@ -318,7 +338,7 @@ def _value_at(
 
 
 def _is_hidden(value: typing.Any) -> bool:
-    """Check if the record has no more than a part of a value, or a mask."""
+    """Check if the record has only the beginning of a value, or a mask."""
     if disclosure.is_masked(value):
         return True
     if not isinstance(value, str):

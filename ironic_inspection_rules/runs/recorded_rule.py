@@ -55,25 +55,28 @@ class RecordedRule:
         :param place: where the value was after the rule.
         """
         changes = self._fields['changes']
-        # Where the value was, by how many of the changes are undone.
+        # Back in time: the item n says where the value was before the last n
+        # changes.
         places = [place]
         for change in reversed(changes):
             if recorded_change.sets(change, place):
                 return Trail(place, change, is_set=True)
             place = recorded_change.place_before(change, place)
             places.append(place)
-        for change in reversed(self._fields.get('confirmed', ())):
-            # How many of the changes came after it. Where the record does not
-            # have that, no change moved a value, and the place is the same.
-            later = len(changes) - change.get('earlier', len(changes))
-            if recorded_change.confirms(change, places[later]):
-                return Trail(places[later], change, is_set=True)
+        # No change set the value. Perhaps an action set it to what it was.
+        for confirmation in reversed(self._fields.get('confirmed', ())):
+            # Without "earlier", no change moved a value: any place will do.
+            earlier = confirmation.get('earlier', len(changes))
+            later = len(changes) - earlier
+            if recorded_change.confirms(confirmation, places[later]):
+                return Trail(places[later], confirmation, is_set=True)
         return Trail(place)
 
     def described(self, describe: Describe) -> disclosure.Entry:
         """Return what ``describe`` builds of the rule, or that it is withheld.
 
-        So no caller can build it of a rule that is withheld.
+        The fields are passed to ``describe`` only here, so no caller gets them
+        of a rule that is withheld.
         """
         return describe(self._fields)
 
@@ -92,6 +95,7 @@ class WithheldRule(RecordedRule):
 
     def follow(self, place: recorded_change.RecordedPlace) -> Trail:
         if self._places is None:
+            # It set too many places for them to be kept.
             return Trail(place, is_open=True)
         return Trail(
             place, is_set=recorded_change.is_among(self._places, place)
@@ -119,30 +123,33 @@ def read(
 def places_of(outcome: runner.PhaseOutcome) -> Places:
     """Return the places that the sensitive rules of a phase set.
 
-    :returns: the places by the UUID of the rule; None for a rule that set more
+    :returns: the places by the UUID of the rule, such as
+        ``{UUID: [['node', '/extra/rack']]}``; None for a rule that set more
         places than are kept.
     """
     places: Places = {}
+    # Each rule has the whole room for itself.
     room = collections.defaultdict[str, phase_record.Room](phase_record.Room)
     for change in outcome.journal.withheld:
         assert change.rule is not None
         uuid = change.rule.uuid
         name = change.object
         if change.port:
+            # By the UUID, as the address of a port may change.
             name = f'port {change.port}'
         place = change.place
         if change.left is not None:
-            # The change removed an item, and moved the items behind it: so it
-            # is a change of any item.
+            # The change removed an item of a list, and moved the items behind
+            # it. "-" in the place of the index stands for any item.
             place = (*place[:-1], data_path.APPEND)
         path = data_path.pointer(place)
         if not room[uuid].take(path):
-            # All or none: a value at a place that is left out would seem to be
-            # set by another rule.
+            # All places of a rule are kept or none: a value at a place that is
+            # left out would seem to be set by another rule.
             places[uuid] = None
             continue
         places_of_rule = places.setdefault(uuid, [])
-        # None after a place for which there was no room.
+        # None if there was no room for an earlier place.
         if places_of_rule is not None:
             places_of_rule.append([name, path])
     return places
@@ -155,35 +162,36 @@ def for_readers(
 ) -> tuple[dict[str, phase_record.Record], dict[str, Places]]:
     """Return the records of a run as anybody may see them.
 
-    Rules that became sensitive or are not known any more are withheld.
-    Built-in rules, which have no revision, are what they were.
+    Rules that have become sensitive since, or that are not known any more, are
+    withheld. Built-in rules, which have no revision, are what they were.
 
-    :param places: those of sensitive rules, by phase.
+    :param phases: the records as they are stored, by phase.
+    :param places: the places that sensitive rules set, by phase.
     :param open_rules: the UUIDs of rules that are known and not sensitive.
     :returns: the records and the places of all rules that are withheld.
     """
     disclosed: dict[str, phase_record.Record] = {}
     all_places = dict(places)
-    for phase, kept in phases.items():
-        for_phase = dict(kept)
-        phase_places = dict(places.get(phase, {}))
+    for phase, stored_record in phases.items():
+        record = dict(stored_record)
+        places_of_phase = dict(places.get(phase, {}))
         for kind in phase_record.KINDS:
-            for_phase[kind] = []
-            for rule in kept[kind]:
+            record[kind] = []
+            for rule in stored_record[kind]:
                 if not _is_to_be_withheld(rule, open_rules):
-                    for_phase[kind].append(rule)
+                    record[kind].append(rule)
                     continue
                 withheld = {
                     'uuid': rule['uuid'],
                     phase_record.MATCHED: phase_record.was_matched(kind, rule),
                     disclosure.WITHHELD: True,
                 }
-                for_phase[kind].append(withheld)
-                # Who looks for the rule that set a value still finds it.
-                phase_places[rule['uuid']] = _places(rule)
-        disclosed[phase] = for_phase
-        if phase_places:
-            all_places[phase] = phase_places
+                record[kind].append(withheld)
+                # With them it is still known that this rule set a value.
+                places_of_phase[rule['uuid']] = _places_of_changes(rule)
+        disclosed[phase] = record
+        if places_of_phase:
+            all_places[phase] = places_of_phase
     return disclosed, all_places
 
 
@@ -192,32 +200,33 @@ def _is_to_be_withheld(
 ) -> bool:
     """Return whether a rule is to be withheld that was not when it ran."""
     if rule.get(disclosure.WITHHELD):
+        # It is withheld already.
         return False
     is_built_in = rule.get('revision') is None
     return not is_built_in and rule['uuid'] not in open_rules
 
 
-def _places(rule: phase_record.Record) -> list[list[str]]:
+def _places_of_changes(rule: phase_record.Record) -> list[list[str]]:
     """Return the places of all that a rule has set."""
     changes = [*rule['changes'], *rule.get('confirmed', ())]
-    return [_place(change) for change in changes]
+    return [_place_of_change(change) for change in changes]
 
 
-def _place(change: phase_record.Record) -> list[str]:
+def _place_of_change(change: phase_record.Record) -> list[str]:
     """Return the object of a recorded change, and a path in it.
 
-    With them a rule is found that set a value, even if it is withheld.
+    For example ``['node', '/extra/rack']``.
     """
     name: str = change['object']
     if 'port' in change:
         name = f'port {change["port"]}'
     path: str = change['path']
     if 'left' in change:
-        # The change removed an item, and moved the items behind it: so it is a
-        # change of any item.
-        parents = data_path.parse(path)[:-1]
-        path = data_path.pointer((*parents, data_path.APPEND))
+        # The change removed an item of a list, and moved the items behind it.
+        # "-" in the place of the index stands for any item.
+        path_of_list = data_path.parse(path)[:-1]
+        path = data_path.pointer((*path_of_list, data_path.APPEND))
     elif 'at' in change:
-        # The change appended an item: the place with the index that it got.
+        # The change appended an item: this path has the index that it got.
         path = change['at']
     return [name, path]

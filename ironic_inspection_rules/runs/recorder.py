@@ -47,9 +47,10 @@ class RunRecorder:
 
     ``event`` is :data:`INSPECTION` or :data:`REAPPLY`. With durable inspection
     ``uuid`` is that of the request, so that its attempts make one run.
-    ``revision`` is that of the rules in force. ``phases`` are the records of
-    what the rules did, ``places`` what sensitive rules set, which nobody is
-    shown, and ``errors`` what the rules of a phase ended with, all by phase.
+    ``revision`` is that of the rules in force. The others are by phase:
+    ``phases`` are the records of what the rules did, ``places`` is what
+    sensitive rules set, which nobody is shown, and ``errors`` are those that
+    rules ended with.
     """
 
     event: str
@@ -92,6 +93,8 @@ class RunRecorder:
         """
         if saving:
             self.phases[phase]['saved'] = False
+        # A replay of the inspection asks for them: an error of saving, of a
+        # time limit or of an "api-call" may not come again.
         self.errors[phase] = {
             'text': str(error),
             'op': error.op,
@@ -102,16 +105,16 @@ class RunRecorder:
     def checkpoint(self, phase: str) -> phase_record.Record:
         """Return what a later attempt needs to know of a phase.
 
-        The phases before it are in it as well: one in which no rule matched
-        has no checkpoint of its own.
+        The records of the phases before it are included: a phase in which no
+        rule matched has no checkpoint of its own.
         """
-        earlier = dict(self.phases)
-        this_record = earlier.pop(phase, None)
+        earlier_records = dict(self.phases)
+        record = earlier_records.pop(phase, None)
         return {
             'revision': self.revision,
-            'record': this_record,
+            'record': record,
             'places': self.places,
-            'earlier': earlier,
+            'earlier': earlier_records,
         }
 
     def take_up(self, phase: str, saved: phase_record.Record | None) -> None:
@@ -137,10 +140,10 @@ def prepare_run(
 ) -> Store:
     """Return the function that stores a run that has ended.
 
-    The data of the machine are stored now, apart from the run: a run without
-    them is better than none if that fails. If the run is not stored, they are
-    removed later. The run of an inspection that passes never has them: Ironic
-    stores them.
+    The data of the machine are stored now, apart from the run: if that fails,
+    a run without them is better than none. If the run is not stored, they are
+    removed later. The run of an inspection that passes has no data, as Ironic
+    itself stores them.
 
     :param findings: the data of the machine; None if there are none to keep.
     :param error: why the inspection failed, None if it did not.
@@ -165,9 +168,9 @@ def prepare_run(
     }
     inspection = None
     try:
-        # The data of an inspection that passes are stored by Ironic.
         if findings is not None and error is not None and keep:
             values['content'] = content.store(findings.data(mask))
+        # The history has the data of every inspection.
         if findings is not None and days:
             document = history.document(findings, values, run.errors, mask)
             inspection = history.prepare(run.uuid, node, document)
@@ -184,9 +187,12 @@ def _store_with_findings(
     inspection: history.PreparedInspection,
     connection: typing.Any,
 ) -> None:
-    """Store a run and what its inspection found, as :func:`prepare_run` says.
+    """Store a run, and its inspection in the history.
 
     :param values: the columns of the run.
+    :param keep: the number of runs of each event that are kept of a node.
+    :param inspection: the rows of the history.
+    :param connection: the connection of the transaction to store them in.
     """
     # One transaction is sooner over than two.
     db_run.record_run(connection, values, keep)
@@ -199,7 +205,10 @@ def _store_with_findings(
 
 
 def warn_of_loss(node: typing.Any, exc: Exception) -> None:
-    """Log that a run cannot be stored."""
+    """Log that a run, or a part of it, cannot be stored.
+
+    :param exc: the reason.
+    """
     LOG.warning(
         'What the rules did to node %(node)s is not kept: %(error)s',
         {'node': node.uuid, 'error': exc},
@@ -246,7 +255,8 @@ class Cleaner:
                 'Old inspections are not removed from the history: %s', exc
             )
             return
-        # While there is something to remove, the next inspection goes on.
+        # If something was removed, there may be more: the next inspection goes
+        # on with it.
         if not removed:
             self._due = time.monotonic() + _CLEANING_PERIOD
 

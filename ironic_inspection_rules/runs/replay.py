@@ -66,13 +66,14 @@ class Past:
     ) -> None:
         self._document = document
         self._find_previous = find_previous
-        # What had been stored before the inspection. It is kept if a rule read
-        # it then.
+        # What the inspection before had stored. It is kept if a rule read it
+        # then.
         self._previous: Data | None = document.get('previous')
         self._is_previous_known = 'previous' in document
         if not document.get('options'):
             raise Incomparable(_('what its rules went by is not kept'))
-        # Phases of which only the record or only the facts are kept.
+        # "phases" are records of what rules did, "facts" what they found. Here
+        # are the phases that have only one of both.
         incomplete = document['phases'].keys() ^ document['facts'].keys()
         if incomplete:
             raise Incomparable(
@@ -94,11 +95,11 @@ class Past:
     def facts(self, phase: str, plans: Plans) -> working_copy.Facts:
         """Return the facts that a phase began with.
 
-        :param plans: the rules to run. If they read the data of the inspection
-            before, these are looked up.
+        :param plans: the rules to run. If they read what the inspection before
+            had stored, that is looked up.
         :raises: Incomparable if the rules read data that are not known.
         """
-        kept = self._document['facts'][phase]
+        facts = self._document['facts'][phase]
         reads_previous = any(
             plan.reads_previous for plan in plans.get(phase, ())
         )
@@ -111,17 +112,17 @@ class Past:
             self._is_previous_known = True
         # The data of a phase are kept as a patch of the posted data.
         inventory = document_patch.apply(
-            self._document['inventory'], kept['inventory']
+            self._document['inventory'], facts['inventory']
         )
         plugin_data = document_patch.apply(
-            self._document['plugin_data'], kept['plugin_data']
+            self._document['plugin_data'], facts['plugin_data']
         )
         return working_copy.Facts(
             inventory,
             plugin_data,
-            kept['node'],
-            tuple(kept['ports']),
-            tuple(kept['port_groups']),
+            facts['node'],
+            tuple(facts['ports']),
+            tuple(facts['port_groups']),
             self._previous,
         )
 
@@ -148,9 +149,10 @@ class Past:
     ) -> tuple[Ends, str | None]:
         """Repeat the inspection with the rules of its time.
 
-        If it ends as it did then, the kept data are complete, and it can be
-        compared with other rules.
+        If it ends as it did then, the kept data are complete: what other rules
+        make of them can be compared with that.
 
+        :param plans: the rules of its time, by phase.
         :returns: the ends of the phases, and a sentence on the first
             difference, None if there is none.
         :raises: Incomparable if the difference may have other reasons, or the
@@ -181,20 +183,19 @@ class Past:
         record_now = phase_record.of_phase(end.outcome, 0.0)
         error_then = None
         kept_error = self.error(phase)
-        # An error of saving is that of Ironic, not of a rule, and a replay
-        # saves nothing.
+        # A replay saves nothing, so it can have no error of saving.
         if kept_error is not None and not kept_error['saving']:
             error_then = kept_error['text']
         error_now = None
         if end.outcome.error:
             error_now = str(end.outcome.error)
         has_other_error = error_then != error_now
-        if not has_other_error and (
-            _reduce_to_effects(record_then) == _reduce_to_effects(record_now)
-        ):
+        effects_then = _reduce_to_effects(record_then)
+        has_other_effects = effects_then != _reduce_to_effects(record_now)
+        if not has_other_error and not has_other_effects:
             return None
         self._refuse_other_reasons(phase, has_other_error)
-        differences = _differences_of_matches(record_then, end.outcome)
+        differences = _describe_other_matches(record_then, end.outcome)
         if has_other_error:
             differences.append(
                 _('it ended with "%(then)s", and ends with "%(now)s"')
@@ -220,17 +221,18 @@ class Past:
             raise Incomparable(_('it took as long as it may'))
         if error and has_other_error and error['op'] == 'api-call':
             raise Incomparable(_('it ended with what was called then'))
-        option = json.loads(self.options)['mask_secrets']
-        saw_secrets = disclosure.may_show_secrets(option)
+        # Secrets that the rules could read then are masked in the kept data.
+        mask_secrets = json.loads(self.options)['mask_secrets']
+        saw_secrets = disclosure.may_show_secrets(mask_secrets)
         if saw_secrets and disclosure.is_masked(self._document):
             raise Incomparable(_('its rules saw secrets, which are not kept'))
 
 
-def _differences_of_matches(
-    kept: phase_record.Record, outcome: runner.PhaseOutcome
+def _describe_other_matches(
+    record_then: phase_record.Record, outcome: runner.PhaseOutcome
 ) -> list[str]:
     """Return a sentence for each rule that matched only then, or only now."""
-    then = {rule['uuid'] for rule in kept['rules']}
+    then = {rule['uuid'] for rule in record_then['rules']}
     now = {rule.rule.uuid for rule in outcome.traces if rule.matched}
     differences = [
         _('rule %s matched, and does not') % uuid
@@ -263,15 +265,15 @@ def compare(
     differences = difference.between(
         end_then.facts, end_now.facts, end_then.facts.ports
     )
-    differs = bool(differences)
-    if nature(end_then.outcome.error) != nature(end_now.outcome.error):
-        differs = True
+    has_other_changes = bool(differences)
+    nature_then = nature(end_then.outcome.error)
+    has_other_error = nature_then != nature(end_now.outcome.error)
     result, error = _predict_result(
         past,
         last_phase,
         then=end_then,
         now=end_now,
-        is_changed=bool(differences),
+        has_other_changes=has_other_changes,
     )
     matched = []
     for end in ends.values():
@@ -283,7 +285,7 @@ def compare(
         'error': error,
         'matched': matched,
         'changes': [change.with_before() for change in differences.changes],
-        'differs': differs,
+        'differs': has_other_changes or has_other_error,
     }
 
 
@@ -292,43 +294,55 @@ def _run_phases(
 ) -> Ends:
     """Run the phases of a kept inspection with other rules, up to an error.
 
-    :param base: how the phases went by the rules of its time, by phase.
-    :returns: how they went, in their order; one at least.
+    :param base: the ends of the phases with the rules of its time.
+    :returns: the ends with the other rules, in the order of the phases; one at
+        least.
     :raises: Incomparable if the rules read data that are not known.
     """
     ends: Ends = {}
-    last: str | None = None
+    phase_before: str | None = None
     for phase in base:
         facts = past.facts(phase, plans)
-        if last is not None:
-            facts = _rebase(facts, then=base[last].facts, now=ends[last].facts)
+        if phase_before is not None:
+            # What the other rules did in the phase before is in these, too.
+            facts = _rebase(
+                facts,
+                then=base[phase_before].facts,
+                now=ends[phase_before].facts,
+            )
         ends[phase] = _run_phase(ends, plans, phase, facts, limits)
-        last = phase
+        phase_before = phase
         if ends[phase].outcome.error:
             break
     return ends
 
 
 def _predict_result(
-    past: Past, phase: str, then: PhaseEnd, now: PhaseEnd, is_changed: bool
+    past: Past,
+    phase: str,
+    then: PhaseEnd,
+    now: PhaseEnd,
+    has_other_changes: bool,
 ) -> tuple[str, str | None]:
     """Return the result of an inspection with other rules, and its error.
 
     :param phase: the last phase that ran.
     :param then: its end with the rules of its time.
     :param now: its end with the other rules.
-    :param is_changed: whether the other rules make other changes.
+    :param has_other_changes: whether the other rules make other changes.
+    :returns: such as ``('failed', 'the disk is too small')``; the result is
+        :data:`UNKNOWN` if the inspection would have gone on.
     """
     if now.outcome.error:
         return history.FAILED, str(now.outcome.error)
     if then.outcome.error:
-        # It would go on where it ended then. What would come is not known,
+        # The inspection would go on, where it ended then. How is not known,
         # unless this is the last phase.
         if phase == model.MAIN:
             return history.OK, None
         return UNKNOWN, None
-    kept = past.error(phase)
-    if kept and kept['saving'] and is_changed:
+    error_then = past.error(phase)
+    if error_then and error_then['saving'] and has_other_changes:
         # Whether Ironic would save the other changes is not known.
         return UNKNOWN, None
     return past.ending['result'], past.ending['error']
@@ -374,7 +388,8 @@ def _run_phase(
 def nature(error: exceptions.RuleError | None) -> typing.Any:
     """Return what makes two failures the same: type, op and reason.
 
-    Names of rules do not count: those that are tried may have other ones.
+    The name of the rule does not count: the rules that are tried may have
+    other names.
     """
     if error is None:
         return None
@@ -383,11 +398,11 @@ def nature(error: exceptions.RuleError | None) -> typing.Any:
 
 def _reduce_to_effects(phase: phase_record.Record) -> typing.Any:
     """Return what the rules of a phase did, without times and reasons."""
-    essence = {}
+    effects = {}
     for kind in phase_record.KINDS:
-        essence[kind] = [_without_reasons(rule) for rule in phase[kind]]
-    # As it comes back from the database: a tuple is a list there.
-    return json.loads(json.dumps(essence, default=str))
+        effects[kind] = [_without_reasons(rule) for rule in phase[kind]]
+    # A record of now has tuples, a stored one has lists in their place.
+    return json.loads(json.dumps(effects, default=str))
 
 
 def _without_reasons(rule: phase_record.Record) -> phase_record.Record:
@@ -423,8 +438,9 @@ def _rebase(
 ) -> working_copy.Facts:
     """Return the facts of a phase after another result of the phase before.
 
-    Between two phases Ironic and its hooks change the machine too. A merge
-    of the three keeps these changes.
+    Between two phases Ironic and its hooks change the machine as well. These
+    changes, from ``then`` to ``facts``, are kept, and so are those of the
+    other rules, from ``then`` to ``now``.
 
     :param facts: the facts at the beginning of the phase, as they are kept.
     :param then: the facts that the rules of its time left in the phase before.
@@ -491,7 +507,8 @@ def _merge(value: typing.Any, then: typing.Any, now: typing.Any) -> typing.Any:
     """
     if data_path.same(then, now):
         return value
-    if not all(isinstance(side, dict) for side in (value, then, now)):
+    are_mappings = all(isinstance(side, dict) for side in (value, then, now))
+    if not are_mappings:
         return now
     merged = dict(value)
     for name in {**then, **now}:

@@ -44,14 +44,15 @@ def shorten(
     """
     if value is None:
         return None, 0
-    is_short = isinstance(value, float)
+    # The digits of a short number need not be counted.
+    is_short_number = isinstance(value, float)
     if isinstance(value, int):
-        is_short = value.bit_length() < _SHORT_NUMBER
-    if is_short:
+        is_short_number = value.bit_length() < _SHORT_NUMBER
+    if is_short_number:
         return disclosure.value_at(path, value), _LENGTH_OF_SHORT
     beginning = value
     is_whole = True
-    # A text that is not too long needs no clipping.
+    # A text that is not too long is taken as it is.
     if not isinstance(value, str) or len(value) > longest:
         clip = _Clip(longest)
         beginning = clip.take(value)
@@ -79,8 +80,9 @@ class _Clip:
     def take(self, value: typing.Any) -> typing.Any:
         """Return the beginning of a value, as long as there is room.
 
-        Texts and keys use up their characters, items of lists and mappings two
-        for what separates them, and other values one, as the shortest take.
+        Texts and keys use up as many characters as they have. An item of a
+        list or a mapping uses up two, for what separates it, and any other
+        value one: the shortest number has one digit.
         """
         if isinstance(value, str):
             return self._cut(value)
@@ -94,7 +96,8 @@ class _Clip:
         if isinstance(value, list):
             return [self.take(item) for item in self._first_items(value)]
         self._room -= 1
-        # With so many digits, it is too long in any case.
+        # Such a number is too long in any case, and Python would refuse to
+        # write its digits.
         if isinstance(value, int) and value.bit_length() > _MOST_BITS:
             self.is_whole = False
             return ELLIPSIS

@@ -40,15 +40,15 @@ class RuleCounter:
     def __init__(self, write: Write, period: float) -> None:
         self._write = write
         self._period = period
-        # What was counted, by the UUID of the rule, and the timer that writes
-        # it; None where nothing is to be written.
+        # What was counted, by the UUID of the rule.
         self._rows: dict[str, Row] = {}
+        # The timer that will write the counts; None if there are none.
         self._timer: threading.Timer | None = None
-        # For the rows and the timer. Not held while they are written, as a
-        # slow database must not keep inspections waiting.
+        # Guards the rows and the timer. It is free while counts are written,
+        # as a slow database must not keep inspections waiting.
         self._lock = threading.Lock()
-        # One writes at a time: the flush at the end of a process waits for the
-        # timer's write, and writes what that could not.
+        # Held while counts are written. So the flush at the end of a process
+        # waits for that of the timer, and then writes what that could not.
         self._writing = threading.Lock()
 
     def count(
@@ -67,12 +67,14 @@ class RuleCounter:
         """
         now = timeutils.utcnow().isoformat()
         with self._lock:
+            # Of all rules that were tried, also of those that did not match.
             for uuid, seconds in outcome.timings.items():
                 if uuid not in self._rows:
                     self._rows[uuid] = _empty(uuid, now)
                 row = self._rows[uuid]
                 row['runs'] += 1
                 row['seconds'] += seconds
+            # The rules of mode "audit", which change nothing.
             for rule_trace in outcome.audited:
                 row = self._rows[rule_trace.rule.uuid]
                 if rule_trace.matched:
@@ -98,15 +100,14 @@ class RuleCounter:
     def flush(self) -> None:
         """Write the counts to the database, or keep them if that fails."""
         with self._writing:
-            # Free again while the counts are written, so that inspections go
-            # on counting.
+            # Inspections go on counting in new rows while these are written.
             with self._lock:
                 rows = self._rows
                 self._rows = {}
                 timer = self._timer
                 self._timer = None
             if timer is not None:
-                # It may be the timer that has called this: that does no harm.
+                # Perhaps the timer itself has called this: that does no harm.
                 timer.cancel()
             if not rows:
                 return
@@ -120,17 +121,20 @@ class RuleCounter:
                     {'count': len(rows), 'error': exc},
                     exc_info=not isinstance(exc, db_exc.DBError),
                 )
-                self._take_back(rows)
+                self._put_back(rows)
 
-    def _take_back(self, rows: dict[str, Row]) -> None:
-        """Add the counts made meanwhile to rows that were not written."""
+    def _put_back(self, rows: dict[str, Row]) -> None:
+        """Put rows back that were not written, and plan to write them again.
+
+        What was counted meanwhile is added to them.
+        """
         with self._lock:
             for uuid, later in self._rows.items():
                 row = rows.setdefault(uuid, _empty(uuid, later['since']))
                 for name in _SUMMED:
                     row[name] += later[name]
+                # The label of a rule that did nothing is only its UUID.
                 if later['matched'] or later['failed']:
-                    # The label of a rule that did nothing is its UUID only.
                     row['label'] = later['label']
                 if later['last_matched_at']:
                     row['last_matched_at'] = later['last_matched_at']
@@ -150,7 +154,8 @@ class RuleCounter:
         try:
             timer.start()
         except RuntimeError as exc:
-            # No inspection fails for it: the next count tries again.
+            # The process has as many threads as it may have. No inspection
+            # fails for that: the next count tries again.
             LOG.warning(
                 'Statistics of inspection rules are not written yet: '
                 '%(error)s',
