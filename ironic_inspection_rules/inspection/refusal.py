@@ -117,6 +117,7 @@ class Refusals:
             if name:
                 self._check_name(name, uuid)
             if instance_uuid:
+                # The UUID of the node that has the instance already.
                 holder = self._find_holder(
                     objects.Node.get_by_instance_uuid, instance_uuid
                 )
@@ -220,7 +221,8 @@ class Refusals:
         if not target.changed(PORTS):
             return
         before = target.before[PORTS]
-        own_uuids = {port.get('uuid') for port in before}
+        # A port of this node may have an address or a name, or no port (None).
+        allowed_holders = {None, *(port.get('uuid') for port in before)}
         changed = [
             target.changed_of_port(index) for index, _port in enumerate(before)
         ]
@@ -245,39 +247,31 @@ class Refusals:
             name = values.get('name')
             with saving.blaming(changes, label, *saving.UNIQUE):
                 if address:
-                    # Takes the address for this port, unless another port of
-                    # the node has it.
-                    holder = addresses.setdefault(address, index)
-                    is_taken = holder != index or self._is_elsewhere(
-                        objects.Port.get_by_address, address, own_uuids
+                    # This port gets it, unless another one of the node has it.
+                    index_of_holder = addresses.setdefault(address, index)
+                    holder = self._find_holder(
+                        objects.Port.get_by_address, address
                     )
-                    if is_taken:
+                    is_free = holder in allowed_holders
+                    if index_of_holder != index or not is_free:
                         raise ironic_exception.MACAlreadyExists(mac=address)
                 if name:
-                    holder = names.setdefault(name, index)
-                    is_taken = holder != index or self._is_elsewhere(
-                        objects.Port.get_by_name, name, own_uuids
-                    )
-                    if is_taken:
+                    index_of_holder = names.setdefault(name, index)
+                    holder = self._find_holder(objects.Port.get_by_name, name)
+                    is_free = holder in allowed_holders
+                    if index_of_holder != index or not is_free:
                         raise ironic_exception.PortDuplicateName(name=name)
             address_before = port.get('address')
             if address and address != address_before:
                 # Now that this port is saved, a later one may get the address.
                 del addresses[address_before]
 
-    def _is_elsewhere(
-        self, find: Any, value: str, own_uuids: set[Any]
-    ) -> bool:
-        """Check if a port of another node has a value.
-
-        :param find: the method of Ironic that finds a port by such a value,
-            for example by its address.
-        :param own_uuids: the UUIDs of the ports of this node.
-        """
-        return self._find_holder(find, value) not in {None, *own_uuids}
-
     def _find_holder(self, find: Any, value: Any) -> str | None:
-        """Return the UUID of the object with a value, None without one."""
+        """Return the UUID of the object with a value, None without one.
+
+        :param find: the method of Ironic that finds an object by such a value,
+            for example a port by its address.
+        """
         try:
             return find(self._context, value).uuid
         except ironic_exception.NotFound:

@@ -111,7 +111,7 @@ class WorkerService:
             settle=functools.partial(attempt.settle, requests, lock),
         )
         unserved = maintenance.UnservedRequests(served, options.lease)
-        self._leader_tasks = maintenance.LeaderTasks(
+        leader_tasks = maintenance.LeaderTasks(
             functools.partial(election.make, CONF, ELECTION_NAME, name),
             (*queue_maintenance.tasks, unserved.check, report_backlog),
             period=options.clean_up_period,
@@ -124,7 +124,10 @@ class WorkerService:
         self._worker_thread = self._make_thread('worker', self._worker.run)
         self._threads = [
             self._worker_thread,
-            self._make_thread('leader tasks', self._run_leader_tasks),
+            self._make_thread(
+                'leader tasks',
+                functools.partial(leader_tasks.run, self._stop),
+            ),
             self._make_thread('power-on', self._power_on_worker.run),
         ]
         self._started: list[threading.Thread] = []
@@ -142,9 +145,6 @@ class WorkerService:
         :returns: whether the worker is to stop; then at once.
         """
         return self._power_on_worker.pause(seconds)
-
-    def _run_leader_tasks(self) -> None:
-        self._leader_tasks.run(self._stop)
 
     def start(self) -> None:
         """Start the threads of the worker.

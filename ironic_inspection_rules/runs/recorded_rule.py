@@ -176,19 +176,20 @@ def for_readers(
         record = dict(stored_record)
         places_of_phase = dict(places.get(phase, {}))
         for kind in phase_record.KINDS:
-            record[kind] = []
+            shown_rules = []
             for rule in stored_record[kind]:
                 if not _is_to_be_withheld(rule, open_rules):
-                    record[kind].append(rule)
+                    shown_rules.append(rule)
                     continue
                 withheld = {
                     'uuid': rule['uuid'],
                     phase_record.MATCHED: phase_record.was_matched(kind, rule),
                     disclosure.WITHHELD: True,
                 }
-                record[kind].append(withheld)
+                shown_rules.append(withheld)
                 # With them it is still known that this rule set a value.
                 places_of_phase[rule['uuid']] = _places_of_changes(rule)
+            record[kind] = shown_rules
         disclosed[phase] = record
         if places_of_phase:
             all_places[phase] = places_of_phase

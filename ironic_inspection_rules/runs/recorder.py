@@ -6,10 +6,9 @@ A run notes what the rules of each phase do, and is stored once, when the
 inspection has ended, well or not.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 import dataclasses
 import datetime
-import functools
 import time
 import typing
 
@@ -176,32 +175,19 @@ def prepare_run(
             inspection = history.prepare(run.uuid, node, document)
     except db_exc.DBError as exc:
         warn_of_loss(node, exc)
-    if inspection is None:
-        return functools.partial(db_run.record_run, values=values, keep=keep)
-    return functools.partial(_store_with_findings, values, keep, inspection)
 
+    def store(connection: typing.Any) -> None:
+        # Both in the transaction of the caller: one is sooner over than two.
+        db_run.record_run(connection, values, keep)
+        if inspection is not None:
+            db_history.record(
+                connection,
+                inspection.values,
+                inspection.new_stays,
+                inspection.end_times,
+            )
 
-def _store_with_findings(
-    values: Mapping[str, typing.Any],
-    keep: int,
-    inspection: history.PreparedInspection,
-    connection: typing.Any,
-) -> None:
-    """Store a run, and its inspection in the history.
-
-    :param values: the columns of the run.
-    :param keep: the number of runs of each event that are kept of a node.
-    :param inspection: the rows of the history.
-    :param connection: the connection of the transaction to store them in.
-    """
-    # One transaction is sooner over than two.
-    db_run.record_run(connection, values, keep)
-    db_history.record(
-        connection,
-        inspection.values,
-        inspection.new_stays,
-        inspection.end_times,
-    )
+    return store
 
 
 def warn_of_loss(node: typing.Any, exc: Exception) -> None:
