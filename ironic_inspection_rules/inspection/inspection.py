@@ -133,7 +133,8 @@ class Inspection:
         self.run.phases[model.EARLY] = early['record']
         if early['places']:
             self.run.places[model.EARLY] = early['places']
-        # For the history, which is to have the data that early rules found.
+        # The history is to have the data as they were before early rules. None
+        # if the API has kept no history.
         if early['found'] is not None:
             self._facts[model.EARLY] = early_phase.facts_before(
                 early['found'], inventory, plugin_data
@@ -547,6 +548,7 @@ class PhaseHook(base.InspectionHook):
                 return
             current.is_preprocessed = True
             if facts.is_auto_discovered(node.provision_state, plugin_data):
+                # Rules of a scope run only on nodes that have the scope.
                 scope = CONF.auto_discovery.inspection_scope
                 if scope and model.SCOPE_PROPERTY not in node.properties:
                     node.properties = {

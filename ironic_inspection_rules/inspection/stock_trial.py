@@ -57,10 +57,12 @@ class Pair:
 
 @dataclasses.dataclass(frozen=True)
 class TrialDifference:
-    """A difference in what rules of both engines do to a machine, as text.
+    """A difference in what rules of both engines do to a machine.
 
     :param rule: the name of the rule that was run alone, or a text that says
         that all were run together.
+    :param machine: the name of the machine.
+    :param what: the difference, as a sentence.
     """
 
     rule: str
@@ -78,15 +80,15 @@ def compare(
 
     :param pairs: in the order in which stock Ironic runs its rules.
     """
-    made_alone = set()
+    seen_alone = set()
     for pair in pairs:
-        for what in _find_differences(context, machine, [pair]):
-            made_alone.add(what)
-            yield TrialDifference(pair.name, machine.name, what)
+        for text in _find_differences(context, machine, [pair]):
+            seen_alone.add(text)
+            yield TrialDifference(pair.name, machine.name, text)
     if len(pairs) > 1:
-        for what in _find_differences(context, machine, pairs):
-            if what not in made_alone:
-                yield TrialDifference(_('all together'), machine.name, what)
+        for text in _find_differences(context, machine, pairs):
+            if text not in seen_alone:
+                yield TrialDifference(_('all together'), machine.name, text)
 
 
 def _find_differences(

@@ -276,9 +276,10 @@ def enabled_by_conductors() -> set[str]:
     if not storage.is_here():
         return set()
     database = ironic_db.get_instance()
-    types = list(database.get_active_hardware_type_dict())
+    # Of conductors that are up: the others are left out of this mapping.
+    hardware_types = list(database.get_active_hardware_type_dict())
     enabled = set()
-    for row in database.list_hardware_type_interfaces(types):
+    for row in database.list_hardware_type_interfaces(hardware_types):
         if row.interface_type == 'inspect':
             enabled.add(row.interface_name)
     enabled.discard(_NO_RULES)

@@ -228,6 +228,8 @@ class Attempt(inspection.Inspection):
     ) -> None:
         """Save a checkpoint, see :meth:`.Inspection.save_checkpoint`.
 
+        It is stored with the request, beside those of earlier phases.
+
         :raises: Abandoned if the request was delivered again.
         """
         checkpoints = {**self.checkpoints, phase: saved}
@@ -484,7 +486,7 @@ class GuardedHook:
     """
 
     def __init__(self, hook: Any, attempt: Attempt) -> None:
-        # Ironic reads both of an extension, and calls the object.
+        # Ironic reads both of an extension of stevedore, and calls the object.
         self.name = hook.name
         self.obj = self
         self._hook = hook.obj

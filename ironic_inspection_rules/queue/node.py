@@ -337,8 +337,9 @@ def is_overdue(node, timeout: float) -> bool:
     """
     started = node.inspection_started_at
     if started is None:
+        # The time was removed when a request with its data was accepted.
         return False
-    end = timeutils.normalize_time(started) + datetime.timedelta(
+    waits_until = timeutils.normalize_time(started) + datetime.timedelta(
         seconds=timeout
     )
-    return bool(end < timeutils.utcnow())
+    return bool(waits_until < timeutils.utcnow())

@@ -113,16 +113,16 @@ class Worker:
         self._observe = observe
         self._claim = claim
         # Set when there may be something new in the queue.
-        self._bell = threading.Event()
+        self._may_have_request = threading.Event()
         # Set when all deliveries are done: until then, leases are renewed.
         self._drained = threading.Event()
         # The deliveries in progress, by their names. The thread that has done
         # a delivery takes it out, or the watchdog does if the thread hangs;
         # whoever does so frees the slot of the delivery.
-        self._in_hand: dict[str, _OngoingDelivery] = {}
+        self._in_progress: dict[str, _OngoingDelivery] = {}
         # The free slots. Every delivery in progress has one, so there are as
         # many deliveries at once as there are to be threads.
-        self._free = threading.Semaphore(settings.threads)
+        self._free_slots = threading.Semaphore(settings.threads)
         # Whether the dispatcher has taken a slot and waits for the queue. If
         # it hangs there, the watchdog frees the slot.
         self._holds_slot = False
@@ -130,7 +130,7 @@ class Worker:
             f'The queue of inspection worker {name}',
             settings.connection_retries,
         )
-        self._heart_trouble = watchdog.Outage(
+        self._heartbeat_outage = watchdog.Outage(
             f'Keeping the leases of inspection worker {name}',
             settings.connection_retries,
         )
@@ -141,19 +141,19 @@ class Worker:
             self._free_slot_of_dispatcher,
         )
         # When a heartbeat failed last, on the monotonic clock.
-        self._heart_failed_at = -math.inf
-        self._heart = watchdog.WatchedLoop(
+        self._heartbeat_failed_at = -math.inf
+        self._heartbeat_loop = watchdog.WatchedLoop(
             'heartbeat', self._send_heartbeat, self._drained
         )
 
     def wake(self) -> None:
         """Poll the queue now."""
-        self._bell.set()
+        self._may_have_request.set()
 
     def stop(self) -> None:
         """Claim no more requests; :meth:`run` returns when all are done."""
         self._stop.set()
-        self._bell.set()
+        self._may_have_request.set()
 
     def pause(self, seconds: float) -> bool:
         """Wait before a request can be claimed; this is not taken for a hang.
@@ -180,16 +180,16 @@ class Worker:
             daemon=True,
         ).start()
         try:
-            self._heart.start()
+            self._heartbeat_loop.start()
             self._dispatcher.start()
             self._stop.wait()
             # A delivery frees its slot when it is done: once this has acquired
             # all slots, no delivery is left.
             for _slot in range(self._settings.threads):
-                self._free.acquire()
+                self._free_slots.acquire()
         finally:
             self._drained.set()
-            self._heart.join()
+            self._heartbeat_loop.join()
             LOG.info('Inspection worker %s has stopped', self.name)
 
     def _look_after_all(self) -> None:
@@ -200,7 +200,7 @@ class Worker:
         limit = self._settings.time_limit
         now = time.monotonic()
         # A copy: deliveries end meanwhile.
-        for ongoing in list(self._in_hand.values()):
+        for ongoing in list(self._in_progress.values()):
             if now - ongoing.since > limit:
                 self._give_up(ongoing)
         # The limit may be shorter than a round in which nothing hangs. The
@@ -208,7 +208,7 @@ class Worker:
         # get_timeout twice: for a slot, and then for a request.
         lease = self._settings.lease
         longest_wait = 2 * self._settings.get_timeout
-        self._heart.look_after(max(limit, lease))
+        self._heartbeat_loop.look_after(max(limit, lease))
         self._dispatcher.look_after(max(limit, lease, longest_wait))
 
     def _give_up(self, ongoing: _OngoingDelivery) -> None:
@@ -237,9 +237,9 @@ class Worker:
             delivery frees it or the watchdog, whoever comes first.
         """
         # pop() is atomic: of two threads, only one gets the delivery.
-        if self._in_hand.pop(ongoing.request.delivery, None) is None:
+        if self._in_progress.pop(ongoing.request.delivery, None) is None:
             return False
-        self._free.release()
+        self._free_slots.release()
         return True
 
     def _free_slot_of_dispatcher(self) -> None:
@@ -249,7 +249,7 @@ class Worker:
         """
         if self._holds_slot:
             self._holds_slot = False
-            self._free.release()
+            self._free_slots.release()
 
     def _dispatch(self) -> None:
         """Claim a request and start a thread for it, or wait.
@@ -257,11 +257,11 @@ class Worker:
         This is one round of the dispatcher, which repeats it until the worker
         stops.
         """
-        if not self._free.acquire(timeout=self._settings.get_timeout):
+        if not self._free_slots.acquire(timeout=self._settings.get_timeout):
             return
         # Before the queue is asked: wake() sets it again for a request that is
         # put later.
-        self._bell.clear()
+        self._may_have_request.clear()
         generation = self._dispatcher.generation
         self._holds_slot = True
         request = self._claim_request()
@@ -273,9 +273,9 @@ class Worker:
             return
         self._holds_slot = False
         if request is None:
-            self._free.release()
+            self._free_slots.release()
             if not self._stop.is_set():
-                self._bell.wait(self._settings.get_timeout)
+                self._may_have_request.wait(self._settings.get_timeout)
             return
         self._begin(request)
 
@@ -289,7 +289,7 @@ class Worker:
         thread cannot start.
         """
         ongoing = _OngoingDelivery(request, time.monotonic())
-        self._in_hand[request.delivery] = ongoing
+        self._in_progress[request.delivery] = ongoing
         # Perhaps the request itself has ended the processes of its earlier
         # attempts. If it ended this one, other deliveries in progress would
         # lose an attempt, too. A request without earlier attempts has ended no
@@ -322,10 +322,10 @@ class Worker:
             self._hold_until(functools.partial(self._is_done, ongoing))
 
     def _has_one_delivery(self) -> bool:
-        return len(self._in_hand) == 1
+        return len(self._in_progress) == 1
 
     def _is_done(self, ongoing: _OngoingDelivery) -> bool:
-        return ongoing.request.delivery not in self._in_hand
+        return ongoing.request.delivery not in self._in_progress
 
     def _give_back(
         self,
@@ -421,7 +421,7 @@ class Worker:
             # attempt does not count. If none has failed, the process has
             # stalled, perhaps by the work on this request.
             is_lost = outcome is delivery.Outcome.LOST
-            if is_lost and self._heart_failed_at > ongoing.since:
+            if is_lost and self._heartbeat_failed_at > ongoing.since:
                 self._queue.uncount_attempt(request)
         # Nobody would catch what this thread raises, so it is logged.
         except Exception:
@@ -443,22 +443,22 @@ class Worker:
         if self._drained.wait(self._settings.lease / 3):
             return
         # A copy: deliveries end meanwhile.
-        in_hand = list(self._in_hand.values())
-        requests = [ongoing.request for ongoing in in_hand]
+        in_progress = list(self._in_progress.values())
+        requests = [ongoing.request for ongoing in in_progress]
         if not requests:
             return
         try:
             lost = self._queue.heartbeat(requests)
         # A driver of the database may raise anything.
         except Exception as exc:
-            self._heart_failed_at = time.monotonic()
-            self._heart_trouble.failed(exc)
+            self._heartbeat_failed_at = time.monotonic()
+            self._heartbeat_outage.failed(exc)
             return
-        self._heart_trouble.over()
+        self._heartbeat_outage.over()
         for request in requests:
             # A delivery that has ended meanwhile has no lease to lose.
-            is_in_hand = request.delivery in self._in_hand
-            if request.delivery in lost and is_in_hand:
+            is_in_progress = request.delivery in self._in_progress
+            if request.delivery in lost and is_in_progress:
                 delivery.log_request(
                     LOG.warning, request, 'the lease was lost'
                 )

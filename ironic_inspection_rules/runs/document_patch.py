@@ -97,7 +97,8 @@ class _Room:
 def apply(document: Any, patch: Patch) -> Any:
     """Return the document that a patch makes of another one.
 
-    :param document: is not changed, though parts of it are in the result.
+    :param document: is not changed. The result shares with it whatever the
+        patch does not change.
     """
     for step in patch:
         document = _apply_step(document, path=step[0], step=step)

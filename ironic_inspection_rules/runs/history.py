@@ -361,11 +361,15 @@ def last_stored(node_uuid: str) -> Document | None:
 
 
 def read_parts(row: typing.Any) -> part.Parts:
-    """Return what was known of a machine's parts after an inspection."""
-    loaded = content.load([row.parts]).get(row.parts)
-    if not loaded:
+    """Return what was known of a machine's parts after an inspection.
+
+    :param row: the row of the inspection, which names the stored parts.
+    """
+    stored_parts = content.load([row.parts]).get(row.parts)
+    if not stored_parts:
+        # They are just being removed.
         return part.NOTHING
-    return part.Parts.from_dict(loaded)
+    return part.Parts.from_dict(stored_parts)
 
 
 def reported_parts(row: typing.Any) -> part.Parts:

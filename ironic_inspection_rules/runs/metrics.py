@@ -30,6 +30,7 @@ class MetricsGroup:
     """
 
     def __init__(self, word: str) -> None:
+        # The backend of the Prometheus exporter.
         self._is_exported = CONF.metrics.backend == 'collector'
         prefix = word
         if self._is_exported:

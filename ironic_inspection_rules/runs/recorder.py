@@ -119,7 +119,8 @@ class RunRecorder:
     def take_up(self, phase: str, saved: phase_record.Record | None) -> None:
         """Note a phase that an earlier attempt has done, and those before it.
 
-        :param saved: its :meth:`checkpoint`, None if there is none.
+        :param saved: what :meth:`checkpoint` returned in that attempt, None if
+            it saved none.
         """
         if saved and saved['record']:
             self.revision = saved['revision']

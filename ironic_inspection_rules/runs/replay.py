@@ -133,7 +133,10 @@ class Past:
 
     @property
     def ending(self) -> Data:
-        """``result``, ``error`` and ``matched`` of the run."""
+        """How the inspection ended: ``result``, ``error`` and ``matched``.
+
+        ``matched`` has the UUIDs of the rules that matched, in their order.
+        """
         matched = []
         for phase in model.PHASES:
             record = self._document['phases'].get(phase, {})

@@ -105,8 +105,8 @@ class _Clip:
 
     def _cut(self, text: str) -> str:
         """Return the beginning of a text, and use up room for it."""
-        # One character more than there is room for: the room is then below
-        # zero, and _first_items() yields nothing more.
+        # A text that is too long is cut one character behind the room. The
+        # room is below zero then, and _first_items() yields nothing more.
         cut = text[: max(self._room, 0) + 1]
         self.is_whole = self.is_whole and cut == text
         self._room -= len(cut)
@@ -115,7 +115,10 @@ class _Clip:
     def _first_items(
         self, items: Iterable[typing.Any]
     ) -> Iterator[typing.Any]:
-        """Yield items as long as there is room, and use up room for them."""
+        """Yield items while there is room.
+
+        Every item uses up room for what separates it from the next one.
+        """
         for item in items:
             if self._room < 0:
                 self.is_whole = False

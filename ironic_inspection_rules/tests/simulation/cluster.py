@@ -316,7 +316,7 @@ class Cluster:
                 process.stalled_until > now
                 or self.database.is_away()
                 or process.hangs_until > now
-                or not process.worker._free.value
+                or not process.worker._free_slots.value
             ):
                 process.idle_since = now
         idle_since = min(process.idle_since for process in self.workers)

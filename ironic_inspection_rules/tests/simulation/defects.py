@@ -87,7 +87,7 @@ def in_hand_by_request() -> Iterator[None]:
 
     def make_with_defect(self: Any, *args: Any, **kwargs: Any) -> None:
         make(self, *args, **kwargs)
-        self._in_hand = _ByRequest()
+        self._in_progress = _ByRequest()
 
     with mock.patch.object(worker.Worker, '__init__', make_with_defect):
         yield

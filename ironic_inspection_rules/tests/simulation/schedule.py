@@ -299,8 +299,8 @@ class Schedule:
         """
         workers = [process.worker for process in self._cluster.workers]
         return all(
-            not one._in_hand
-            and one._free.value + one._holds_slot  # type: ignore[attr-defined]
+            not one._in_progress
+            and one._free_slots.value + one._holds_slot  # type: ignore[attr-defined]
             == sim_cluster.SETTINGS.threads
             for one in workers
         )

@@ -174,7 +174,7 @@ class WorkerTestCase(base.QueueTestCase):
         self.assertTrue(second.wait(PATIENCE))
         ends.release()
         self.assertTrue(self.done.acquire(timeout=PATIENCE))
-        held = {one.request.uuid for one in self.worker._in_hand.values()}
+        held = {one.request.uuid for one in self.worker._in_progress.values()}
         self.assertEqual({request.uuid}, held)
         ends.release()
         self.assertTrue(self.done.acquire(timeout=PATIENCE))
@@ -217,7 +217,7 @@ class WorkerTestCase(base.QueueTestCase):
         self.assertEqual([delivery.Outcome.FINISHED], self.seen)
         self.assertIn('hang_in_a_hook', log.output)
         self.assertEqual(1, log.output.count('is given up'))
-        self.assertEqual({}, self.worker._in_hand)
+        self.assertEqual({}, self.worker._in_progress)
 
     def test_a_queue_that_hangs_is_asked_by_another_thread(self):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
