@@ -3,6 +3,7 @@
 """Histories of a machine, made by chance: rules, and changes by others."""
 
 import copy
+import functools
 import json
 import random
 
@@ -109,20 +110,21 @@ class History:
         """Return a path that exists, or continues one that does."""
         path, value = [], start
         while True:
-            if (
-                isinstance(value, dict)
-                and value
-                and (self._random.random() < 0.85)
-            ):
+            has_keys = isinstance(value, dict) and value
+            if has_keys and self._random.random() < 0.85:
                 token = self._random.choice(sorted(value))
                 value = value[token]
             elif isinstance(value, list) and self._random.random() < 0.85:
                 index = self._random.randrange(len(value) + 1)
-                token = '-' if index == len(value) else str(index)
-                value = None if index == len(value) else value[index]
+                if index == len(value):
+                    # The place behind the last item.
+                    token, value = '-', None
+                else:
+                    token, value = str(index), value[index]
                 if self._random.random() < 0.4:
                     return [*path, token]
             else:
+                # Nothing is there.
                 token, value = self._random.choice('klm0n'), None
             path.append(token)
             if len(path) >= shortest and self._random.random() < 0.4:
@@ -156,20 +158,22 @@ class History:
             ]
         )
         value = self._near(written_machine.get(data, place))
+        if place[-1] in ('extra', 'properties') and not isinstance(
+            value, dict
+        ):
+            # Ironic takes no other values for these attributes.
+            value = {}
         if len(place) == 1:
             machine.data[place[0]] = {}
         else:
-            if place[-1] in ('extra', 'properties', 'plugin_data') and (
-                not isinstance(value, dict)
-            ):
-                value = {}
             parent = written_machine.get(machine.data, place[:-1])
             if isinstance(parent, dict):
                 parent[place[-1]] = value
-        if not isinstance(
-            written_machine.get(machine.data, written_machine.CAPABILITIES),
-            str,
-        ):
+        # Capabilities that are no text would be refused by the engine.
+        capabilities = written_machine.get(
+            machine.data, written_machine.CAPABILITIES
+        )
+        if not isinstance(capabilities, str):
             machine.data['node']['properties'].pop('capabilities', None)
         machine.events.append(
             written_machine.Event(
@@ -291,71 +295,85 @@ class History:
     # Actions: as they are written, and what they do to the model.
 
     def _write(self, root, path, kind, undone, port_id=None):
-        """Return an action at a path, of whatever it is there."""
+        """Return an action that writes at a path, and what the model does.
+
+        :param kind: the end of the op, such as ``attribute``.
+        :param undone: whether the action is undone, and not carried out.
+        """
         place, model = (root, *path), self.model
-        text = data_path.pointer(path)
         known = written_machine.get(model.data, place)
-        args = {'path': text}
+        args = {'path': data_path.pointer(path)}
         if port_id:
             args['port_id'] = port_id
-        op = self._random.choice(['set', 'set', 'set', 'del', 'del', 'extend'])
-        if isinstance(known, list) and self._random.random() < 0.5:
-            op = 'extend'
-        if path[-1].isdigit() and self._random.random() < 0.4:
-            op = 'del'
-        if kind != 'plugin-data' and len(path) == 1 and op == 'extend':
-            op = 'set'
-        if op == 'del' and undone:
-            op = 'set'
-        remove = model.unset if kind == 'plugin-data' else model.delete
-        if op == 'del':
-            verb = 'unset' if kind == 'plugin-data' else 'del'
-            return {'op': f'{verb}-{kind}', 'args': args}, (
-                lambda who: remove(who, place)
-            )
-        value = self._near(known) if op == 'set' else self._value()
-        if (
-            op == 'extend'
-            and isinstance(known, list)
-            and known
-            and (self._random.random() < 0.3)
-        ):
+        is_attribute = kind != 'plugin-data' and len(path) == 1
+        verb = self._choose_verb(known, path[-1], is_attribute, undone)
+        if kind == 'plugin-data':
+            verb_of_removal = 'unset'
+            remove = functools.partial(model.unset, place=place)
+        else:
+            verb_of_removal = 'del'
+            remove = functools.partial(model.delete, place=place)
+        if verb == 'del':
+            return {'op': f'{verb_of_removal}-{kind}', 'args': args}, remove
+        if verb == 'set':
+            value = self._near(known)
+        else:
+            value = self._value()
+        has_items = isinstance(known, list) and known
+        if verb == 'extend' and has_items and self._random.random() < 0.3:
+            # An item that is there already.
             value = copy.deepcopy(self._random.choice(known))
-        if kind != 'plugin-data' and len(path) == 1:
+        if is_attribute:
             value = self._whole(path[0], value)
         args['value'] = value
-        if op == 'set':
-            return {'op': f'set-{kind}', 'args': args}, (
-                lambda who: (
-                    remove(who, place)
-                    if undone
-                    else model.set(who, place, value)
-                )
-            )
+        if verb == 'set':
+            do = functools.partial(model.set, place=place, value=value)
+            if undone:
+                do = remove
+            return {'op': f'set-{kind}', 'args': args}, do
         unique = not undone and self._random.random() < 0.3
         if unique:
             args['unique'] = True
-        return {'op': f'extend-{kind}', 'args': args}, (
-            lambda who: (
-                model.discard(who, place, value)
-                if undone
-                else model.extend(who, place, value, unique)
-            )
+        do = functools.partial(
+            model.extend, place=place, value=value, unique=unique
         )
+        if undone:
+            do = functools.partial(model.discard, place=place, value=value)
+        return {'op': f'extend-{kind}', 'args': args}, do
+
+    def _choose_verb(self, known, last_token, is_attribute, undone):
+        """Return ``set``, ``del`` or ``extend``.
+
+        :param known: the value that is there.
+        :param last_token: the last token of its path.
+        :param is_attribute: whether it is an attribute as a whole, which
+            cannot be extended.
+        :param undone: whether the action is undone; a removal cannot be.
+        """
+        verb = self._random.choice(
+            ['set', 'set', 'set', 'del', 'del', 'extend']
+        )
+        if isinstance(known, list) and self._random.random() < 0.5:
+            verb = 'extend'
+        if last_token.isdigit() and self._random.random() < 0.4:
+            verb = 'del'
+        if is_attribute and verb == 'extend':
+            verb = 'set'
+        if undone and verb == 'del':
+            verb = 'set'
+        return verb
 
     def _whole(self, name, value):
         """Return a value that an attribute may have."""
         if name in ('extra', 'properties', 'driver_info'):
+            if not isinstance(value, dict):
+                return {}
             # A rule that leaves capabilities that are no text is refused.
-            return (
-                {
-                    key: inner
-                    for key, inner in value.items()
-                    if key != 'capabilities'
-                }
-                if isinstance(value, dict)
-                else {}
-            )
+            return {
+                key: inner
+                for key, inner in value.items()
+                if key != 'capabilities'
+            }
         if name == 'pxe_enabled':
             return self._random.random() < 0.5
         return f'v{self._new()}'
@@ -369,11 +387,13 @@ class History:
             path = [self._random.choice(['resource_class', 'description'])]
         if path == ['properties', 'capabilities'] and not undone:
             value = f'a:{self._new()},b:{self._new()}'
-            place = ('node', *path)
-            return {
+            action = {
                 'op': 'set-attribute',
                 'args': ['/properties/capabilities', value],
-            }, (lambda who: self.model.set(who, place, value))
+            }
+            return action, functools.partial(
+                self.model.set, place=('node', *path), value=value
+            )
         return self._write('node', path, 'attribute', undone)
 
     def _on_port(self, undone):
@@ -382,10 +402,13 @@ class History:
         port_id = self._random.choice([uuid, port['address'].upper()])
         if not undone and self._random.random() < 0.15:
             address = _ADDRESS % (self._new() % 256)
-            return {
+            action = {
                 'op': 'set-port-attribute',
                 'args': [uuid, '/address', address],
-            }, (lambda who: self.model.set(who, (uuid, 'address'), address))
+            }
+            return action, functools.partial(
+                self.model.set, place=(uuid, 'address'), value=address
+            )
         path = self._attribute(port, ['extra'])
         if self._random.random() < 0.1:
             path = ['pxe_enabled']
@@ -397,46 +420,40 @@ class History:
 
     def _on_capability(self, undone):
         name = self._random.choice('abc')
-        model = self.model
+        remove = functools.partial(
+            self.model.set_capability, name=name, value=ABSENT
+        )
         if not undone and self._random.random() < 0.3:
-            return {'op': 'unset-capability', 'args': [name]}, (
-                lambda who: model.set_capability(who, name, ABSENT)
-            )
+            return {'op': 'unset-capability', 'args': [name]}, remove
         value = written_machine.get(
-            model.data, (*written_machine.CAPABILITIES, name)
+            self.model.data, (*written_machine.CAPABILITIES, name)
         )
         if value == ABSENT or self._random.random() < 0.6:
             value = str(self._new())
-        return {'op': 'set-capability', 'args': [name, value]}, (
-            lambda who: model.set_capability(
-                who, name, ABSENT if undone else value
-            )
+        do = functools.partial(
+            self.model.set_capability, name=name, value=value
         )
+        if undone:
+            do = remove
+        return {'op': 'set-capability', 'args': [name, value]}, do
 
     def _on_traits(self, undone):
         model, name = self.model, self._random.choice(TRAITS)
         names = self._random.sample(TRAITS, self._random.randint(0, 2))
         kind = self._random.choice(['add', 'remove', 'set'])
         if kind == 'set' and not undone:
-            return {'op': 'set-traits', 'args': [names]}, (
-                lambda who: model.set_traits(who, names, names)
+            return {'op': 'set-traits', 'args': [names]}, functools.partial(
+                model.set_traits, names=names, confirmed=names
             )
+        others = [trait for trait in model.data['traits'] if trait != name]
+        remove = functools.partial(model.set_traits, names=others)
         if kind == 'remove' and not undone:
-            return {'op': 'remove-trait', 'args': [name]}, (
-                lambda who: model.set_traits(
-                    who,
-                    [each for each in model.data['traits'] if each != name],
-                )
-            )
-        return {'op': 'add-trait', 'args': [name]}, (
-            lambda who: (
-                model.set_traits(
-                    who,
-                    [each for each in model.data['traits'] if each != name],
-                )
-                if undone
-                else model.set_traits(
-                    who, [*model.data['traits'], name], [name]
-                )
-            )
+            return {'op': 'remove-trait', 'args': [name]}, remove
+        do = functools.partial(
+            model.set_traits,
+            names=[*model.data['traits'], name],
+            confirmed=[name],
         )
+        if undone:
+            do = remove
+        return {'op': 'add-trait', 'args': [name]}, do

@@ -47,18 +47,16 @@ def before_removal(event, place):
     """
     *above, token = event.removed
     depth = len(above)
-    if (
-        list(place[:depth]) != above
-        or len(place) <= depth
-        or (not place[depth].isdigit())
-    ):
+    is_in_list = len(place) > depth and list(place[:depth]) == above
+    if not is_in_list or not place[depth].isdigit():
         return place
-    left = len(written_machine.get(event.after, tuple(above)))
-    asked = int(place[depth])
-    if asked == left:
+    count_left = len(written_machine.get(event.after, tuple(above)))
+    index = int(place[depth])
+    if index == count_left:
         return None
-    if int(token) <= asked < left:
-        return (*place[:depth], str(asked + 1), *place[depth + 1 :])
+    if int(token) <= index < count_left:
+        # It was one place further behind.
+        return (*place[:depth], str(index + 1), *place[depth + 1 :])
     return place
 
 
@@ -67,26 +65,27 @@ def origins(events, place):
 
     :returns: several where the record cannot tell; None for no rule.
     """
-    found = []
+    possible_rules = []
     for event in reversed(events):
         if event.rule is None:
             continue
+        is_sensitive = event.rule[3]
         if (
             event.removed
-            and not event.rule[3]
-            and (len(place) >= len(event.removed))
+            and not is_sensitive
+            and len(place) >= len(event.removed)
         ):
             earlier = before_removal(event, place)
             if earlier is None:
-                found.append(event.rule)
+                possible_rules.append(event.rule)
                 if len(place) == len(event.removed):
-                    return found
+                    return possible_rules
                 # Whether the item had such a part is not recorded.
             place = earlier or place
         elif touches(event, place):
-            found.append(event.rule)
-            return found
-    return [*found, None]
+            possible_rules.append(event.rule)
+            return possible_rules
+    return [*possible_rules, None]
 
 
 def place_after(events, place, run):
@@ -102,16 +101,13 @@ def place_after(events, place, run):
 def is_moved_by_others(events, place):
     """Return whether somebody else changed a list that a place is in."""
     for event in events:
+        if event.rule is not None:
+            continue
         for depth in range(1, len(place)):
-            lists = [
-                written_machine.get(side, place[:depth])
-                for side in (event.before, event.after)
-            ]
-            if (
-                event.rule is None
-                and not written_machine.same(*lists)
-                and (any(isinstance(each, list) for each in lists))
-            ):
+            before = written_machine.get(event.before, place[:depth])
+            after = written_machine.get(event.after, place[:depth])
+            is_list = isinstance(before, list) or isinstance(after, list)
+            if is_list and not written_machine.same(before, after):
                 return True
     return False
 
@@ -136,17 +132,18 @@ class OriginTestCase(base.TestCase):
         """Ask for a place as the API does."""
         root, *path = place
         data = history.model.data
-        asked = recorded_change.RecordedPlace(root, tuple(path))
-        present = (
-            data_path.ABSENT if path[0] not in data['traits'] else (path[0])
-        )
+        recorded_place = recorded_change.RecordedPlace(root, tuple(path))
         if root in machine_history.PORTS:
-            asked = recorded_change.RecordedPlace(
+            recorded_place = recorded_change.RecordedPlace(
                 f'port {data[root]["address"]}', tuple(path), f'port {root}'
             )
         if root != 'traits':
             present = recorded_change.look_up(data[root], (), tuple(path))
-        return explain.find(history.runs, asked), present
+        elif path[0] in data['traits']:
+            present = path[0]
+        else:
+            present = data_path.ABSENT
+        return explain.find(history.runs, recorded_place), present
 
     def test_who_set_a_value_and_whether_it_still_is_so(self):
         told = collections.Counter()

@@ -56,7 +56,7 @@ def get(machine, place):
         elif (
             isinstance(value, list)
             and token.isdigit()
-            and (int(token) < len(value))
+            and int(token) < len(value)
         ):
             value = value[int(token)]
         else:
@@ -65,7 +65,10 @@ def get(machine, place):
 
 
 def capabilities(text):
-    """Return capabilities by name."""
+    """Return capabilities by name: ``a:1,b:2`` has two.
+
+    :raises: Refused for what is no text.
+    """
     if text == ABSENT or not text:
         return {}
     if not isinstance(text, str):
@@ -119,6 +122,11 @@ class Machine:
         self._note(rule, before, tuple(where))
 
     def _assign(self, parent, place, value, where):
+        """Set a value below a parent, by the rest of its place.
+
+        :param where: gets the tokens of the place, with the index of an item
+            that was appended.
+        """
         token, *rest = place
         if isinstance(parent, list):
             if token == '-':
@@ -137,13 +145,14 @@ class Machine:
         if not rest:
             parent[position] = value
             return
-        inner = (
-            parent.get(position)
-            if isinstance(parent, dict)
-            else (parent[position])
-        )
+        if isinstance(parent, dict):
+            inner = parent.get(position)
+        else:
+            inner = parent[position]
         if inner is None:
-            inner = [] if rest[0] == '-' else {}
+            inner = {}
+            if rest[0] == '-':
+                inner = []
             parent[position] = inner
         self._assign(inner, rest, value, where)
 
@@ -196,18 +205,18 @@ class Machine:
         known = capabilities(text)
         if value is ABSENT and name not in known:
             return
-        made = {**known, name: value}
+        changed = {**known, name: value}
         if value is ABSENT:
-            del made[name]
-        if not made:
+            del changed[name]
+        if not changed:
             self.unset(rule, CAPABILITIES)
             return
-        written = ','.join(f'{key}:{each}' for key, each in made.items())
+        new_text = ','.join(f'{key}:{text}' for key, text in changed.items())
         before = copy.deepcopy(self.data)
-        if written == text:
+        if new_text == text:
             self._note(rule, before, (*CAPABILITIES, name), confirmed=True)
             return
-        self._assign(self.data, CAPABILITIES, written, [])
+        self._assign(self.data, CAPABILITIES, new_text, [])
         self._note(rule, before, (*CAPABILITIES, name))
 
     def set_traits(self, rule, names, confirmed=()):
@@ -229,25 +238,30 @@ class Machine:
             self._note(rule, before, ('traits', name))
 
     def places(self):
-        """Return every place that there ever was, with one below it."""
-        found = set()
+        """Return every place that there ever was, with one below it.
+
+        The one below, ``z``, is a place where nothing ever was.
+        """
+        places = set()
         for machine in [self.data, *(event.before for event in self.events)]:
-            ahead = [((root,), machine[root]) for root in machine]
-            while ahead:
-                place, value = ahead.pop()
+            # Places that are still to be looked at, with their values.
+            rest = [((root,), machine[root]) for root in machine]
+            while rest:
+                place, value = rest.pop()
                 if len(place) > 1:
-                    found.add(place)
-                found.add((*place, 'z'))
+                    places.add(place)
+                places.add((*place, 'z'))
                 if isinstance(value, dict):
-                    ahead += [
-                        ((*place, key), each) for key, each in value.items()
+                    rest += [
+                        ((*place, key), child) for key, child in value.items()
                     ]
                 elif isinstance(value, list):
-                    found.add((*place, str(len(value))))
-                    ahead += [
-                        ((*place, str(index)), each)
-                        for index, each in enumerate(value)
+                    # Behind the last item.
+                    places.add((*place, str(len(value))))
+                    rest += [
+                        ((*place, str(index)), item)
+                        for index, item in enumerate(value)
                     ]
         for name in ('a', 'b', 'c'):
-            found.add((*CAPABILITIES, name))
-        return sorted(found)
+            places.add((*CAPABILITIES, name))
+        return sorted(places)
