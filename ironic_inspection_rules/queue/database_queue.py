@@ -156,8 +156,7 @@ class DatabaseQueue:
             whether a ramdisk ``posted`` them; None for no data.
         :param values: further columns of the request.
         :param trusted: whether the sender has proved to be the machine.
-        :returns: the stored request; None if another process has changed the
-            open request meanwhile.
+        :returns: the stored request; None if another process was faster.
         :raises: as :meth:`put`.
         """
         first_state = state.WAITING
@@ -186,7 +185,6 @@ class DatabaseQueue:
         open_request = _read_request(row)
         if is_new:
             return open_request
-        # The node had an open request already.
         displaces = queue_request.displaces(event, open_request)
         if not trusted and (displaces or open_request.state == state.WAITING):
             # An unknown sender may only send again what waits already.
@@ -195,17 +193,15 @@ class DatabaseQueue:
                 # The data were replaced between the two reads.
                 return None
             if waiting is not None:
-                _refuse_other_data(
-                    waiting, data, open_request, values['sender']
-                )
+                sender = values['sender']
+                _refuse_other_data(waiting, data, open_request, sender)
                 if event == queue_request.REAPPLY:
                     # The open request will do what this one asks for.
                     return open_request
         if not displaces:
             raise exceptions.RequestPending(node_uuid)
         # With the token that was read above: a worker that has claimed the
-        # request since then has changed the token, and works on the data that
-        # would be replaced here.
+        # request since then has another one, and works on its data already.
         renewed = db_request.renew_request(
             open_request.uuid,
             token=open_request.token,

@@ -176,14 +176,20 @@ def rules(*stored, **options):
 
 
 def rule(*actions, conditions=(), **fields):
-    """Write a rule: each action is an op and its arguments, or whole."""
+    """Write a rule of the main phase.
+
+    :param actions: mappings, or pairs of an op and its arguments, such as
+        ``('set-attribute', ['/extra/rack', 'r1'])``.
+    :param fields: further fields, such as ``phase``.
+    """
+    mappings = []
+    for action in actions:
+        if not isinstance(action, dict):
+            op, args = action
+            action = {'op': op, 'args': args}
+        mappings.append(action)
     return {
-        'actions': [
-            each
-            if isinstance(each, dict)
-            else {'op': each[0], 'args': each[1]}
-            for each in actions
-        ],
+        'actions': mappings,
         'conditions': list(conditions),
         'phase': model.PHASES[-1],
         **fields,

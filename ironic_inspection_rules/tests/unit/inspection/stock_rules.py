@@ -349,18 +349,25 @@ class Generator:
             inventory['disks'] = self._one(
                 [[{'size': self._one(_ODD)}], [], self._one(_ODD)]
             )
+        # The order of the calls decides what a seed makes.
+        plugin_data = {}
+        if self._often():
+            plugin_data = {'p': self._one(_ODD)}
         return machine(
             number,
             inventory,
-            {'p': self._one(_ODD)} if self._often() else {},
+            plugin_data,
             extra=self._one([{}, {'rack': 'r1'}, {'rack': None}]),
             properties=self._one([{}, {'capabilities': 'cpu:a,x:y'}]),
         )
 
     def rule(self, number):
+        conditions = []
+        if self._often():
+            conditions = [self._condition()]
         return {
             'uuid': str(uuid.UUID(int=number)),
-            'conditions': [self._condition()] if self._often() else [],
+            'conditions': conditions,
             'actions': [self._one([self._action(), HIT])],
         }
 

@@ -288,9 +288,9 @@ class RunTestCase(KeepingTestCase):
                     run.result,
                     list(run.phases),
                     [
-                        each['uuid']
+                        rule['uuid']
                         for record in run.phases.values()
-                        for each in record['rules']
+                        for rule in record['rules']
                     ],
                 )
                 for run in self.runs()
@@ -585,7 +585,7 @@ class AuditTestCase(KeepingTestCase):
             ],
             self.changes(rule),
         )
-        self.assertNotIn(RULE, [each['uuid'] for each in self.main()['rules']])
+        self.assertNotIn(RULE, [rule['uuid'] for rule in self.main()['rules']])
         self.assertNotIn(RULE, json.dumps(self.plugin_data))
         counted = self.count()[RULE]
         self.assertEqual(

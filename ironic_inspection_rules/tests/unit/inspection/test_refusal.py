@@ -55,11 +55,11 @@ class RefusalTestCase(test_saving.SavingTestCase):
         return base.rules(
             *(
                 {
-                    **base.rule(each),
+                    **base.rule(operation),
                     'uuid': UUID[:-1] + str(number),
                     'sensitive': number in sensitive,
                 }
-                for number, each in enumerate(operations)
+                for number, operation in enumerate(operations)
             )
         )
 

@@ -224,8 +224,10 @@ class BlameTestCase(SavingTestCase):
         runner = base.Hook(
             base.rules(
                 *(
-                    base.rule(each, description=f'guilty {each[1][-2]}')
-                    for each in operations
+                    base.rule(
+                        operation, description=f'guilty {operation[1][-2]}'
+                    )
+                    for operation in operations
                 ),
                 base.rule(*others, description='innocent'),
             )

@@ -34,9 +34,9 @@ class BothEnginesTestCase(base.IronicTestCase):
         )
         pair = stock_trial.Pair('rule', {'uuid': UUID, **rule}, ours)
         return [
-            f'{each.machine}: {each.what}'
+            f'{difference.machine}: {difference.what}'
             for machine in machines
-            for each in stock_trial.compare(
+            for difference in stock_trial.compare(
                 stock_rules.CONTEXT, machine, [pair]
             )
         ]

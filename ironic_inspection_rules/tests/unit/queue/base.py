@@ -18,10 +18,10 @@ LEASE = 60.0
 
 
 class StoppedClock(fixtures.Fixture):
-    """Stops the clock of the database in use; only ``pass_time`` goes on.
+    """Stops the clock of the database in use; :func:`pass_time` moves it.
 
-    Else a second that a busy machine takes is one that nobody asked for. A
-    queue has the clock of when it was made: it is to be made afterwards.
+    So a test does not depend on how busy the machine is. A queue keeps the
+    clock of the time when it was made, so it is to be made afterwards.
     """
 
     def _setUp(self):
@@ -46,23 +46,27 @@ def pass_time(seconds):
 
 @contextlib.contextmanager
 def statements():
-    """Note what the database is asked for in this context, and commits."""
-    asked = []
+    """Collect the statements and the commits of this context.
+
+    :returns: a list that grows meanwhile, such as ``['SELECT …', 'COMMIT']``.
+    """
+    collected = []
 
     def note(connection, cursor, statement, *args):
-        # Servers are asked for more in each new connection.
+        # Only those on tables of this project: a new connection to a server
+        # makes statements of its own.
         if 'ir_' in statement:
-            asked.append(statement)
+            collected.append(statement)
 
     def note_commit(connection):
-        asked.append('COMMIT')
+        collected.append('COMMIT')
 
     engine = enginefacade.writer.get_engine()
     events = (('before_cursor_execute', note), ('commit', note_commit))
     for event, listener in events:
         sa.event.listen(engine, event, listener)
     try:
-        yield asked
+        yield collected
     finally:
         for event, listener in events:
             sa.event.remove(engine, event, listener)

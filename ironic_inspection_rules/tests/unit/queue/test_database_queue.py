@@ -626,7 +626,9 @@ class DatabaseQueueMixin:
         with queue_base.statements() as asked:
             self.assertIsNone(self.queue.get('w1'))
             self.assertEqual(set(), self.queue.heartbeat([]))
-        self.assertEqual(['SELECT'], [each.split()[0] for each in asked])
+        self.assertEqual(
+            ['SELECT'], [statement.split()[0] for statement in asked]
+        )
 
     def test_a_request_is_put_in_one_transaction(self):
         with queue_base.statements() as asked:
@@ -634,7 +636,7 @@ class DatabaseQueueMixin:
         # What is open and which data are replaced; data and request.
         self.assertEqual(
             ['SELECT', 'SELECT', 'INSERT', 'INSERT', 'COMMIT'],
-            [each.split()[0] for each in asked],
+            [statement.split()[0] for statement in asked],
         )
 
     def test_a_claim_that_comes_too_late_gets_nothing(self):
@@ -752,10 +754,10 @@ class DatabaseQueueMixin:
                 if isinstance(one, queue_request.Request)
             ]
             self.assertNotEqual(bool(begun), bool(aborted))
-            self.assertEqual(
-                state.PROCESSING if begun else state.ERROR,
-                self.queue.find(request.uuid).state,
-            )
+            expected = state.ERROR
+            if begun:
+                expected = state.PROCESSING
+            self.assertEqual(expected, self.queue.find(request.uuid).state)
 
     def test_reapplication_is_for_what_the_ramdisk_posted(self):
         self.put(mark='posted')

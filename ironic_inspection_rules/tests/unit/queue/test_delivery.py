@@ -58,7 +58,12 @@ class FakeAttempt:
 
 
 class FakeNodes:
-    """Nodes as a dictionary of marks; dies or fails where it is told to."""
+    """Nodes in memory.
+
+    :ivar calls: the steps that were reached, in their order.
+    :ivar finding: what checking the state of a node returns.
+    :ivar trouble: errors to raise, by the step that raises them.
+    """
 
     def __init__(self, queue):
         self.queue = queue

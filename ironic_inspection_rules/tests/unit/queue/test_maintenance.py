@@ -142,11 +142,9 @@ class QueueMaintenanceTestCase(glue.GlueTestCase):
 
         def settle(request):
             seen.append(request.node_uuid)
-            raise (
-                exceptions.NodeBusy('locked')
-                if len(seen) == 1
-                else (ValueError('surprise'))
-            )
+            if len(seen) == 1:
+                raise exceptions.NodeBusy('locked')
+            raise ValueError('surprise')
 
         for node_uuid in ('node-1', 'node-2', 'node-3'):
             self.queue.put(node_uuid, queue_request.CONTINUE, {})

@@ -80,7 +80,8 @@ class NodeLockTestCase(base.GlueTestCase):
                 self.queue.begin(self.request, state.PROCESSING)
             )
         self.assertEqual(
-            ['UPDATE', 'COMMIT'] * 2, [each.split()[0] for each in asked][:4]
+            ['UPDATE', 'COMMIT'] * 2,
+            [statement.split()[0] for statement in asked][:4],
         )
 
     def test_the_end_is_one_transaction(self):
@@ -91,7 +92,7 @@ class NodeLockTestCase(base.GlueTestCase):
             self.assertEqual(state.FINISHED, ended.state)
             self.assertIsNone(self.reservation())
         self.assertEqual(
-            ['UPDATE', 'COMMIT'], [each.split()[0] for each in asked]
+            ['UPDATE', 'COMMIT'], [statement.split()[0] for statement in asked]
         )
         self.assertFalse(
             self.queue.is_held(self.node.uuid, self.request.delivery)

@@ -277,7 +277,9 @@ class FakeLock:
         self.held = False
 
     def hold(self):
-        answer = self.answers.pop(0) if self.answers else True
+        answer = True
+        if self.answers:
+            answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         self.held = answer

@@ -31,20 +31,17 @@ class RecordTestCase(base.TestCase):
             },
             registry.installed(),
         )
-        told = trace.RuleTrace(
+        rule_trace = trace.RuleTrace(
             rule,
             True,
             (reasons.ConditionResult('eq', True, reason),),
             (trace.ActionTrace('set-attribute', changes),),
             error,
         )
-        audits = fields.get('mode') == 'audit'
-        return phase_record.of_phase(
-            runner.PhaseOutcome(
-                () if audits else (told,), audited=(told,) if audits else ()
-            ),
-            1,
-        )
+        outcome = runner.PhaseOutcome((rule_trace,))
+        if fields.get('mode') == 'audit':
+            outcome = runner.PhaseOutcome((), audited=(rule_trace,))
+        return phase_record.of_phase(outcome, 1)
 
     def test_secrets_are_hidden_that_rules_may_see(self):
         made = self.record(

@@ -93,16 +93,13 @@ class StillHoldsTestCase(base.TestCase):
             (recorded_change.UNKNOWN, None),
         ):
             for place in (SIZE, node('extra')):
-                if place != SIZE and present is not recorded_change.UNKNOWN:
-                    present = (
-                        {}
-                        if present is data_path.ABSENT
-                        else {'size': present}
-                    )
+                value = present
+                if place != SIZE and present is data_path.ABSENT:
+                    value = {}
+                elif place != SIZE and present is not recorded_change.UNKNOWN:
+                    value = {'size': present}
                 self.assertIs(
-                    expected,
-                    still_holds(made, place, present),
-                    (place, present),
+                    expected, still_holds(made, place, value), (place, value)
                 )
 
     def test_the_rest_of_a_list_is_not_known(self):
@@ -123,7 +120,9 @@ class StillHoldsTestCase(base.TestCase):
                 ('x:2', False),
                 (None, False),
             ):
-                present = text if place == path else {'capabilities': text}
+                present = text
+                if place != path:
+                    present = {'capabilities': text}
                 self.assertIs(
                     expected,
                     still_holds(made, node(*place), present),

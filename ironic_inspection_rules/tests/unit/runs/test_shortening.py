@@ -63,17 +63,14 @@ class ShortenTestCase(base.TestCase):
             [10**30],
             ['x' * 5, {'y' * 5: ['z' * 5]}],
         ):
-            text = (
-                json.dumps(value) if isinstance(value, list | dict) else value
-            )
+            text = value
+            if isinstance(value, list | dict):
+                text = json.dumps(value)
             for longest in range(1, 60):
-                kept, length = shortening.shorten(value, longest)
-                whole = len(text) <= longest
-                self.assertEqual(len(text) if whole else longest, length)
-                self.assertEqual(
-                    value if whole else text[:longest] + shortening.ELLIPSIS,
-                    kept,
-                )
+                expected = (value, len(text))
+                if len(text) > longest:
+                    expected = (text[:longest] + shortening.ELLIPSIS, longest)
+                self.assertEqual(expected, shortening.shorten(value, longest))
 
     def test_no_more_is_looked_at_than_is_kept(self):
         class Items(list):

@@ -37,7 +37,9 @@ def outcome(*matched, audited=(), **seconds):
 
 def failure(uuid, description=None):
     """The error of a rule that failed the inspection."""
-    label = f'{uuid} ({description})' if description else uuid
+    label = uuid
+    if description:
+        label = f'{uuid} ({description})'
     return exceptions.RuleError(uuid, label, 'fail', None)
 
 
