@@ -34,15 +34,15 @@ def check_never(rule: Rule) -> checked_rule.Mistakes:
             yield condition.pointer, message
     yield from _check_beside_scope(rule)
     for conditions in _list_conditions_together(rule):
-        claims = map(exclusion.Claim, conditions)
-        for first, second in itertools.combinations(claims, 2):
+        compared = map(exclusion.ComparedCondition, conditions)
+        for first, second in itertools.combinations(compared, 2):
             # Most pairs are about different fields: that is quickly seen.
             if first.about.isdisjoint(second.about):
                 continue
-            if exclusion.apart(first, second):
-                place = file_rule.place_name(first.condition.pointer)
+            if exclusion.never_hold_together(first, second):
+                place = file_rule.place_name(first.operation.pointer)
                 yield (
-                    second.condition.pointer,
+                    second.operation.pointer,
                     _('this condition never holds beside %s') % place,
                 )
 
@@ -107,7 +107,7 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
     )
     # Where two of its conditions never hold together, "!all-of" always holds.
     is_not_all = condition.inverted and _how_many_must_hold(condition) == 'all'
-    if is_not_all and _are_two_apart(condition):
+    if is_not_all and _two_never_hold_together(condition):
         always_holds = True
     if always_holds:
         return _('this condition always holds where its fields exist')
@@ -188,7 +188,10 @@ def _always_one_holds(rule: Rule, condition: Operation) -> bool:
     for first, second in itertools.combinations(condition.inner, 2):
         if first.inner or second.inner or first.loops or second.loops:
             continue
-        is_same = exclusion.Claim(first).says == exclusion.Claim(second).says
+        is_same = (
+            exclusion.ComparedCondition(first).says
+            == exclusion.ComparedCondition(second).says
+        )
         if is_same and first.inverted is not second.inverted:
             return True
         if facts.contradict(
@@ -206,19 +209,22 @@ def _facts_if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
     """
     opposite = dataclasses.replace(condition, inverted=not condition.inverted)
     for fact in facts.of(opposite):
-        if values.subject(rule, fact.field).value.type == field_value.NUMBER:
+        if (
+            values.describe_field(rule, fact.field).value.type
+            == field_value.NUMBER
+        ):
             # The opposite of "lt" also holds for values without an order. A
             # number has an order with all numbers.
             fact = fact._replace(unordered=False)
         yield fact
 
 
-def _are_two_apart(condition: Operation) -> bool:
+def _two_never_hold_together(condition: Operation) -> bool:
     """Return whether two conditions of a group never hold together."""
-    claims = map(exclusion.Claim, condition.inner)
+    inner = map(exclusion.ComparedCondition, condition.inner)
     return any(
-        exclusion.apart(one, other)
-        for one, other in itertools.combinations(claims, 2)
+        exclusion.never_hold_together(one, other)
+        for one, other in itertools.combinations(inner, 2)
     )
 
 

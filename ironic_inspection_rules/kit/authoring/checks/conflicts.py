@@ -103,7 +103,9 @@ class _WritingRule:
             for length in range(1, len(place) + 1):
                 self._places_around.add(place[:length])
         # The conditions of the rule.
-        self._claims = list(map(exclusion.Claim, rule.conditions))
+        self._conditions = list(
+            map(exclusion.ComparedCondition, rule.conditions)
+        )
         self._fails = any(map(aftermath.fails, rule.actions))
         # The places that conditions read, with all places around them.
         self._places_read: set[tuple[str, ...]] = set()
@@ -116,15 +118,19 @@ class _WritingRule:
         # Caches: aftermaths by the pointer to an action, and conditions by
         # their pointer.
         self._aftermaths: dict[str, aftermath.Aftermath] = {}
-        self._conditions: dict[str, list[aftermath.RuleCondition]] = {}
+        self._conditions_after: dict[str, list[aftermath.RuleCondition]] = {}
         # The "when" of actions, by the pointer to the action.
-        self._claims_of_actions: dict[str, list[exclusion.Claim]] = {}
+        self._conditions_of_actions: dict[
+            str, list[exclusion.ComparedCondition]
+        ] = {}
         for action in rule.actions:
             # The "when" of an action with a loop is about an item: the action
             # may run for another item, and so excludes no other action.
             if not action.loops:
-                claims = list(map(exclusion.Claim, action.inner))
-                self._claims_of_actions[action.pointer] = claims
+                conditions = list(
+                    map(exclusion.ComparedCondition, action.inner)
+                )
+                self._conditions_of_actions[action.pointer] = conditions
 
     def find_wanted_values(
         self, written_places: set[tuple[str, ...]]
@@ -135,19 +141,19 @@ class _WritingRule:
             A field that they write may get the wanted value by that.
         """
         wanted = wanted_values.WantedValues()
-        for claim in self._claims:
+        for condition in self._conditions:
             # A group excludes by its conditions, not by facts of its own.
-            if claim.inner:
+            if condition.inner:
                 continue
             # If one of several fields is written, a condition still cannot be
             # decided after the write, and excludes other rules as before.
-            fields = effects.fields_of_operation(claim.condition)
+            fields = effects.fields_of_operation(condition.operation)
             if all(_is_written(field, written_places) for field in fields):
                 continue
             read_vars = ''
-            if _reads_vars(claim):
+            if _reads_vars(condition):
                 read_vars = json.dumps(self.rule.rule.vars)
-            for fact in claim.facts:
+            for fact in condition.facts:
                 wanted.add(fact, read_vars)
         return wanted
 
@@ -194,8 +200,8 @@ class _WritingRule:
         :param write: a write of this rule.
         :param later_write: a write of the later rule, which undoes ``write``.
         """
-        conditions = self._claims_of(write)
-        later_conditions = later._claims_of(later_write)
+        conditions = self._conditions_of(write)
+        later_conditions = later._conditions_of(later_write)
         if not model.is_same_value(
             model.VARS, self.rule.rule.vars, later.rule.rule.vars
         ):
@@ -216,14 +222,16 @@ class _WritingRule:
         if exclusion.exclude(conditions, later_conditions):
             # No machine meets both at first. In the other order this write
             # may follow the later one, which makes its conditions hold.
-            if undecided is None or any(claim.inner for claim in undecided):
+            if undecided is None or any(
+                condition.inner for condition in undecided
+            ):
                 # It does not, or hardly: a group may be decided in part.
                 return False
             return not exclusion.exclude(later_conditions, undecided)
         # The later write never follows this one. The order decides only if
         # this one may not follow the later one either.
         return undecided is None or any(
-            claim.overwritten for claim in undecided
+            condition.overwritten for condition in undecided
         )
 
     def _affects(self, other: '_WritingRule') -> bool:
@@ -238,7 +246,7 @@ class _WritingRule:
         write: ActionEffect,
         other: '_WritingRule',
         other_write: ActionEffect,
-    ) -> list[exclusion.Claim] | None:
+    ) -> list[exclusion.ComparedCondition] | None:
         """List the conditions that a write of another rule still depends on.
 
         These are all its conditions but those that surely hold after this
@@ -251,67 +259,69 @@ class _WritingRule:
             one of its conditions is surely false, or this rule fails the
             inspection.
         """
-        claims = other._claims_of(other_write)
+        conditions = other._conditions_of(other_write)
         if self.rule.rule.mode != model.ENFORCE:
             # It is only tried: other rules see nothing of it.
-            return claims
+            return conditions
         if self._fails:
             return None
         after = self._after(write.pointer)
         undecided = []
-        for claim in claims:
-            if other._sees_other_data(claim, other_write):
-                undecided.append(claim)
+        for condition in conditions:
+            if other._sees_other_data(condition, other_write):
+                undecided.append(condition)
                 continue
-            results = list(map(after.decides, other._conditions_of(claim)))
+            results = list(
+                map(after.decides, other._conditions_to_decide(condition))
+            )
             if False in results:
                 return None
             if None in results:
-                undecided.append(_claim_after(claim, after))
+                undecided.append(_condition_after(condition, after))
         return undecided
 
     def _after(self, pointer: str) -> aftermath.Aftermath:
         """Return what this rule leaves once one of its actions has run."""
-        if not self._claims_of_actions.get(pointer):
+        if not self._conditions_of_actions.get(pointer):
             # The action has no conditions, or a loop.
             pointer = ''
         if pointer not in self._aftermaths:
             self._aftermaths[pointer] = aftermath.Aftermath(self.rule, pointer)
         return self._aftermaths[pointer]
 
-    def _conditions_of(
-        self, claim: exclusion.Claim
+    def _conditions_to_decide(
+        self, condition: exclusion.ComparedCondition
     ) -> list[aftermath.RuleCondition]:
         """Return a condition of this rule, to be decided after other rules.
 
         :returns: the condition, or its parts if it compares several pairs of
             values: one part may be decided where the whole is not.
         """
-        pointer = claim.condition.pointer
-        if pointer not in self._conditions:
-            self._conditions[pointer] = [
+        pointer = condition.operation.pointer
+        if pointer not in self._conditions_after:
+            self._conditions_after[pointer] = [
                 aftermath.RuleCondition(self.rule.rule, part)
-                for part in exclusion.split_into_pairs(claim.condition)
+                for part in exclusion.split_into_pairs(condition.operation)
             ]
-        return self._conditions[pointer]
+        return self._conditions_after[pointer]
 
     def _sees_other_data(
-        self, claim: exclusion.Claim, write: ActionEffect
+        self, condition: exclusion.ComparedCondition, write: ActionEffect
     ) -> bool:
         """Return whether a condition sees other data than earlier rules leave.
 
         It does if it is decided before they act, or after actions of its own
         rule that may change what it reads.
 
-        :param claim: a condition of the rule, or the ``when`` of an action.
+        :param condition: one of the rule, or of the ``when`` of an action.
         :param write: a write of the action.
         """
-        if claim in self._claims:
+        if condition in self._conditions:
             # The rule may be decided before any rule of its phase acts.
             return self._decides_first
         fields_read: list[interpolation.Field] = []
-        for condition in claim.condition.all:
-            fields_read += effects.fields_of_operation(condition)
+        for operation in condition.operation.all:
+            fields_read += effects.fields_of_operation(operation)
         # Actions of the rule itself run before a "when" is decided.
         for action in self.rule.actions:
             if action.pointer == write.pointer:
@@ -320,14 +330,16 @@ class _WritingRule:
                 return True
         return False
 
-    def _claims_of(self, write: ActionEffect) -> list[exclusion.Claim]:
+    def _conditions_of(
+        self, write: ActionEffect
+    ) -> list[exclusion.ComparedCondition]:
         """Return all conditions that a machine must meet for a write.
 
         They are those of the rule, and the ``when`` of an action without a
         loop.
         """
-        own = self._claims_of_actions.get(write.pointer, ())
-        return [*self._claims, *own]
+        own = self._conditions_of_actions.get(write.pointer, ())
+        return [*self._conditions, *own]
 
 
 def _is_written(
@@ -338,34 +350,38 @@ def _is_written(
     return any(steps[:length] in places for length in range(1, len(steps) + 1))
 
 
-def _claim_after(
-    claim: exclusion.Claim, after: aftermath.Aftermath
-) -> exclusion.Claim:
+def _condition_after(
+    condition: exclusion.ComparedCondition, after: aftermath.Aftermath
+) -> exclusion.ComparedCondition:
     """Return what a condition states of the data before another rule.
 
     :param after: what the other rule leaves, before the condition is decided.
     """
-    if claim.inner:
+    if condition.inner:
         # A group may hold by its conditions on other fields.
-        return claim
+        return condition
     overwritten = set()
-    for field in effects.fields_of_operation(claim.condition):
+    for field in effects.fields_of_operation(condition.operation):
         if field.is_plain and after.knows(field):
             steps = (str(field.root), *field.steps)
             overwritten.add(data_path.pointer(steps))
     if not overwritten:
-        return claim
-    return exclusion.Claim(claim.condition, overwritten)
+        return condition
+    return exclusion.ComparedCondition(condition.operation, overwritten)
 
 
-def _without_vars(claims: list[exclusion.Claim]) -> list[exclusion.Claim]:
+def _without_vars(
+    conditions: list[exclusion.ComparedCondition],
+) -> list[exclusion.ComparedCondition]:
     """Return the conditions that read no ``vars`` of their rule."""
-    return [claim for claim in claims if not _reads_vars(claim)]
+    return [
+        condition for condition in conditions if not _reads_vars(condition)
+    ]
 
 
-def _reads_vars(claim: exclusion.Claim) -> bool:
+def _reads_vars(condition: exclusion.ComparedCondition) -> bool:
     """Return whether a condition may read the ``vars`` of its rule."""
-    return effects.mentions(model.VARS, claim.condition.written)
+    return effects.mentions(model.VARS, condition.operation.written)
 
 
 def _place(effect: effects.Effect) -> tuple[str, ...]:

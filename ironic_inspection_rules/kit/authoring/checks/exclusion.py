@@ -63,11 +63,10 @@ class _Compared(typing.NamedTuple):
 _Comparisons = dict[_Compared, frozenset[str]]
 
 
-class Claim:
-    """A condition with its facts, computed once for many comparisons.
+class ComparedCondition:
+    """A condition that is compared with many, with what is known of it.
 
-    Claims are equal if their conditions mean the same, such as ``a < b`` and
-    ``b > a``.
+    Two are equal if they mean the same, such as ``a < b`` and ``b > a``.
 
     :param overwritten: names of fields, as :func:`.facts.field_name` returns
         them, that another rule has set before the condition is decided. Of
@@ -75,30 +74,30 @@ class Claim:
     """
 
     def __init__(
-        self, condition: Operation, overwritten: Collection[str] = ()
+        self, operation: Operation, overwritten: Collection[str] = ()
     ) -> None:
-        self.condition = condition
+        self.operation = operation
         self.overwritten = overwritten
-        self.loops = condition.loops
-        self.inverted = condition.inverted
+        self.loops = operation.loops
+        self.inverted = operation.inverted
 
     @functools.cached_property
-    def inner(self) -> list['Claim']:
+    def inner(self) -> list['ComparedCondition']:
         """The conditions of a group."""
         return [
-            Claim(condition, self.overwritten)
-            for condition in self.condition.inner
+            ComparedCondition(operation, self.overwritten)
+            for operation in self.operation.inner
         ]
 
     @functools.cached_property
     def says(self) -> tuple[str, str]:
         """The op of the condition, and its arguments as text.
 
-        Conditions in a group are part of the text. Claims that are equal but
-        for inversion, loop and ``multiple`` say the same.
+        Conditions in a group are part of the text. Conditions that are
+        equal but for inversion, loop and ``multiple`` say the same.
         """
-        name = self.condition.op.name
-        arguments = self.condition.arguments
+        name = self.operation.op.name
+        arguments = self.operation.arguments
         # "lt" with its sides exchanged is "gt"; None for ops without sides.
         turned_name = facts.from_the_right(name)
         compared = arguments.get('values')
@@ -109,13 +108,13 @@ class Claim:
             turned = (turned_name, compared[::-1])
             name, compared = min(as_written, turned, key=_as_text)
             arguments = {**arguments, 'values': compared}
-        inner = self.condition.written.get('conditions')
+        inner = self.operation.written.get('conditions')
         return name, _as_text([arguments, inner])
 
     @functools.cached_property
     def _form(self) -> tuple[typing.Any, ...]:
         """The whole condition in a form that can be compared."""
-        written = self.condition.written
+        written = self.operation.written
         return (
             *self.says,
             self.inverted,
@@ -124,7 +123,7 @@ class Claim:
         )
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Claim):
+        if not isinstance(other, ComparedCondition):
             return NotImplemented
         return self._form == other._form
 
@@ -136,7 +135,7 @@ class Claim:
         """The facts about single fields that follow from the condition."""
         return [
             fact
-            for fact in facts.implied_by(self.condition)
+            for fact in facts.implied_by(self.operation)
             if self._is_as_before(fact.field)
         ]
 
@@ -147,11 +146,11 @@ class Claim:
         It is empty for an inverted condition of several pairs, such as ``!eq``
         of three values: one pair differs, but it is unknown which.
         """
-        comparisons = _compare_pairs(self.condition)
+        comparisons = _compare_pairs(self.operation)
         if comparisons and self.inverted:
             if len(comparisons) > 1:
                 return {}
-            possible = _list_possible_outcomes(self.condition)
+            possible = _list_possible_outcomes(self.operation)
             comparisons = {
                 pair: possible - outcomes
                 for pair, outcomes in comparisons.items()
@@ -177,10 +176,10 @@ class Claim:
     def about(self) -> frozenset[typing.Any]:
         """The fields that the condition reads; without any, what it says.
 
-        Claims about different fields do not exclude one another.
+        Conditions on different fields do not exclude one another.
         """
         names: set[typing.Any] = set()
-        for condition in self.condition.all:
+        for condition in self.operation.all:
             for field in interpolation.fields(condition.arguments):
                 if field.root:
                     names.add((field.root, *field.steps))
@@ -197,34 +196,44 @@ def _as_text(value: typing.Any) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
+def exclude(
+    some: Iterable[ComparedCondition], others: Iterable[ComparedCondition]
+) -> bool:
     """Return whether clearly no machine can meet all conditions of two lists.
 
     Only pairs of conditions on the same field are compared: False does not
     mean that there is such a machine.
     """
-    by_field = collections.defaultdict(set)
+    by_field: dict[typing.Any, set[ComparedCondition]] = (
+        collections.defaultdict(set)
+    )
     for other in others:
         for field in other.about:
             by_field[field].add(other)
-    for claim in some:
-        on_same_fields: set[Claim] = set()
-        for field in claim.about:
+    for condition in some:
+        on_same_fields: set[ComparedCondition] = set()
+        for field in condition.about:
             on_same_fields |= by_field.get(field, set())
-        if any(apart(claim, other) for other in on_same_fields):
+        if any(
+            never_hold_together(condition, other) for other in on_same_fields
+        ):
             return True
     return False
 
 
-def apart(first: Claim, second: Claim) -> bool:
+def never_hold_together(
+    first: ComparedCondition, second: ComparedCondition
+) -> bool:
     """Return whether clearly no machine meets both conditions.
 
     Such as ``lt: ["{inventory.cpu.count}", 4]`` and ``gt`` of the same.
     """
-    for claim, counterpart in ((first, second), (second, first)):
-        op = claim.condition.op.plugin
+    for condition, counterpart in ((first, second), (second, first)):
+        op = condition.operation.op.plugin
         if isinstance(op, plugin.ConditionGroup):
-            return _is_group_apart(claim, op.HOLDS, counterpart)
+            return _never_holds_beside_group(
+                group=condition, holds=op.HOLDS, other=counterpart
+            )
     if first.loops or second.loops:
         # The two conditions may hold for different items.
         return False
@@ -233,7 +242,7 @@ def apart(first: Claim, second: Claim) -> bool:
         return first.inverted is not second.inverted
     if facts.contradict(first.facts, second.facts):
         return True
-    if _compare_apart(first, second):
+    if _want_different_outcomes(first, second):
         return True
     return _refutes(first, second) or _refutes(second, first)
 
@@ -265,7 +274,9 @@ def split_into_pairs(condition: Operation) -> list[Operation]:
     return parts
 
 
-def _compare_apart(first: Claim, second: Claim) -> bool:
+def _want_different_outcomes(
+    first: ComparedCondition, second: ComparedCondition
+) -> bool:
     """Return whether two conditions want one pair to compare differently.
 
     Such as ``lt: [a, b]`` and ``eq: [b, a, 4]`` for two fields a and b.
@@ -341,7 +352,9 @@ def _value_as_text(value: typing.Any) -> str:
     return _as_text(value)
 
 
-def _is_group_apart(group: Claim, holds: str, other: Claim) -> bool:
+def _never_holds_beside_group(
+    group: ComparedCondition, holds: str, other: ComparedCondition
+) -> bool:
     """Return whether clearly no machine meets a group and another condition.
 
     :param holds: ``all``, ``any`` or ``none``: how many conditions of the
@@ -353,38 +366,38 @@ def _is_group_apart(group: Claim, holds: str, other: Claim) -> bool:
     if holds == 'none':
         return any(_is_same(inner, other) for inner in group.inner)
     if holds == 'any':
-        return all(apart(inner, other) for inner in group.inner)
+        return all(never_hold_together(inner, other) for inner in group.inner)
     if holds == 'all':
-        return any(apart(inner, other) for inner in group.inner)
+        return any(never_hold_together(inner, other) for inner in group.inner)
     # The group of another package decides by itself.
     return False
 
 
-def _is_same(one: Claim, other: Claim) -> bool:
+def _is_same(one: ComparedCondition, other: ComparedCondition) -> bool:
     """Return whether two conditions say the same of the same data."""
     if one.loops or other.loops or one.overwritten or other.overwritten:
         return False
     return one.says == other.says and one.inverted is other.inverted
 
 
-def _refutes(claim: Claim, other: Claim) -> bool:
+def _refutes(condition: ComparedCondition, other: ComparedCondition) -> bool:
     """Return whether a condition allows only values that another refuses.
 
     The values that ``one-of`` allows, for example, are filled into the other
     condition, which is then decided without a machine: beside ``one-of: [Dell,
     HP]``, ``matches: Lenovo`` is false for both values.
     """
-    condition = other.condition
-    if condition.op.plugin.NEEDS_VIEW:
+    if other.operation.op.plugin.NEEDS_VIEW:
         # The op reads data of a machine.
         return False
-    for fact in claim.facts:
+    for fact in condition.facts:
         allowed = facts.values(fact)
         if allowed is None or not all(map(_has_one_form, allowed)):
             # The values cannot be listed, or cannot be filled in.
             continue
         if all(
-            _is_false_for(condition, fact.field, value) for value in allowed
+            _is_false_for(other.operation, fact.field, value)
+            for value in allowed
         ):
             return True
     return False

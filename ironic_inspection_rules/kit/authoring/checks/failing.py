@@ -119,14 +119,16 @@ def _why_no_list(
     compared = condition.arguments.get('values')
     if not facts.is_field(compared):
         return None
-    subject = values.subject(rule, facts.field_name(compared), item)
-    kind = subject.value.type
+    compared_field = values.describe_field(
+        rule, facts.field_name(compared), item
+    )
+    kind = compared_field.value.type
     if kind in (None, field_value.LIST):
         return None
     message = _(
         '{%(field)s} is a %(kind)s, and the inspection fails where '
         'one-of expects its values'
-    ) % {'field': subject.text, 'kind': kind}
+    ) % {'field': compared_field.text, 'kind': kind}
     if isinstance(condition.arguments.get('value'), list):
         message += '; ' + _("value and values are in each other's place")
     return message

@@ -117,7 +117,7 @@ def _may_have_several_items(
     field = interpolation.sole_field(loop)
     if field is None or not field.is_plain:
         return False
-    loop_field = field_checks.subject(rule, facts.field_name(loop))
+    loop_field = field_checks.describe_field(rule, facts.field_name(loop))
     return loop_field.value.type == field_value.LIST
 
 

@@ -225,7 +225,7 @@ def _may_be_number_or_boolean(
                 return False
     item = reach.items(rule)[operation.pointer]
     types_of_fields = [
-        values.subject(rule, fact.field, item).value.type
+        values.describe_field(rule, fact.field, item).value.type
         for fact in facts.of(operation, looped=True)
     ]
     if yaml_scalar.is_rare_notation(raw):

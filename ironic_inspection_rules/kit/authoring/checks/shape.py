@@ -68,11 +68,11 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 operation.pointer,
                 _('one value alone is compared with nothing'),
             )
-    # Claims are equal if their conditions mean the same.
-    first_places: dict[exclusion.Claim, str] = {}
+    # Two of these are equal if they mean the same.
+    first_places: dict[exclusion.ComparedCondition, str] = {}
     for condition in rule.conditions:
-        claim = exclusion.Claim(condition)
-        first_place = first_places.setdefault(claim, condition.pointer)
+        compared = exclusion.ComparedCondition(condition)
+        first_place = first_places.setdefault(compared, condition.pointer)
         if first_place != condition.pointer:
             yield (
                 condition.pointer,
@@ -122,8 +122,8 @@ def _compares_one_value(
     (value,) = compared
     if not facts.is_field(value):
         return True
-    subject = values.subject(rule, facts.field_name(value))
-    is_list_or_unknown = subject.value.type in ('list', None)
+    compared_field = values.describe_field(rule, facts.field_name(value))
+    is_list_or_unknown = compared_field.value.type in ('list', None)
     return not is_list_or_unknown
 
 

@@ -50,7 +50,7 @@ _ORDERED = frozenset(('lt', 'le', 'gt', 'ge'))
 _EQUAL = frozenset(('eq', 'ne', 'one-of', 'none-of'))
 
 
-class Subject(typing.NamedTuple):
+class ComparedField(typing.NamedTuple):
     """The field that something is compared with.
 
     :ivar text: the field in a message, without braces.
@@ -76,7 +76,7 @@ class Slip(typing.NamedTuple):
     def of(
         cls,
         text: str,
-        subject: Subject,
+        compared_field: ComparedField,
         *,
         meant: typing.Any = None,
         **values: typing.Any,
@@ -85,16 +85,20 @@ class Slip(typing.NamedTuple):
 
         :param text: the message with names of values in it: ``%(field)s`` for
             the field, ``%(meant)s`` for the right value, and others.
-        :param subject: the field.
+        :param compared_field: the field.
         :param meant: the right value, None if it is not clear.
         :param values: the values of the other names.
         """
-        message = text % {'field': subject.text, 'meant': meant, **values}
+        message = text % {
+            'field': compared_field.text,
+            'meant': meant,
+            **values,
+        }
         return cls(message, meant)
 
 
 def of_value(
-    subject: Subject, relation: str, value: typing.Any
+    compared_field: ComparedField, relation: str, value: typing.Any
 ) -> Slip | None:
     """Find the slip in a value that a field is compared with.
 
@@ -103,11 +107,11 @@ def of_value(
 
     :param relation: the relation of the field to the value, such as ``eq``.
     """
-    kind = subject.value.type
+    kind = compared_field.value.type
     if value is None:
         # Any field may be null.
         return None
-    choices = subject.value.choices
+    choices = compared_field.value.choices
     if choices is not None and relation in _EQUAL:
         # Choices are compared as eq does: 5 and "5" are equal.
         is_value = facts.Fact('', 'eq', value)
@@ -115,40 +119,40 @@ def of_value(
             return None
         return Slip.of(
             _('{%(field)s} is never %(value)s; it is %(all)s'),
-            subject,
+            compared_field,
             value=value,
             all=_(' or ').join(map(str, choices)),
         )
     if isinstance(value, str):
-        return _find_slip_in_text(subject, relation, value)
+        return _find_slip_in_text(compared_field, relation, value)
     if isinstance(value, list):
         may_be_list = kind in (None, 'list')
         if may_be_list or relation not in ('eq', 'ne'):
             return None
         return Slip.of(
             _('{%(field)s} is no list, and never equal to one; use one-of'),
-            subject,
+            compared_field,
         )
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return _find_slip_in_number(subject, relation, value)
+    return _find_slip_in_number(compared_field, relation, value)
 
 
 def _find_slip_in_number(
-    subject: Subject, relation: str, value: float
+    compared_field: ComparedField, relation: str, value: float
 ) -> Slip | None:
     """Find the first slip in a number that a field is compared with.
 
     The field is a list, a mapping or a text, or has another unit: ``{…disks}``
     is never 2, where the author means ``{…disks | length}``.
     """
-    kind = subject.value.type
+    kind = compared_field.value.type
     if kind in field_value.SEQUENCES:
         # With attribute='…', max and min return the whole item that has the
         # largest or smallest attribute.
         is_item = (
-            subject.value.made_type == field_value.MAPPING
-            and subject.value.steps is not None
+            compared_field.value.made_type == field_value.MAPPING
+            and compared_field.value.steps is not None
         )
         if is_item:
             return Slip.of(
@@ -157,7 +161,7 @@ def _find_slip_in_number(
                     "never %(value)s; write {… | map(attribute='…') | min}, "
                     'or max'
                 ),
-                subject,
+                compared_field,
                 value=value,
             )
         return Slip.of(
@@ -165,77 +169,77 @@ def _find_slip_in_number(
                 '{%(field)s} is a %(kind)s, and never %(value)s; '
                 'did you mean {%(field)s | length}?'
             ),
-            subject,
+            compared_field,
             kind=kind,
             value=value,
         )
-    slip = _find_wrong_unit(subject, value) or version(
-        subject.steps, relation, value
+    slip = _find_wrong_unit(compared_field, value) or version(
+        compared_field.steps, relation, value
     )
     if slip is not None:
         return slip
-    if relation in _ORDERED and _is_text(subject):
+    if relation in _ORDERED and _is_text(compared_field):
         return Slip.of(
             _('{%(field)s} is text, which has no order with %(value)s'),
-            subject,
+            compared_field,
             value=value,
         )
     return None
 
 
-def _is_text(subject: Subject) -> bool:
+def _is_text(compared_field: ComparedField) -> bool:
     """Return whether a field is text that is hardly ever a number."""
-    if subject.value.form:
+    if compared_field.value.form:
         return True
-    if subject.steps[:1] != ('inventory',):
+    if compared_field.steps[:1] != ('inventory',):
         return False
-    return subject.steps[-1] in known_values.WORDY
+    return compared_field.steps[-1] in known_values.WORDY
 
 
 def _find_slip_in_text(
-    subject: Subject, relation: str, value: str
+    compared_field: ComparedField, relation: str, value: str
 ) -> Slip | None:
     """Find the first slip in a text that a field is compared with.
 
     The text is of another type than the field, is a regular expression, or is
     not written as machines report it, as a MAC address in upper case.
     """
-    kind = subject.value.type
+    kind = compared_field.value.type
     if kind == 'boolean' and value:
         return Slip.of(
             _('{%(field)s} is true or false, never the text "%(value)s"'),
-            subject,
+            compared_field,
             meant=_BOOLEANS.get(value.lower()),
             value=value,
         )
     if kind in field_value.SEQUENCES and value:
         return Slip.of(
             _('{%(field)s} is a %(kind)s, never the text "%(value)s"'),
-            subject,
+            compared_field,
             kind=kind,
             value=value,
         )
     if kind == 'number' and facts.number(value) is None:
-        return _find_text_for_number(subject, relation, value)
+        return _find_text_for_number(compared_field, relation, value)
     if relation in _EQUAL and _EXPRESSION.search(value):
         return Slip.of(
             _(
                 '"%(value)s" is compared as it is written; for a '
                 'regular expression use matches or contains'
             ),
-            subject,
+            compared_field,
             value=value,
         )
     return (
-        _find_wrong_form(subject, value)
-        or _find_wrong_mac(subject, value)
-        or _find_wrong_word(subject, value)
-        or version(subject.steps, relation, value)
+        _find_wrong_form(compared_field, value)
+        or _find_wrong_mac(compared_field, value)
+        or _find_wrong_word(compared_field, value)
+        or version(compared_field.steps, relation, value)
     )
 
 
 def _find_text_for_number(
-    subject: Subject, relation: str, value: str
+    compared_field: ComparedField, relation: str, value: str
 ) -> Slip | None:
     """Find the slip in a text for a number, such as "262,144"."""
     if _GROUPED_DIGITS.fullmatch(value):
@@ -244,7 +248,7 @@ def _find_text_for_number(
                 '{%(field)s} is a number, and "%(value)s" is no '
                 'number; did you mean %(meant)s?'
             ),
-            subject,
+            compared_field,
             meant=int(value.replace(',', '')),
             value=value,
         )
@@ -254,22 +258,22 @@ def _find_text_for_number(
     if relation in _EQUAL or relation in _ORDERED:
         return Slip.of(
             _('{%(field)s} is a number, never the text "%(value)s"'),
-            subject,
+            compared_field,
             value=value,
         )
     return None
 
 
-def _find_wrong_form(subject: Subject, value: str) -> Slip | None:
+def _find_wrong_form(compared_field: ComparedField, value: str) -> Slip | None:
     """Find the slip in a value that a field never has after a filter.
 
     ``{… | lower}`` never is "Dell", for example.
     """
-    form = subject.value.form
+    form = compared_field.value.form
     if form == field_value.LOWER and value != value.lower():
-        return _slip_of_letter_case(subject, value, value.lower())
+        return _slip_of_letter_case(compared_field, value, value.lower())
     if form == field_value.UPPER and value != value.upper():
-        return _slip_of_letter_case(subject, value, value.upper())
+        return _slip_of_letter_case(compared_field, value, value.upper())
     if form in (field_value.DATE, field_value.TIME) and (
         not _ISO_DATE.fullmatch(value)
     ):
@@ -278,13 +282,15 @@ def _find_wrong_form(subject: Subject, value: str) -> Slip | None:
                 '{%(field)s} is a date as ISO 8601 has it, such as '
                 '2022-12-31, never "%(value)s"'
             ),
-            subject,
+            compared_field,
             value=value,
         )
     return None
 
 
-def _slip_of_letter_case(subject: Subject, value: str, meant: str) -> Slip:
+def _slip_of_letter_case(
+    compared_field: ComparedField, value: str, meant: str
+) -> Slip:
     """Return the slip in a value with letters in the other case.
 
     It is not mended, as the filter may be the mistake.
@@ -294,7 +300,7 @@ def _slip_of_letter_case(subject: Subject, value: str, meant: str) -> Slip:
             '{%(field)s} has no letters in the case of '
             '"%(value)s"; did you mean "%(meant)s"?'
         ),
-        subject,
+        compared_field,
         meant=meant,
         value=value,
     )
@@ -310,9 +316,9 @@ def is_mac(steps: field_value.Steps | None) -> bool:
     return steps[-1] in ('mac_address', 'bmc_mac')
 
 
-def _find_wrong_mac(subject: Subject, value: str) -> Slip | None:
+def _find_wrong_mac(compared_field: ComparedField, value: str) -> Slip | None:
     """Find the slip in a MAC address such as ``52-54-00-12-34-56``."""
-    if not is_mac(subject.steps) or not _MAC.fullmatch(value):
+    if not is_mac(compared_field.steps) or not _MAC.fullmatch(value):
         return None
     meant = value.lower().replace('-', ':')
     if meant == value:
@@ -322,19 +328,19 @@ def _find_wrong_mac(subject: Subject, value: str) -> Slip | None:
             '{%(field)s} is in lower case with colons, never '
             '"%(value)s"; did you mean "%(meant)s"?'
         ),
-        subject,
+        compared_field,
         meant=meant,
         value=value,
     )
 
 
-def _find_wrong_word(subject: Subject, value: str) -> Slip | None:
+def _find_wrong_word(compared_field: ComparedField, value: str) -> Slip | None:
     """Find the slip in a word for which machines report another.
 
     Such as ``amd64``, for which they report ``x86_64``.
     """
     # Other names of a word, by the word that machines report in the field.
-    other_names = known_values.WORDS.get(subject.steps, {})
+    other_names = known_values.WORDS.get(compared_field.steps, {})
     if value in other_names:
         # A machine may report it.
         return None
@@ -345,7 +351,7 @@ def _find_wrong_word(subject: Subject, value: str) -> Slip | None:
                     '{%(field)s} is never "%(value)s"; did you mean '
                     '"%(meant)s"?'
                 ),
-                subject,
+                compared_field,
                 meant=word,
                 value=value,
             )
@@ -377,12 +383,14 @@ def version(
     )
 
 
-def _find_wrong_unit(subject: Subject, value: float) -> Slip | None:
+def _find_wrong_unit(
+    compared_field: ComparedField, value: float
+) -> Slip | None:
     """Find the slip in a number of another unit than the field.
 
     Such as 64 where memory is in MiB: the size of the number shows it.
     """
-    steps = subject.steps
+    steps = compared_field.steps
     if not steps:
         return None
     name = steps[-1]
@@ -394,7 +402,7 @@ def _find_wrong_unit(subject: Subject, value: float) -> Slip | None:
                 '{%(field)s} is in bytes; did you mean %(gib)d, '
                 'which is %(value)s GiB?'
             ),
-            subject,
+            compared_field,
             value=value,
             gib=value * 2**30,
         )
@@ -404,7 +412,7 @@ def _find_wrong_unit(subject: Subject, value: float) -> Slip | None:
                 '{%(field)s} is in MiB; did you mean %(mib)d, which '
                 'is %(value)s GiB?'
             ),
-            subject,
+            compared_field,
             value=value,
             mib=value * 1024,
         )
@@ -414,7 +422,7 @@ def _find_wrong_unit(subject: Subject, value: float) -> Slip | None:
                 '{%(field)s} is in MiB, of which %(value)s are '
                 "hardly any machine's"
             ),
-            subject,
+            compared_field,
             value=value,
         )
     if name == 'frequency' and 0 < value < known_values.SLOWEST_MHZ:
@@ -423,7 +431,7 @@ def _find_wrong_unit(subject: Subject, value: float) -> Slip | None:
                 '{%(field)s} is in MHz; did you mean %(mhz)d, which '
                 'is %(value)s GHz?'
             ),
-            subject,
+            compared_field,
             value=value,
             mhz=value * 1000,
         )
@@ -433,29 +441,31 @@ def _find_wrong_unit(subject: Subject, value: float) -> Slip | None:
                 '{%(field)s} is in Mbit/s; did you mean %(mbit)d, '
                 'which is %(value)s Gbit/s?'
             ),
-            subject,
+            compared_field,
             value=value,
             mbit=value * 1000,
         )
     return None
 
 
-def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
+def of_pattern(
+    compared_field: ComparedField, regex: str, whole: bool
+) -> Slip | None:
     """Find the first slip in a regular expression for a field.
 
     It matches no machine, or something else than the author meant.
 
     :param whole: whether it has to match the whole value.
     """
-    slip = _find_unmatched_words(subject, regex)
+    slip = _find_unmatched_words(compared_field, regex)
     if slip is not None:
         return slip
     if re.fullmatch(r'\^?[\w -]+\$?', regex):
         # It is a plain word, whose case and form count.
-        slip = _find_wrong_form(subject, regex)
+        slip = _find_wrong_form(compared_field, regex)
         if slip is not None:
             return slip
-    if is_mac(subject.steps) and _PART_OF_MAC.fullmatch(regex):
+    if is_mac(compared_field.steps) and _PART_OF_MAC.fullmatch(regex):
         meant = regex.lower().replace('-', ':')
         if meant != regex:
             return Slip.of(
@@ -464,7 +474,7 @@ def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
                     '"%(regex)s" matches none; did you mean '
                     '"%(meant)s"?'
                 ),
-                subject,
+                compared_field,
                 meant=meant,
                 regex=regex,
             )
@@ -475,7 +485,7 @@ def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
                 'a slash is text, and no letters follow a regular '
                 'expression; did you mean "%(meant)s"?'
             ),
-            subject,
+            compared_field,
             meant=f'(?i){slashes[1]}',
         )
     if whole and _GLOB.fullmatch(regex):
@@ -484,19 +494,21 @@ def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
                 'the star in "%(regex)s" repeats the letter before '
                 'it; did you mean "%(meant)s"?'
             ),
-            subject,
+            compared_field,
             meant=f'{regex[:-1]}.*',
             regex=regex,
         )
-    return _find_literal_parentheses(subject, regex)
+    return _find_literal_parentheses(compared_field, regex)
 
 
-def _find_unmatched_words(subject: Subject, regex: str) -> Slip | None:
+def _find_unmatched_words(
+    compared_field: ComparedField, regex: str
+) -> Slip | None:
     """Find the slip in an expression that matches no word of a field.
 
     The field is one whose words are all known, such as the architecture.
     """
-    words = known_values.WORDS.get(subject.steps)
+    words = known_values.WORDS.get(compared_field.steps)
     plain = re.sub(r'\(\?i\)', '', regex)
     if not words or not re.fullmatch(r'[\^$\w|()-]+', plain):
         # Any other expression may match more than the known words.
@@ -508,13 +520,15 @@ def _find_unmatched_words(subject: Subject, regex: str) -> Slip | None:
         return None
     return Slip.of(
         _('{%(field)s} is one of %(words)s, and none matches "%(regex)s"'),
-        subject,
+        compared_field,
         regex=regex,
         words=', '.join(words),
     )
 
 
-def _find_literal_parentheses(subject: Subject, regex: str) -> Slip | None:
+def _find_literal_parentheses(
+    compared_field: ComparedField, regex: str
+) -> Slip | None:
     """Find parentheses without a backslash that the text itself has.
 
     The author of "CPU (2 cores)" means "CPU \\(2 cores\\)". As it is, the
@@ -536,34 +550,34 @@ def _find_literal_parentheses(subject: Subject, regex: str) -> Slip | None:
             'match none in the text; did you mean '
             '"%(meant)s"?'
         ),
-        subject,
+        compared_field,
         meant=meant,
         regex=regex,
     )
 
 
-def of_truth(subject: Subject, op: str) -> Slip | None:
+def of_truth(compared_field: ComparedField, op: str) -> Slip | None:
     """Find the slip where ``is-true`` or ``is-false`` holds for no machine.
 
     :param op: ``is-true`` or ``is-false``.
     """
-    kind = subject.value.type
+    kind = compared_field.value.type
     if kind in field_value.SEQUENCES:
         return Slip.of(
             _(
                 '{%(field)s} is a %(kind)s, which is never true and '
                 'never false; use is-empty'
             ),
-            subject,
+            compared_field,
             kind=kind,
         )
-    is_of_inventory = subject.steps[:1] == ('inventory',)
+    is_of_inventory = compared_field.steps[:1] == ('inventory',)
     if op == 'is-true' and kind == 'text' and is_of_inventory:
         return Slip.of(
             _(
                 '{%(field)s} is text that is never "yes" or "true"; '
                 'compare it with eq, or use !is-empty'
             ),
-            subject,
+            compared_field,
         )
     return None

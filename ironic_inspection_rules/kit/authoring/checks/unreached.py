@@ -52,11 +52,11 @@ def check_rules(
     failing: list[_FailingRule] = []
     for rule in repository.order(subject.rule for subject in rules):
         subject = subjects[rule.uuid]
-        # Conditions that mean the same are equal claims.
-        claims = set(map(exclusion.Claim, subject.conditions))
+        # Conditions that mean the same are equal here.
+        conditions = set(map(exclusion.ComparedCondition, subject.conditions))
         earlier = None
         for candidate in failing:
-            if candidate.stops(subject, claims):
+            if candidate.stops(subject, conditions):
                 earlier = candidate.subject
                 break
         if earlier is not None:
@@ -69,7 +69,7 @@ def check_rules(
         for candidate in failing:
             candidate.note_actions(subject.actions)
         if any(map(aftermath.fails, subject.actions)):
-            failing.append(_FailingRule(subject, claims))
+            failing.append(_FailingRule(subject, conditions))
 
 
 def _message_of_unreached(
@@ -99,14 +99,16 @@ def _message_of_unreached(
 class _FailingRule:
     """A rule that fails the inspection of every machine that it matches.
 
-    :param claims: its conditions.
+    :param conditions: its conditions.
     """
 
     def __init__(
-        self, subject: checked_rule.CheckedRule, claims: set[exclusion.Claim]
+        self,
+        subject: checked_rule.CheckedRule,
+        conditions: set[exclusion.ComparedCondition],
     ) -> None:
         self.subject = subject
-        self._claims = claims
+        self._conditions = conditions
         self._decides_first = aftermath.decides_first(subject)
         self._reads_vars = effects.mentions(
             model.VARS, subject.rule.conditions
@@ -129,14 +131,14 @@ class _FailingRule:
     def stops(
         self,
         later: checked_rule.CheckedRule,
-        claims: set[exclusion.Claim],
+        conditions: set[exclusion.ComparedCondition],
     ) -> bool:
         """Return whether this rule fails wherever a later one would match.
 
         It does if the later rule has all conditions of this one, and both read
         the same data.
 
-        :param claims: the conditions of the later rule.
+        :param conditions: the conditions of the later rule.
         """
         rule = self.subject.rule
         if rule.phase != later.rule.phase:
@@ -156,7 +158,7 @@ class _FailingRule:
             model.VARS, rule.vars, later.rule.vars
         ):
             return False
-        return self._claims <= claims
+        return self._conditions <= conditions
 
     def note_actions(self, actions: Sequence[file_rule.Operation]) -> None:
         """Note whether a later rule may change what the conditions read.

@@ -159,7 +159,7 @@ def _find_slips_in_value(
     :param condition: a condition whose ``value`` is a field.
     """
     value = condition.arguments['value']
-    compared_field = subject(rule, facts.field_name(value), item)
+    compared_field = describe_field(rule, facts.field_name(value), item)
     regex = condition.arguments.get('regex')
     if isinstance(regex, str):
         mistake = slip.of_pattern(
@@ -185,7 +185,7 @@ def _find_slips_in_facts(
     for fact in facts.of(condition, looped=True):
         if fact.relation == plugin.IN_NET or facts.is_version(fact):
             continue
-        compared_field = subject(rule, fact.field, item)
+        compared_field = describe_field(rule, fact.field, item)
         compared = [fact.value]
         # Relations such as "one-of" are to a list of values.
         if fact.relation.endswith('-of'):
@@ -204,7 +204,7 @@ def _find_slip_in_version(
     """Find the slip where a field is compared as a version and is none."""
     if not facts.is_field(value):
         return None
-    compared_field = subject(rule, facts.field_name(value), item)
+    compared_field = describe_field(rule, facts.field_name(value), item)
     kind = compared_field.value.type
     if kind in (None, field_value.TEXT):
         return None
@@ -230,7 +230,7 @@ def _find_slip_in_subnet(
     )
     if is_literal and facts.is_field(subnet):
         # The field has to read data of the machine.
-        if subject(rule, facts.field_name(subnet), item).steps:
+        if describe_field(rule, facts.field_name(subnet), item).steps:
             return slip.Slip(
                 _(
                     'the address is the same for all machines, and the subnet '
@@ -239,7 +239,7 @@ def _find_slip_in_subnet(
             )
     if not facts.is_field(address) or interpolation.fields(subnet):
         return None
-    compared_field = subject(rule, facts.field_name(address), item)
+    compared_field = describe_field(rule, facts.field_name(address), item)
     if slip.is_mac(compared_field.steps):
         return slip.Slip.of(
             _('{%(field)s} is a MAC address, which is in no subnet'),
@@ -266,11 +266,11 @@ def _find_slip_in_subnet(
     )
 
 
-def subject(
+def describe_field(
     rule: checked_rule.CheckedRule,
     field: str,
     item: reach.KnownLoopItem | None = None,
-) -> slip.Subject:
+) -> slip.ComparedField:
     """Return a field with what is known of its value, to look for slips.
 
     :param field: the name of the field in facts, such as ``/node/name``; see
@@ -281,13 +281,13 @@ def subject(
         # The name of a field with filters is its text with braces.
         (parsed,) = interpolation.fields(field)
         value = reach.value_of(parsed, item, rule.rule.vars)
-        return slip.Subject(parsed.text, value)
+        return slip.ComparedField(parsed.text, value)
     root, *steps = data_path.split_pointer(field)
     value = reach.value_of(
         interpolation.Field('', root, tuple(steps)), item, rule.rule.vars
     )
     path = value.steps or (root, *steps)
-    return slip.Subject('.'.join(path), value)
+    return slip.ComparedField('.'.join(path), value)
 
 
 def steps_of(
@@ -346,7 +346,7 @@ def _find_slip_in_filters(
         if op is None:
             return None
         attribute = field_value.attribute_of(call)
-        compared_field = slip.Subject(text, value)
+        compared_field = slip.ComparedField(text, value)
         mistake = _find_slip_in_filter(
             compared_field, call.name, attribute, op
         )
@@ -360,7 +360,7 @@ def _find_slip_in_filters(
 
 
 def _find_slip_in_filter(
-    compared_field: slip.Subject,
+    compared_field: slip.ComparedField,
     name: str,
     attribute: reach.Steps,
     op: registry.Op,
@@ -424,7 +424,7 @@ def _find_slip_in_test(value: Value, call: typing.Any) -> slip.Slip | None:
     if isinstance(compared, interpolation.Field):
         return None
     steps = (*value.items, *attribute.split('.'))
-    compared_field = slip.Subject('.'.join(steps), Value(steps))
+    compared_field = slip.ComparedField('.'.join(steps), Value(steps))
     if (
         compared_field.value.type == field_value.NUMBER
         and isinstance(compared, str)

@@ -69,7 +69,10 @@ class CheckTestCase(base.CheckTestCase):
         ]
         conditions.append({'op': 'eq', 'args': ['{plugin_data.a7}', 2]})
         with mock.patch.object(
-            exclusion, 'apart', autospec=True, side_effect=exclusion.apart
+            exclusion,
+            'never_hold_together',
+            autospec=True,
+            side_effect=exclusion.never_hold_together,
         ) as compare:
             found = list(certainty.check_never(self.of(conditions)))
         self.assertEqual(
@@ -80,10 +83,10 @@ class CheckTestCase(base.CheckTestCase):
 
     def test_sides_may_be_exchanged(self):
         def says(op, *values):
-            (condition,) = self.of(
+            (operation,) = self.of(
                 [{'op': op, 'args': {'values': [*values]}}]
             ).conditions
-            return exclusion.Claim(condition).says
+            return exclusion.ComparedCondition(operation).says
 
         count = '{inventory.cpu.count}'
         for op, turned in (
@@ -100,33 +103,33 @@ class CheckTestCase(base.CheckTestCase):
         self.assertNotEqual(says('ne', 1, count, 2), says('ne', 2, 1, count))
 
     def test_conditions_in_other_words_are_equal(self):
-        def claim(op, args, **options):
-            (condition,) = self.of(
+        def condition(op, args, **options):
+            (operation,) = self.of(
                 [{'op': op, 'args': args, **options}]
             ).conditions
-            return exclusion.Claim(condition)
+            return exclusion.ComparedCondition(operation)
 
         count = '{inventory.cpu.count}'
-        one = claim('lt', [count, 4])
+        one = condition('lt', [count, 4])
         self.assertEqual(
             1,
             len(
                 {
                     one,
-                    claim('gt', [4, count]),
-                    claim('lt', {'values': [count, 4]}),
+                    condition('gt', [4, count]),
+                    condition('lt', {'values': [count, 4]}),
                 }
             ),
         )
-        looped = claim('lt', [count, 4], loop=[1])
+        looped = condition('lt', [count, 4], loop=[1])
         for other in (
-            claim('!lt', [count, 4]),
+            condition('!lt', [count, 4]),
             looped,
-            claim('lt', [count, 4], loop=[1], multiple='all'),
+            condition('lt', [count, 4], loop=[1], multiple='all'),
         ):
             self.assertNotEqual(one, other)
         self.assertEqual(
-            looped, claim('lt', [count, 4], loop=[1], multiple='any')
+            looped, condition('lt', [count, 4], loop=[1], multiple='any')
         )
         self.assertNotEqual(one, one.says)
 
@@ -208,26 +211,32 @@ class CheckTestCase(base.CheckTestCase):
             )
             self.assertEqual(excluded, bool(found), conditions)
 
-    def claims_on(self, name):
-        """Return claims about fifty fields."""
+    def conditions_on(self, name):
+        """Return conditions on fifty fields."""
         conditions = []
         for number in range(50):
             field = f'{{plugin_data.{name}{number}}}'
             conditions.append({'op': 'eq', 'args': [field, 1]})
-        return list(map(exclusion.Claim, self.of(conditions).conditions))
+        return list(
+            map(exclusion.ComparedCondition, self.of(conditions).conditions)
+        )
 
     def test_rules_about_other_fields_are_not_compared(self):
-        one = self.claims_on('a')
-        other = self.claims_on('b')
-        with mock.patch.object(exclusion, 'apart', autospec=True) as compare:
+        one = self.conditions_on('a')
+        other = self.conditions_on('b')
+        with mock.patch.object(
+            exclusion, 'never_hold_together', autospec=True
+        ) as compare:
             self.assertFalse(exclusion.exclude(one, other))
         self.assertEqual(0, compare.call_count)
 
     def test_no_pair_is_missed(self):
-        claims = map(exclusion.Claim, self.of(CONDITIONS).conditions)
+        conditions = map(
+            exclusion.ComparedCondition, self.of(CONDITIONS).conditions
+        )
         excluded = 0
-        for one, other in itertools.combinations(claims, 2):
-            wanted = exclusion.apart(one, other)
+        for one, other in itertools.combinations(conditions, 2):
+            wanted = exclusion.never_hold_together(one, other)
             excluded += wanted
             with self.subTest(one=one.says, other=other.says):
                 self.assertEqual(wanted, exclusion.exclude([one], [other]))
