@@ -57,7 +57,7 @@ def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
             groups[phase_and_priority].append(_WritingRule(rule))
     for group in groups.values():
         for earlier, later in _pairs_to_compare(group):
-            conflicts = earlier.conflicts(later)
+            conflicts = earlier.find_conflicts(later)
             if conflicts:
                 yield (
                     later.rule,
@@ -69,7 +69,11 @@ def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
 def _pairs_to_compare(
     rules: Sequence['_WritingRule'],
 ) -> typing.Iterator[tuple['_WritingRule', '_WritingRule']]:
-    """Yield the pairs of rules that one machine may match, in their order."""
+    """Yield the pairs of rules that one machine may match, in their order.
+
+    Left out are, for example, two rules with different values of ``eq:
+    ["{node.driver}", …]``, unless a rule writes the driver.
+    """
     written_places: set[tuple[str, ...]] = set()
     for rule in rules:
         written_places |= rule.places
@@ -88,13 +92,15 @@ class _WritingRule:
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
-        # What all actions write, in their order.
+        # What all actions write, in their order. An action in a loop over
+        # three items that are written in the rule has three effects.
         self._effects: list[ActionEffect] = []
         for action in rule.actions:
             for effect in effects.effects(action):
                 self._effects.append(ActionEffect(action.pointer, effect))
-        # The places that the rule writes, and those with all places around
-        # them.
+        # The places that the rule writes, such as ('node', 'extra', 'rack').
+        # With the places around them, ('node',) and ('node', 'extra') are
+        # there, too.
         self.places: set[tuple[str, ...]] = set()
         self._places_around: set[tuple[str, ...]] = set()
         for write in self._effects:
@@ -115,11 +121,13 @@ class _WritingRule:
                 for length in range(1, len(steps) + 1):
                     self._places_read.add(steps[:length])
         self._decides_first = aftermath.decides_first(rule)
-        # Caches: aftermaths by the pointer to an action, and conditions by
-        # their pointer.
+        # Caches: what this rule leaves, by the pointer to the action that has
+        # run; its conditions, to be decided after other rules, by their
+        # pointer.
         self._aftermaths: dict[str, aftermath.Aftermath] = {}
         self._conditions_after: dict[str, list[aftermath.RuleCondition]] = {}
-        # The "when" of actions, by the pointer to the action.
+        # The conditions in the "when" of actions, by the pointer to the
+        # action.
         self._conditions_of_actions: dict[
             str, list[exclusion.ComparedCondition]
         ] = {}
@@ -135,18 +143,21 @@ class _WritingRule:
     def find_wanted_values(
         self, written_places: set[tuple[str, ...]]
     ) -> wanted_values.WantedValues:
-        """Return the values that the rule wants of fields.
+        """Return the values that fields must have for the rule to match.
 
-        :param written_places: what rules write that may run before this one.
-            A field that they write may get the wanted value by that.
+        A rule with ``eq: ["{node.driver}", ipmi]`` wants the driver ``ipmi``.
+
+        :param written_places: the places that rules of the same phase and
+            priority write. A field there may get the wanted value from a rule
+            that runs before, so that nothing is said of it.
         """
         wanted = wanted_values.WantedValues()
         for condition in self._conditions:
-            # A group excludes by its conditions, not by facts of its own.
             if condition.inner:
+                # A group states nothing itself, only the conditions in it.
                 continue
-            # If one of several fields is written, a condition still cannot be
-            # decided after the write, and excludes other rules as before.
+            # If only one of several fields is written, the values that the
+            # others must have are as before.
             fields = effects.fields_of_operation(condition.operation)
             if all(_is_written(field, written_places) for field in fields):
                 continue
@@ -157,7 +168,7 @@ class _WritingRule:
                 wanted.add(fact, read_vars)
         return wanted
 
-    def conflicts(self, later: '_WritingRule') -> list[ConflictingWrites]:
+    def find_conflicts(self, later: '_WritingRule') -> list[ConflictingWrites]:
         """Return the pairs of writes of which only the order keeps one.
 
         This rule writes the driver ``ipmi``, for example, and the later one
@@ -170,13 +181,13 @@ class _WritingRule:
         """
         # Most pairs of rules write at different places: to compare places is
         # cheap, and spares the comparison of all writes.
-        is_inside = not self.places.isdisjoint(later._places_around)
-        is_around = not self._places_around.isdisjoint(later.places)
-        if not is_inside and not is_around:
+        may_be_around = not self.places.isdisjoint(later._places_around)
+        may_be_inside = not self._places_around.isdisjoint(later.places)
+        if not may_be_around and not may_be_inside:
             return []
         scopes = {self.rule.rule.scope, later.rule.rule.scope} - {None, ''}
         if len(scopes) > 1:
-            # A node has one scope.
+            # A node has one scope, so that no node gets both rules.
             return []
         conflicts = []
         for first, second in itertools.product(self._effects, later._effects):
@@ -192,10 +203,10 @@ class _WritingRule:
         later: '_WritingRule',
         later_write: ActionEffect,
     ) -> bool:
-        """Return whether some machine gets another value in another order.
+        """Return whether the order of two rules decides for some machine.
 
-        It gets both writes, of which the last one stays, or only that of the
-        rule that runs first.
+        It does where both rules write, and the last write stays, or where only
+        the rule that runs first does.
 
         :param write: a write of this rule.
         :param later_write: a write of the later rule, which undoes ``write``.
@@ -247,11 +258,11 @@ class _WritingRule:
         other: '_WritingRule',
         other_write: ActionEffect,
     ) -> list[exclusion.ComparedCondition] | None:
-        """List the conditions that a write of another rule still depends on.
+        """List the conditions of another rule that this rule leaves open.
 
-        These are all its conditions but those that surely hold after this
-        rule. If this rule writes ``tier: 2``, then ``eq: ["{…tier}", 2]`` of
-        the other rule is decided, and left out.
+        These are the conditions of the other write without those that surely
+        hold after this rule. If this rule writes ``tier: 2``, then ``eq:
+        ["{…tier}", 2]`` surely holds, and is left out.
 
         :param write: the write of this rule, which has happened.
         :param other_write: the write of the other rule.
@@ -261,7 +272,7 @@ class _WritingRule:
         """
         conditions = other._conditions_of(other_write)
         if self.rule.rule.mode != model.ENFORCE:
-            # It is only tried: other rules see nothing of it.
+            # The rule is only tried: other rules see nothing of its writes.
             return conditions
         if self._fails:
             return None
@@ -283,7 +294,8 @@ class _WritingRule:
     def _after(self, pointer: str) -> aftermath.Aftermath:
         """Return what this rule leaves once one of its actions has run."""
         if not self._conditions_of_actions.get(pointer):
-            # The action has no conditions, or a loop.
+            # The action has no "when", or a loop: what the rule leaves is the
+            # same for all such actions, and cached once.
             pointer = ''
         if pointer not in self._aftermaths:
             self._aftermaths[pointer] = aftermath.Aftermath(self.rule, pointer)
@@ -317,7 +329,8 @@ class _WritingRule:
         :param write: a write of the action.
         """
         if condition in self._conditions:
-            # The rule may be decided before any rule of its phase acts.
+            # It is no condition of a "when". The rule may be decided before
+            # any rule of its phase acts.
             return self._decides_first
         fields_read: list[interpolation.Field] = []
         for operation in condition.operation.all:
@@ -345,7 +358,10 @@ class _WritingRule:
 def _is_written(
     field: interpolation.Field, places: set[tuple[str, ...]]
 ) -> bool:
-    """Return whether a write at one of some places sets all of a field."""
+    """Return whether a write at one of some places sets all of a field.
+
+    A write at ``('node', 'extra')`` sets all of ``{node.extra.rack}``.
+    """
     steps = (field.root, *field.steps)
     return any(steps[:length] in places for length in range(1, len(steps) + 1))
 
@@ -406,7 +422,8 @@ def _format_message(
     secrets.
     """
     line, _column = earlier.written.place()
-    # A dict keeps the order, and names a place once.
+    # Several actions may write one place, which is named once: a dict keeps
+    # the order of its keys.
     places = dict.fromkeys(str(pair.second.effect) for pair in conflicts)
     values = ''
     if len(conflicts) == 1:
@@ -418,7 +435,7 @@ def _format_message(
                 'there': there,
                 'here': here,
             }
-            # Withholds the values if a rule is sensitive.
+            # The text of a sensitive rule becomes "******".
             for rule in (earlier.rule, later.rule):
                 values = disclosure.disclose_text(rule, values)
     return _(
@@ -438,8 +455,9 @@ def _format_message(
 def _format_value(effect: effects.Effect) -> str:
     """Format the value of a write for a message.
 
-    :returns: JSON, "removed", "added" for a trait, or "… appended"; ``''`` if
-        the value is too long, may be a secret, or is a set of traits.
+    :returns: ``"ipmi"`` as JSON, ``["a"] appended``, ``removed``, or ``added``
+        for a trait; ``''`` if the value is too long, may be a secret, or is a
+        set of traits.
     """
     if effect.value is _REMOVED:
         return _('removed')
@@ -458,9 +476,11 @@ def _format_value(effect: effects.Effect) -> str:
 def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
     """Return whether a later write undoes an earlier write.
 
-    ``driver: redfish`` undoes ``driver: ipmi``. A write does not undo another
-    one if rules build a value together: a rule makes or empties a mapping or a
-    list, and another fills or extends it.
+    ``driver: redfish`` undoes ``driver: ipmi``, and ``extra: {rack: 2}``
+    undoes ``/extra/rack: 1``.
+
+    A write does not undo another one if rules build a value together: a rule
+    sets ``extra: {}``, and another one ``/extra/rack``.
     """
     if earlier.kind == later.kind == 'traits':
         # The place is the prefix. Different prefixes are not compared.
@@ -496,8 +516,11 @@ def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
 def _traits_differ(group: effects.Effect, single: effects.Effect) -> bool:
     """Return whether ``set-traits`` and an action on a trait conflict.
 
-    The trait has the prefix of ``set-traits``, and is added without being in
-    the list, or removed although it is.
+    They do if the trait has the prefix of ``set-traits``, and is added
+    although it is not in the list, or removed although it is.
+
+    :param group: the write of ``set-traits``, with the prefix as its place.
+    :param single: the write of ``add-trait`` or ``remove-trait``.
     """
     (prefix,) = group.place
     (name,) = single.place
@@ -520,7 +543,10 @@ def _may_be_extended(value: typing.Any) -> bool:
 
 
 def _part_at(value: typing.Any, rest: tuple[str, ...]) -> typing.Any:
-    """Return the part of a written value below some tokens, or ABSENT."""
+    """Return the part of a written value at a path in it, or ABSENT.
+
+    In ``{'rack': 1}``, the part at ``('rack',)`` is 1.
+    """
     if value is _REMOVED:
         return data_path.ABSENT
     return data_path.get(value, rest)

@@ -174,9 +174,10 @@ class ComparedCondition:
 
     @functools.cached_property
     def about(self) -> frozenset[typing.Any]:
-        """The fields that the condition reads; without any, what it says.
+        """What two conditions need in common to exclude one another.
 
-        Conditions on different fields do not exclude one another.
+        These are the fields that the condition reads, such as ``('node',
+        'driver')`` and ``/node/driver``; without a field, what it says.
         """
         names: set[typing.Any] = set()
         for condition in self.operation.all:
@@ -201,8 +202,9 @@ def exclude(
 ) -> bool:
     """Return whether clearly no machine can meet all conditions of two lists.
 
-    Only pairs of conditions on the same field are compared: False does not
-    mean that there is such a machine.
+    It is clear where one condition of the first list and one of the second
+    never hold together. Only conditions on the same field are compared: False
+    does not mean that there is such a machine.
     """
     by_field: dict[typing.Any, set[ComparedCondition]] = (
         collections.defaultdict(set)
@@ -361,7 +363,7 @@ def _never_holds_beside_group(
         group must hold.
     """
     if group.loops or group.inverted:
-        # Only clear cases are wanted.
+        # Only the groups without are looked into.
         return False
     if holds == 'none':
         return any(_is_same(inner, other) for inner in group.inner)
@@ -383,9 +385,9 @@ def _is_same(one: ComparedCondition, other: ComparedCondition) -> bool:
 def _refutes(condition: ComparedCondition, other: ComparedCondition) -> bool:
     """Return whether a condition allows only values that another refuses.
 
-    The values that ``one-of`` allows, for example, are filled into the other
-    condition, which is then decided without a machine: beside ``one-of: [Dell,
-    HP]``, ``matches: Lenovo`` is false for both values.
+    Beside ``one-of: ["{…vendor}", [Dell, HP]]``, ``matches: ["{…vendor}",
+    Lenovo]`` never holds: with Dell or HP in place of the field it is false,
+    which the engine says without a machine.
     """
     if other.operation.op.plugin.NEEDS_VIEW:
         # The op reads data of a machine.
@@ -393,7 +395,7 @@ def _refutes(condition: ComparedCondition, other: ComparedCondition) -> bool:
     for fact in condition.facts:
         allowed = facts.values(fact)
         if allowed is None or not all(map(_has_one_form, allowed)):
-            # The values cannot be listed, or cannot be filled in.
+            # The fact allows a range, or 5, which a machine may have as "5".
             continue
         if all(
             _is_false_for(other.operation, fact.field, value)
@@ -404,12 +406,15 @@ def _refutes(condition: ComparedCondition, other: ComparedCondition) -> bool:
 
 
 def _has_one_form(value: typing.Any) -> bool:
-    """Return whether a value can be filled into a condition as it is."""
+    """Return whether the data of a machine have a value in one form only.
+
+    A condition can then be decided with the value in place of a field. "Dell"
+    has one form; 5 has several, as data may have it as the text "5.0".
+    """
     if value is None or facts.number(value) is not None:
-        # Null also means a missing field, and data may have the number 5 as
-        # the text "5.0".
+        # Null also means a missing field.
         return False
-    # Braces would be read as a field.
+    # In a condition, braces would be read as a field.
     has_braces = isinstance(value, str) and re.search('[{}]', value)
     return not has_braces
 
@@ -417,6 +422,7 @@ def _has_one_form(value: typing.Any) -> bool:
 def _is_false_for(condition: Operation, field: str, value: typing.Any) -> bool:
     """Return whether a condition is false where its only field has a value.
 
+    :param field: such as ``/node/driver``, see :func:`.facts.field_name`.
     :returns: False as well if the condition does not read the field, or reads
         other fields.
     """
@@ -429,10 +435,12 @@ def _is_false_for(condition: Operation, field: str, value: typing.Any) -> bool:
 def result(
     condition: Operation, written: typing.Mapping[str, typing.Any]
 ) -> bool | None:
-    """Return the result of a condition without any data, None if it fails.
+    """Return the result of a condition that reads no data, None if it fails.
 
-    :param condition: the condition whose op decides.
-    :param written: the same condition, mostly with values in place of fields.
+    :param condition: only its op counts.
+    :param written: the condition to decide, as a rule has it. Mostly it is the
+        same one with values in place of its fields, such as ``{'op': 'eq',
+        'args': ['ipmi', 'redfish']}``.
     """
     ops = registry.Registry({condition.op.name: condition.op.plugin}, {})
     rule = model.Rule(uuid='', actions=(), conditions=(written,))
@@ -447,7 +455,11 @@ def result(
 def _fill_in_value(
     arguments: typing.Any, field: str, value: typing.Any
 ) -> typing.Any:
-    """Return arguments with a value in place of a field."""
+    """Return arguments with a value in place of a field.
+
+    With ``ipmi`` for ``/node/driver``, ``["{node.driver}", redfish]`` becomes
+    ``[ipmi, redfish]``. A field inside of a longer text stays.
+    """
 
     def fill_in_text(text: str) -> typing.Any:
         if facts.is_field(text) and facts.field_name(text) == field:
