@@ -236,7 +236,7 @@ _CHECKS = {
         _('The rule is in the language of ironic-inspector.')
     ),
 }
-"""By the name that findings give."""
+"""By the name of the check, which its findings have."""
 
 _CHECKS_OF_RULE_SETS: dict[
     str,
@@ -332,26 +332,26 @@ def of_documents(
     valid: list[checked_rule.CheckedRule] = []
     refused: list[checked_rule.CheckedRule] = []
     for rules_file in documents:
-        rules = file_rule.list_rules(rules_file)
-        yield from _of_file(rules_file, rules)
-        for rule in rules:
-            subject = checked_rule.of(rule, ops)
-            for problem in subject.problems:
-                yield _finding(rule, problem, INVALID, level=ERROR)
-            if not subject.problems:
-                valid.append(subject)
-            elif isinstance(rule.entry, dict):
+        written_rules = file_rule.list_rules(rules_file)
+        yield from _check_file(rules_file, written_rules)
+        for written in written_rules:
+            rule = checked_rule.of(written, ops)
+            for problem in rule.problems:
+                yield _make_finding(written, problem, INVALID, level=ERROR)
+            if not rule.problems:
+                valid.append(rule)
+            elif isinstance(written.entry, dict):
                 # It is refused, but not everything in it is wrong.
-                refused.append(subject)
-    subjects = [*valid, *refused]
+                refused.append(rule)
+    rules = [*valid, *refused]
     # Refused rules count too: another rule may read what they mean to write.
     names: set[str] = set()
-    for subject in subjects:
-        names.update(effects.names_of_plugin_data(subject.actions))
+    for rule in rules:
+        names.update(effects.names_of_plugin_data(rule.actions))
     written_names = frozenset(names)
-    for subject in subjects:
-        findings = _check_rule(subject, written_names, site.target)
-        yield from _without_refused(subject, findings)
+    for rule in rules:
+        findings = _check_rule(rule, written_names, site.target)
+        yield from _without_refused(rule, findings)
     file_tables, table_findings = _load_tables(documents, given_tables)
     yield from table_findings
     tables_by_name: table.Tables = {}
@@ -361,11 +361,11 @@ def of_documents(
     yield from _check_rule_set(valid, site, tables_by_name)
 
 
-def _of_file(
+def _check_file(
     rules_file: document.Document,
     rules: typing.Sequence[file_rule.WrittenRule],
 ) -> typing.Iterator[Finding]:
-    """Yield a finding for a file without rules, or with inspector's rules."""
+    """Find a file without rules, or with rules of ironic-inspector."""
     if not rules and not rules_file.tables:
         yield Finding(
             path=rules_file.path,
@@ -378,25 +378,27 @@ def _of_file(
         )
     for rule in rules:
         if rule.is_of_inspector:
-            yield _finding_at(rule, '', file_rule.OF_INSPECTOR, INSPECTOR_RULE)
+            yield _make_finding_at(
+                rule, '', file_rule.OF_INSPECTOR, INSPECTOR_RULE
+            )
             # One finding is enough for all rules of a file.
             return
 
 
 def _without_refused(
-    subject: checked_rule.CheckedRule, findings: typing.Iterable[Finding]
+    rule: checked_rule.CheckedRule, findings: typing.Iterable[Finding]
 ) -> typing.Iterator[Finding]:
     """Leave out findings at a place for which the rule is refused.
 
     The checks in ``_ALSO_OF_REFUSED`` say why the author may have written
     what is refused there, so their findings stay.
     """
-    refused = {
-        subject.written.place(problem.pointer) for problem in subject.problems
+    refused_places = {
+        rule.written.place(problem.pointer) for problem in rule.problems
     }
     for finding in findings:
         place = (finding.line, finding.column)
-        if place not in refused or finding.check in _ALSO_OF_REFUSED:
+        if place not in refused_places or finding.check in _ALSO_OF_REFUSED:
             yield finding
 
 
@@ -404,7 +406,7 @@ def _load_tables(
     documents: typing.Sequence[document.Document],
     given_tables: table_file.FileTables | None,
 ) -> tuple[table_file.FileTables, list[Finding]]:
-    """Return the tables of files, and the findings on them.
+    """Return the tables of files, and the errors in them as findings.
 
     :param given_tables: the tables of these files, None to read them.
     """
@@ -434,7 +436,7 @@ def _load_tables(
 
 
 def _check_tables(
-    subjects: list[checked_rule.CheckedRule],
+    rules: list[checked_rule.CheckedRule],
     file_tables: table_file.FileTables,
     tables_by_name: table.Tables,
 ) -> typing.Iterator[Finding]:
@@ -443,19 +445,15 @@ def _check_tables(
     :param file_tables: the tables as files have them, with their lines.
     :param tables_by_name: the same tables as rules read them.
     """
-    yield from _check_table_names(subjects, file_tables, tables_by_name)
-    for subject, pointer, message in tables.check_values(
-        subjects, tables_by_name
-    ):
-        yield _finding_at(subject.written, pointer, message, TABLE_VALUE)
+    yield from _check_table_names(rules, file_tables, tables_by_name)
+    for rule, pointer, message in tables.check_values(rules, tables_by_name):
+        yield _make_finding_at(rule.written, pointer, message, TABLE_VALUE)
     # Rules that are not sensitive read "******" in place of a secret column.
-    for subject, pointer, message in secrets.check_columns(
-        subjects, tables_by_name
-    ):
-        yield _finding_at(subject.written, pointer, message, MASKED_VALUE)
+    for rule, pointer, message in secrets.check_columns(rules, tables_by_name):
+        yield _make_finding_at(rule.written, pointer, message, MASKED_VALUE)
     for name, file_table in file_tables.tables.items():
         yield from _check_cells(file_table, tables_by_name[name].definition)
-    for name, pointer, message in tables.unused(subjects, tables_by_name):
+    for name, pointer, message in tables.unused(rules, tables_by_name):
         path, (line, column) = file_tables.tables[name].locate(pointer)
         yield Finding(
             path=path,
@@ -469,23 +467,26 @@ def _check_tables(
 
 
 def _check_table_names(
-    subjects: list[checked_rule.CheckedRule],
+    rules: list[checked_rule.CheckedRule],
     file_tables: table_file.FileTables,
     tables_by_name: table.Tables,
 ) -> typing.Iterator[Finding]:
-    """Find tables and columns that rules read and that are not there."""
-    for subject in subjects:
-        for problem in table_check.find_problems(subject.rule, tables_by_name):
+    """Find tables and columns that rules read and that are not there.
+
+    Without a table in any file the rules mean those of the server, so that
+    this is only a note.
+    """
+    for rule in rules:
+        for problem in table_check.find_problems(rule.rule, tables_by_name):
             if file_tables.is_given:
-                yield _finding(
-                    subject.written, problem, UNKNOWN_TABLE, level=ERROR
+                yield _make_finding(
+                    rule.written, problem, UNKNOWN_TABLE, level=ERROR
                 )
                 continue
-            # The rules mean the tables that the server has stored.
             hint = _('no file has tables, so it has to be in Ironic')
             with_hint = dataclasses.replace(problem, hint=hint)
-            yield _finding(
-                subject.written, with_hint, UNKNOWN_TABLE, level=NOTE
+            yield _make_finding(
+                rule.written, with_hint, UNKNOWN_TABLE, level=NOTE
             )
 
 
@@ -513,7 +514,7 @@ def _check_cells(
 
 
 def _check_rule_set(
-    subjects: list[checked_rule.CheckedRule],
+    rules: list[checked_rule.CheckedRule],
     site: Site,
     tables_by_name: table.Tables,
 ) -> typing.Iterator[Finding]:
@@ -524,20 +525,20 @@ def _check_rule_set(
     that matches none of these machines is a finding, and so is a file that
     cannot be read.
     """
-    yield from _find_duplicates(subjects)
+    yield from _find_duplicates(rules)
     for name, find in _CHECKS_OF_RULE_SETS.items():
-        for subject, pointer, message in find(subjects):
-            yield _finding_at(subject.written, pointer, message, name)
+        for rule, pointer, message in find(rules):
+            yield _make_finding_at(rule.written, pointer, message, name)
     if not site.inventories:
         return
     tried = unreached.check_machines(
-        rules=subjects,
+        rules=rules,
         paths=site.inventories,
         advance=site.advance,
         tables=tables_by_name,
     )
-    for subject, message in tried.unmatched:
-        yield _finding_at(subject.written, '', message, UNMATCHED)
+    for rule, message in tried.unmatched:
+        yield _make_finding_at(rule.written, '', message, UNMATCHED)
     # Files of machines that cannot be read: no rule is at fault.
     for path, (line, column), reason in tried.broken:
         yield Finding(
@@ -552,24 +553,25 @@ def _check_rule_set(
 
 
 def _find_duplicates(
-    subjects: list[checked_rule.CheckedRule],
+    rules: list[checked_rule.CheckedRule],
 ) -> typing.Iterator[Finding]:
     """Find rules whose UUID an earlier rule has.
 
     A rule without a UUID gets one that is made of its content.
     """
     first_rules: dict[str, file_rule.WrittenRule] = {}
-    for subject in subjects:
-        rule = subject.written
-        first = first_rules.setdefault(subject.rule.uuid, rule)
-        if first is rule:
+    for rule in rules:
+        first = first_rules.setdefault(rule.rule.uuid, rule.written)
+        if first is rule.written:
             continue
         line, _column = first.place()
         message = _(
             'rule %(label)s at %(path)s:%(line)d has this UUID too, or '
             'neither has one and they are the same'
         ) % {'label': first.label, 'path': first.source.path, 'line': line}
-        yield _finding_at(rule, '/uuid', message, DUPLICATE, level=ERROR)
+        yield _make_finding_at(
+            rule.written, '/uuid', message, DUPLICATE, level=ERROR
+        )
 
 
 def _check_rule(
@@ -592,10 +594,10 @@ def _check_rule(
         if is_of_inspector and name in _NOT_OF_INSPECTOR:
             continue
         for pointer, message in check.find(rule):
-            yield _finding_at(rule.written, pointer, message, name)
+            yield _make_finding_at(rule.written, pointer, message, name)
     foreign = rule.written.language_note
     if foreign is not None and not is_of_inspector:
-        yield _finding(rule.written, foreign, STOCK)
+        yield _make_finding(rule.written, foreign, STOCK)
     if not is_of_inspector and not rule.problems:
         yield from _find_fields_of_built_in_rules(rule.written)
     for pointer, message, is_note in inventory.check(
@@ -605,7 +607,7 @@ def _check_rule(
             name = NEEDS
         else:
             name = UNREPORTED
-        yield _finding_at(rule.written, pointer, message, name)
+        yield _make_finding_at(rule.written, pointer, message, name)
 
 
 def _find_fields_of_built_in_rules(
@@ -617,10 +619,12 @@ def _find_fields_of_built_in_rules(
     for problem in validation.validate(rule.entry, no_ops):
         if problem.pointer in ('/uuid', '/priority'):
             message = _('%s, unless the rule is built-in') % problem.sentence
-            yield _finding_at(rule, problem.pointer, message, BUILT_IN_ONLY)
+            yield _make_finding_at(
+                rule, problem.pointer, message, BUILT_IN_ONLY
+            )
 
 
-def _finding_at(
+def _make_finding_at(
     rule: file_rule.WrittenRule,
     pointer: str,
     message: str,
@@ -628,13 +632,13 @@ def _finding_at(
     *,
     level: str | None = None,
 ) -> Finding:
-    """Return a finding at a pointer of a rule; see :func:`_finding`."""
-    return _finding(
+    """Return a finding at a pointer of a rule; see :func:`_make_finding`."""
+    return _make_finding(
         rule, exceptions.Problem(pointer, message), check, level=level
     )
 
 
-def _finding(
+def _make_finding(
     rule: file_rule.WrittenRule,
     problem: exceptions.Problem,
     check: str,

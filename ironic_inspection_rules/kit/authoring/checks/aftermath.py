@@ -20,14 +20,14 @@ from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.rule_file import file_rule
 
 
-def decides_first(subject: checked_rule.CheckedRule) -> bool:
+def decides_first(rule: checked_rule.CheckedRule) -> bool:
     """Return whether a rule is decided before any rule of its phase acts."""
-    for condition in with_inner(subject.conditions):
+    for condition in with_inner(rule.conditions):
         if condition.op.plugin.DECIDES_FIRST:
             return True
     return any(
         engine_action.reverts(action.written, action.op)
-        for action in subject.actions
+        for action in rule.actions
     )
 
 
@@ -93,15 +93,15 @@ class Aftermath:
     They are what actions without fields, loops and conditions write. The
     engine carries out these actions on a node without data.
 
-    :param subject: the rule.
+    :param rule: the rule.
     :param carried_out: the pointer to an action that is carried out although
         it has conditions; empty without such an action.
     """
 
     def __init__(
-        self, subject: checked_rule.CheckedRule, carried_out: str = ''
+        self, rule: checked_rule.CheckedRule, carried_out: str = ''
     ) -> None:
-        self._subject = subject
+        self._rule = rule
         self._carried_out = carried_out
 
     def decides(self, condition: RuleCondition) -> bool | None:
@@ -124,7 +124,7 @@ class Aftermath:
     def knows(self, field: interpolation.Field) -> bool:
         """Return whether a field surely reads only what the rule wrote."""
         is_known = False
-        for action in self._subject.actions:
+        for action in self._rule.actions:
             writes = self._certain_writes.get(action.pointer)
             if writes is None:
                 # What the action does depends on the machine, as with a loop.
@@ -140,7 +140,7 @@ class Aftermath:
         """What the certain actions write, by the pointer to the action."""
         return {
             action.pointer: list(effects.effects(action))
-            for action in self._subject.actions
+            for action in self._rule.actions
             if self._is_certain(action)
         }
 
@@ -158,7 +158,7 @@ class Aftermath:
         """The data that the certain actions leave, None after an error."""
         operations = []
         plugins = {}
-        for action in self._subject.actions:
+        for action in self._rule.actions:
             if action.pointer in self._certain_writes:
                 operation = dict(action.written)
                 operation.pop('when', None)
@@ -171,7 +171,7 @@ class Aftermath:
         )
         target = working_copy.WorkingCopy(facts)
         alone = dataclasses.replace(
-            self._subject.rule,
+            self._rule.rule,
             scope=None,
             vars={},
             conditions=(),

@@ -76,12 +76,12 @@ _PLACES = {
 }
 
 
-_OF_ANY_DRIVER = ('username', 'address')
-"""What names of drivers end with that are no secrets, also of drivers that
-this Ironic does not have."""
+_ENDINGS_OF_OPEN_NAMES = ('username', 'address')
+"""Endings of names in ``driver_info`` that are no secrets, such as
+``ipmi_username``, also of drivers that this Ironic does not have."""
 
 _GET = 'get'
-_WITH_SECRETS = (('node', 'driver_info', masking.MASK),)
+_SECRETS_OF_NODES = (('node', 'driver_info', masking.MASK),)
 """Paths of secrets that nearly every node has. The mask stands for their
 names, which depend on the driver."""
 
@@ -89,14 +89,15 @@ _VALUE = ('value',)
 """The path to a value in an item of ``dict2items``."""
 
 
-def see_alike(
+def see_same_values(
     first: model.Rule,
     second: model.Rule,
     fields: typing.Iterable[interpolation.Field],
 ) -> bool:
     """Return whether two rules surely see the same values in some fields.
 
-    Only a sensitive rule sees secrets, and secret columns of tables.
+    Only a sensitive rule sees secrets, and secret columns of tables: of
+    ``{node.driver_info.ipmi_password}`` other rules see ``******``.
     """
     if first.sensitive == second.sensitive:
         return True
@@ -107,7 +108,10 @@ def see_alike(
 
 
 def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find secrets in a rule that is not marked sensitive."""
+    """Find secrets that are written out in a rule not marked sensitive.
+
+    Such as ``value: hunter2`` for the path ``/driver_info/ipmi_password``.
+    """
     if rule.rule.sensitive:
         return
     for action in rule.actions:
@@ -161,7 +165,11 @@ def _shows_own_secret(
 def _list_writes_and_cleanups(
     action: file_rule.Operation,
 ) -> typing.Iterator[plugin.Write]:
-    """Yield the writes of an action, and the writes to undo them."""
+    """Yield the writes of an action, and the writes to undo them.
+
+    An action with a ``cleanup`` writes that value in place of its own where it
+    is undone. Removals are left out, as they show nothing.
+    """
     for write in effects.writes(action):
         if write.value is not data_path.ABSENT:
             yield write
@@ -175,7 +183,8 @@ def _list_plain_values(
 ) -> typing.Iterator[tuple[data_path.Path, typing.Any]]:
     """Yield the texts, numbers and booleans of a write, with their paths.
 
-    Nothing is yielded for traits, and for a path that only a machine shows.
+    ``{'rack': 'r1'}`` at ``/extra`` gives ``('extra', 'rack')`` and ``r1``.
+    Nothing is yielded for a path that is known on a machine only.
     """
     if write.kind == 'capability':
         # Capabilities need no path, as they may always be read.
@@ -214,11 +223,11 @@ def _may_be_read(kind: str, steps: data_path.Path) -> bool:
     if steps[0] in masking.MASKED_IN_API:
         # Of these mappings, such as driver_info, Ironic masks some members.
         if len(steps) == 1 or interpolation.fields(steps):
-            # The name of the place is not known.
+            # Which member is written is not known here.
             return False
         if masking.is_masked_in_api(steps):
             return False
-        if steps[1].endswith(_OF_ANY_DRIVER):
+        if steps[1].endswith(_ENDINGS_OF_OPEN_NAMES):
             return False
         # Ironic's own members are meant to be read, unless they are secrets.
         is_of_ironic = steps[1] in node_names.names_below(steps[0])
@@ -241,7 +250,8 @@ def _has_own_secret(
     values; all other fields are data of the machine.
     """
     ahead = [value]
-    # Vars that use each other would be followed for ever without it.
+    # The fields that were followed. Vars may use each other: they would be
+    # followed for ever without it.
     followed: set[typing.Hashable] = set()
     while ahead:
         part = ahead.pop()
@@ -250,7 +260,7 @@ def _has_own_secret(
         elif isinstance(part, list):
             ahead += part
         elif isinstance(part, interpolation.Field):
-            # Such as the default of a field.
+            # A literal in a filter may be written, as in {… | default('x')}.
             ahead += _list_arguments_in_result(part.filters)
             if (part.root, part.steps) not in followed:
                 followed.add((part.root, part.steps))
@@ -309,8 +319,11 @@ def _may_be_secret_text(text: str) -> bool:
 def _follow_steps(value: typing.Any, steps: data_path.Path) -> typing.Any:
     """Follow the steps of a field into a value, as far as they lead.
 
+    In ``{'rack': '{node.extra.rack}'}`` the steps ``('rack', 'name')`` lead
+    only to the text ``{node.extra.rack}``, which is returned.
+
     :param value: all ``vars`` of the rule, or a literal item of its loop.
-    :returns: the last value on the way, such as a text with another field.
+    :returns: the last value on the way.
     """
     for step in steps:
         if not isinstance(value, dict | list):
@@ -328,8 +341,9 @@ def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     Rules read ``******`` in place of secrets, unless masking is switched off.
     An action may read what earlier actions wrote.
     """
-    # The paths of secrets: those of every node, and what actions wrote so far.
-    secrets: set[reach.Steps] = set(_WITH_SECRETS)
+    # The paths of secrets: those that nodes have, and those that the actions
+    # before wrote.
+    secrets: set[reach.Steps] = set(_SECRETS_OF_NODES)
     for action in rule.actions:
         for name, field in _find_masked_arguments(rule, action, secrets):
             yield (
@@ -385,7 +399,7 @@ def _reads_secret(
     """
     root, *below = steps
     if root not in masked_field.OF_RULE:
-        return _is_or_has(steps, secrets)
+        return _is_or_has_secret(steps, secrets)
     return any(
         _may_be_secret(source, secrets)
         for source in origins.of(root, tuple(below))
@@ -414,7 +428,7 @@ def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:
         return True
     if not source.is_kept:
         # The value is made of all that the field reads.
-        return _is_or_has(steps, secrets)
+        return _is_or_has_secret(steps, secrets)
     if stepped_into and source.field.filters[-1].name == _GET:
         # The value is what "get" has stepped to, not all that the field reads.
         steps = stepped_into[-1].steps
@@ -422,11 +436,16 @@ def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:
         # The value is a part of a place that may have secrets: only the names
         # on the way say whether it is a secret.
         return _names_secret(steps)
-    return _is_or_has(steps, secrets)
+    return _is_or_has_secret(steps, secrets)
 
 
-def _is_or_has(steps: reach.Steps, secrets: set[reach.Steps]) -> bool:
-    """Return whether a place is a secret, or has a secret below it."""
+def _is_or_has_secret(steps: reach.Steps, secrets: set[reach.Steps]) -> bool:
+    """Return whether a place is a secret, or has a secret below it.
+
+    ``('node', 'driver_info')`` has secrets below it.
+
+    :param secrets: the paths of secrets in nodes and from earlier actions.
+    """
     if _names_secret(steps):
         return True
     return any(secret[: len(steps)] == steps for secret in secrets)
@@ -442,8 +461,9 @@ def _secrets_written_by(
 ) -> typing.Iterator[reach.Steps]:
     """Yield the paths with the name of a secret that an action writes.
 
-    Later actions read a masked value there. Ports, removals and empty values
-    are left out.
+    Later actions read a masked value there. ``{'bmc': {'password': 'x'}}`` at
+    ``/extra`` gives ``('node', 'extra', 'bmc', 'password')``. Ports, removals
+    and empty values are left out.
     """
     for write, steps in effects.writes_at_paths(action):
         if write.kind == 'port' or write.value is data_path.ABSENT:

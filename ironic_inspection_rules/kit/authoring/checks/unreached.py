@@ -28,15 +28,16 @@ from ironic_inspection_rules.rule_set import repository
 
 def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions after an action that fails the inspection."""
-    failing = next(filter(aftermath.fails, rule.actions), None)
-    if failing is None:
-        return
-    for action in rule.actions[rule.actions.index(failing) + 1 :]:
-        yield (
-            action.pointer,
-            _('this action is never reached: %s fails the inspection')
-            % (file_rule.place_name(failing.pointer)),
-        )
+    failing = None
+    for action in rule.actions:
+        if failing is not None:
+            yield (
+                action.pointer,
+                _('this action is never reached: %s fails the inspection')
+                % file_rule.place_name(failing.pointer),
+            )
+        elif aftermath.fails(action):
+            failing = action
 
 
 def check_rules(
@@ -48,45 +49,48 @@ def check_rules(
     that the later rule has, too: it fails the inspection of every machine that
     the later rule would match.
     """
-    subjects = {subject.rule.uuid: subject for subject in rules}
-    failing: list[_FailingRule] = []
-    for rule in repository.order(subject.rule for subject in rules):
-        subject = subjects[rule.uuid]
-        # Conditions that mean the same are equal here.
-        conditions = set(map(exclusion.ComparedCondition, subject.conditions))
+    by_uuid = {rule.rule.uuid: rule for rule in rules}
+    failing_rules: list[_FailingRule] = []
+    for stored_rule in repository.order(rule.rule for rule in rules):
+        rule = by_uuid[stored_rule.uuid]
+        # Two conditions that mean the same are equal here.
+        conditions = set(map(exclusion.ComparedCondition, rule.conditions))
         earlier = None
-        for candidate in failing:
-            if candidate.stops(subject, conditions):
-                earlier = candidate.subject
+        for failing in failing_rules:
+            if failing.stops(rule, conditions):
+                earlier = failing.rule
                 break
         if earlier is not None:
-            yield subject, '', _message_of_unreached(subject, earlier)
+            yield rule, '', _message_of_unreached(rule, earlier)
             continue
         # A rule that is only audited, or switched off, changes and fails
         # nothing.
-        if rule.mode != model.ENFORCE:
+        if rule.rule.mode != model.ENFORCE:
             continue
-        for candidate in failing:
-            candidate.note_actions(subject.actions)
-        if any(map(aftermath.fails, subject.actions)):
-            failing.append(_FailingRule(subject, conditions))
+        for failing in failing_rules:
+            failing.note_actions(rule.actions)
+        if any(map(aftermath.fails, rule.actions)):
+            failing_rules.append(_FailingRule(rule, conditions))
 
 
 def _message_of_unreached(
-    subject: checked_rule.CheckedRule, earlier: checked_rule.CheckedRule
+    rule: checked_rule.CheckedRule, earlier: checked_rule.CheckedRule
 ) -> str:
-    """Return the message about a rule that comes after a failing rule."""
+    """Return the message about a rule that comes after a failing rule.
+
+    :param earlier: the rule that fails the inspection.
+    """
     label = earlier.written.label
-    # With the option "default_scope", the failing rule runs only on nodes of
-    # that scope, and the later rule on nodes of its own.
-    default_scope_matters = not earlier.rule.scope and subject.rule.scope
+    # With the option "default_scope", a failing rule without a scope runs
+    # only on nodes of that scope, and the later rule on nodes of its own.
+    default_scope_matters = not earlier.rule.scope and rule.rule.scope
     if default_scope_matters:
         return _(
             'this rule is never reached, unless '
             '[inspection_rules]default_scope is set to another scope than '
             '"%(scope)s": on each machine that meets its conditions, rule '
             '%(label)s, which has no scope, fails the inspection before'
-        ) % {'scope': subject.rule.scope, 'label': label}
+        ) % {'scope': rule.rule.scope, 'label': label}
     return (
         _(
             'this rule is never reached: on each machine that meets its '
@@ -104,28 +108,27 @@ class _FailingRule:
 
     def __init__(
         self,
-        subject: checked_rule.CheckedRule,
+        rule: checked_rule.CheckedRule,
         conditions: set[exclusion.ComparedCondition],
     ) -> None:
-        self.subject = subject
+        self.rule = rule
         self._conditions = conditions
-        self._decides_first = aftermath.decides_first(subject)
-        self._reads_vars = effects.mentions(
-            model.VARS, subject.rule.conditions
-        )
-        # The fields that decide whether the conditions hold. All vars count
-        # if a condition reads any.
+        self._decides_first = aftermath.decides_first(rule)
+        self._reads_vars = effects.mentions(model.VARS, rule.rule.conditions)
+        # The fields that decide whether the conditions hold. The fields in all
+        # vars count if a condition reads any of them.
         self._fields: list[interpolation.Field] = []
         # Whether an op reads data that its arguments do not name.
         self._reads_anything = False
-        for condition in aftermath.with_inner(subject.conditions):
+        for condition in aftermath.with_inner(rule.conditions):
             self._fields += effects.fields_of_operation(condition)
             if condition.op.plugin.NEEDS_VIEW:
                 self._reads_anything = True
         if self._reads_vars:
-            self._fields += effects.fields(subject.rule.vars)
-        # Whether a later rule may have changed what the conditions read: a
-        # machine may meet them only then.
+            self._fields += effects.fields(rule.rule.vars)
+        # Whether a rule after this one may change what the conditions read.
+        # The same conditions may then hold for a later rule, and not have
+        # held for this one.
         self._may_match_later = False
 
     def stops(
@@ -140,7 +143,7 @@ class _FailingRule:
 
         :param conditions: the conditions of the later rule.
         """
-        rule = self.subject.rule
+        rule = self.rule.rule
         if rule.phase != later.rule.phase:
             return False
         # Without a scope this rule runs on the nodes of all scopes.
@@ -148,12 +151,13 @@ class _FailingRule:
             return False
         if self._may_match_later:
             return False
-        # Between the two decisions other rules may change the data.
+        # If only one of the two is decided before any rule acts, other rules
+        # may change the data between the two decisions.
         if self._decides_first != aftermath.decides_first(later):
             return False
-        if not secrets.see_alike(rule, later.rule, self._fields):
+        if not secrets.see_same_values(rule, later.rule, self._fields):
             return False
-        # Equal conditions over different vars are different.
+        # With other vars, the same words are another condition.
         if self._reads_vars and not model.is_same_value(
             model.VARS, rule.vars, later.rule.vars
         ):
@@ -166,7 +170,8 @@ class _FailingRule:
         :param actions: those of the later rule.
         """
         if self._decides_first:
-            # It is compared only with rules that are decided by then, too.
+            # It stops only rules that are decided before any rule acts, as it
+            # is itself: what rules change does not matter to them.
             return
         for action in actions:
             if self._reads_anything or effects.may_change(
@@ -208,10 +213,11 @@ def check_machines(
     :returns: no unmatched rules if no file can be read.
     """
     active = [
-        dataclasses.replace(subject.rule, scope=None, mode=model.ENFORCE)
-        for subject in rules
-        if subject.rule.mode != model.OFF
+        dataclasses.replace(rule.rule, scope=None, mode=model.ENFORCE)
+        for rule in rules
+        if rule.rule.mode != model.OFF
     ]
+    # The UUIDs of rules that have matched no machine so far.
     unmatched = {rule.uuid for rule in active}
     broken: list[Broken] = []
     for matched, problems in file_work.in_chunks(
@@ -227,14 +233,10 @@ def check_machines(
         'this rule matches none of the %(count)d inventories',
         count,
     ) % {'count': count}
-    return Tried(
-        [
-            (subject, message)
-            for subject in rules
-            if subject.rule.uuid in unmatched
-        ],
-        broken,
-    )
+    unmatched_rules = [
+        (rule, message) for rule in rules if rule.rule.uuid in unmatched
+    ]
+    return Tried(unmatched_rules, broken)
 
 
 class _MachineTrials:
@@ -274,7 +276,11 @@ class _MachineTrials:
         return self._matched, broken
 
     def _try_machine(self, machine: working_copy.Facts) -> None:
-        """Note which rules match a machine."""
+        """Note which rules match a machine.
+
+        A rule that fails ends the inspection. Those that have not matched so
+        far are then tried one by one, as they may stand behind it.
+        """
         if self._note_matches(self._together, machine):
             for uuid in self._alone.keys() - self._matched:
                 self._note_matches(self._alone[uuid], machine)
