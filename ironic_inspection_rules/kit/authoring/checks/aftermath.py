@@ -42,7 +42,10 @@ def with_inner(
 
 
 def fails(action: file_rule.Operation) -> bool:
-    """Return whether an action fails every inspection that reaches it."""
+    """Return whether an action fails every inspection that reaches it.
+
+    Such as ``fail`` without a loop, and without conditions of its own.
+    """
     return not action.loops and not action.inner and action.op.plugin.FAILS
 
 
@@ -60,7 +63,10 @@ class RuleCondition:
 
     @functools.cached_property
     def fields(self) -> list[interpolation.Field]:
-        """The fields of the condition; none if it may read more than these."""
+        """The fields that the condition reads.
+
+        They are none if an op reads data that its arguments do not name.
+        """
         fields: list[interpolation.Field] = []
         for part in self._condition.all:
             if part.op.plugin.NEEDS_VIEW:
@@ -122,12 +128,16 @@ class Aftermath:
             return None
 
     def knows(self, field: interpolation.Field) -> bool:
-        """Return whether a field surely reads only what the rule wrote."""
+        """Return whether a field surely reads only what the rule wrote.
+
+        After ``set-attribute`` of ``/extra/rack`` to ``r1``, the value of
+        ``{node.extra.rack}`` is known, and that of ``{node.extra}`` is not.
+        """
         is_known = False
         for action in self._rule.actions:
             writes = self._certain_writes.get(action.pointer)
             if writes is None:
-                # What the action does depends on the machine, as with a loop.
+                # What the action writes depends on the machine.
                 if effects.may_change(action, [field]):
                     is_known = False
             elif any(_writes_all_of(effect, field) for effect in writes):
@@ -145,7 +155,11 @@ class Aftermath:
         }
 
     def _is_certain(self, action: file_rule.Operation) -> bool:
-        """Return whether an action does the same on every machine."""
+        """Return whether an action does the same on every machine.
+
+        It does without fields, a loop and conditions. An action of another
+        package never counts, as its code may do anything.
+        """
         if action.inner and action.pointer != self._carried_out:
             return False
         plugin = action.op.plugin
@@ -155,7 +169,11 @@ class Aftermath:
 
     @functools.cached_property
     def _target(self) -> working_copy.WorkingCopy | None:
-        """The data that the certain actions leave, None after an error."""
+        """The node and plugin data that the certain actions leave.
+
+        The engine runs a rule of these actions on a node without data. None if
+        the rule is refused, or fails.
+        """
         operations = []
         plugins = {}
         for action in self._rule.actions:
@@ -189,7 +207,8 @@ class Aftermath:
 def _writes_all_of(effect: effects.Effect, field: interpolation.Field) -> bool:
     """Return whether a write sets all that a field reads.
 
-    It does not at an index, as the place of an item depends on the list.
+    A write at ``/extra`` sets all of ``{node.extra.rack}``. A write at
+    ``/extra/racks/0`` does not count: which item it is depends on the list.
     """
     if effect.kind not in ('node', 'plugin_data') or effect.extends:
         return False

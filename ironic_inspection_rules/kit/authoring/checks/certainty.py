@@ -36,7 +36,7 @@ def check_never(rule: Rule) -> checked_rule.Mistakes:
     for conditions in _list_conditions_together(rule):
         compared = map(exclusion.ComparedCondition, conditions)
         for first, second in itertools.combinations(compared, 2):
-            # Most pairs are about different fields: that is quickly seen.
+            # Most pairs are about different fields, and need no comparison.
             if first.about.isdisjoint(second.about):
                 continue
             if exclusion.never_hold_together(first, second):
@@ -49,6 +49,7 @@ def check_never(rule: Rule) -> checked_rule.Mistakes:
 
 def _why_never(rule: Rule, condition: Operation) -> str | None:
     """Return why a condition never holds by itself, None where it may."""
+    # Such as 8 < cpu.count < 4.
     contradicts_itself = any(
         one.field == other.field and facts.exclude(one, other)
         for one, other in itertools.combinations(facts.of(condition), 2)
@@ -135,7 +136,10 @@ def check_neighbours(rule: Rule) -> checked_rule.Mistakes:
 
 
 def _result_without_fields(condition: Operation) -> bool | None:
-    """Return the result of a condition without fields, None for others."""
+    """Return the result of a condition without fields, None for others.
+
+    ``eq: [8, 4]`` is false on every machine.
+    """
     if not condition.is_constant:
         return None
     return exclusion.result(condition, condition.written)
@@ -220,7 +224,10 @@ def _facts_if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
 
 
 def _two_never_hold_together(condition: Operation) -> bool:
-    """Return whether two conditions of a group never hold together."""
+    """Return whether two conditions of a group never hold together.
+
+    Such as ``lt 4`` and ``gt 8`` on one field.
+    """
     inner = map(exclusion.ComparedCondition, condition.inner)
     return any(
         exclusion.never_hold_together(one, other)
@@ -243,12 +250,16 @@ def _list_conditions_together(rule: Rule) -> Iterator[list[Operation]]:
 
 
 def _check_beside_scope(rule: Rule) -> checked_rule.Mistakes:
-    """Find conditions on the scope that the rule's own scope excludes."""
+    """Find conditions on the scope that the rule's own scope excludes.
+
+    In a rule with the scope ``lab``, ``eq:
+    ["{node.properties.inspection_scope}", production]`` never holds.
+    """
     if not rule.rule.scope:
         return
-    own = facts.Fact(_SCOPE, 'eq', rule.rule.scope)
+    node_has_scope = facts.Fact(_SCOPE, 'eq', rule.rule.scope)
     for condition in rule.conditions:
-        if facts.contradict([own], facts.of(condition)):
+        if facts.contradict([node_has_scope], facts.of(condition)):
             yield (
                 condition.pointer,
                 _('this condition never holds: the scope of the rule is "%s"')

@@ -55,8 +55,8 @@ but 10 is not less than 5."""
 def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     """Return the facts that a condition states: field, relation and value.
 
-    ``{node.name} == 'a'`` states ``('/node/name', 'eq', 'a')``. Facts about
-    two fields are left out.
+    ``eq: ["{node.name}", a]`` states ``('/node/name', 'eq', 'a')``. Facts
+    about two fields are left out.
 
     :param looped: whether a condition with a loop states facts, although it
         may hold for another item.
@@ -143,7 +143,11 @@ def field_name(text: str) -> str:
 
 
 def values(fact: Fact) -> list[typing.Any] | None:
-    """Return the values that a fact allows; None for a range of values."""
+    """Return the values that a fact allows; None for a range of values.
+
+    ``eq 4`` allows ``[4]``, ``one-of [a, b]`` allows both; ``lt 4`` is a
+    range, and so is ``ne 4``.
+    """
     if fact.relation == 'eq':
         return [fact.value]
     if fact.relation == 'one-of':
@@ -202,6 +206,7 @@ def exclude(first: Fact, second: Fact) -> bool:
     for fact, counterpart in ((first, second), (second, first)):
         allowed = values(fact)
         if allowed is not None:
+            # As "eq 4" or "one-of": the values can be tried one by one.
             return not any(may_be(value, counterpart) for value in allowed)
     if first.relation in _ORDERS and second.relation in _ORDERS:
         return _do_bounds_exclude(first, second)
@@ -222,7 +227,7 @@ def _do_bounds_exclude(first: Fact, second: Fact) -> bool:
         return False
     low, high = bounds
     if low.unordered and high.unordered:
-        # A value without an order satisfies both.
+        # They come from "!le" and "!ge", which both hold for null.
         return False
     if low.value == high.value:
         # "At least 4" and "at most 4" leave the value 4.
@@ -302,7 +307,10 @@ def _do_versions_exclude(first: Fact, second: Fact) -> bool:
 
 
 def _list_versions(fact: Fact) -> list[typing.Any] | None:
-    """List the versions that a fact allows; None for a range of versions."""
+    """List the versions that a fact allows; None for a range of versions.
+
+    ``version-eq 1.2`` allows ``['1.2']``, as ``eq 1.2`` does.
+    """
     if fact.relation == 'version-eq':
         return [fact.value]
     if is_version(fact):
@@ -404,9 +412,11 @@ def _may_be_in_order(value: typing.Any, fact: Fact) -> bool:
 def _may_differ(first: typing.Any, second: typing.Any) -> bool:
     """Return whether a field may equal one value and yet differ from another.
 
-    To ``eq`` both values are the same number, as 5 and "5.0".
+    To ``eq`` both values are the same number, as 5 and "5.0": a field that is
+    the text "5" equals 5, and differs from "5.0".
     """
     if _is_number(second):
+        # All forms of the number equal it.
         return False
     # Two texts are compared as text: "5" is not "5.0". And a value that equals
     # 1 may be the text "1", which does not equal true.

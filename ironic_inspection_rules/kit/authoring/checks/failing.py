@@ -38,7 +38,10 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _check_loops(
     rule: checked_rule.CheckedRule, known_items: Items
 ) -> checked_rule.Mistakes:
-    """Find loops over texts and other values that are no list."""
+    """Find loops over texts and other values that are no list.
+
+    Such as ``loop: "{inventory.cpu.count}"``.
+    """
     for operation in rule.operations:
         message = _why_loop_fails(rule, operation, known_items)
         if message is not None:
@@ -48,7 +51,11 @@ def _check_loops(
 def _check_lists(
     rule: checked_rule.CheckedRule, known_items: Items
 ) -> checked_rule.Mistakes:
-    """Find values of ``one-of`` that are no list."""
+    """Find values of ``one-of`` that are no list.
+
+    Such as ``one-of: [x86_64, "{inventory.cpu.architecture}"]``, in which the
+    value and the list have changed places.
+    """
     for condition in rule.all_conditions:
         if condition.op.name != 'one-of':
             continue
@@ -61,7 +68,10 @@ def _check_lists(
 def _check_ports(
     rule: checked_rule.CheckedRule, known_items: Items
 ) -> checked_rule.Mistakes:
-    """Find actions on a port whose ``port_id`` names no port."""
+    """Find actions on a port whose ``port_id`` names no port.
+
+    Such as ``{item.name}`` in a loop over the interfaces of the inventory.
+    """
     for action in rule.actions:
         item = known_items[action.pointer]
         for write in effects.writes(action):

@@ -92,7 +92,10 @@ def _check_writes_of_capabilities(
 
 
 def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find root device hints that may mean another disk after a reboot."""
+    """Find root device hints that may mean another disk after a reboot.
+
+    Such as ``{'name': '/dev/sda'}``.
+    """
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
             hints = _find_root_device_hints(write, steps)

@@ -81,6 +81,7 @@ def _overwrites_itself(
     loop = action.loop
     has_conditions = bool(action.inner)
     if has_conditions or not _may_have_several_items(rule, loop):
+        # A "when" may select a single item.
         return False
     # A literal loop has a write for every item, filled in.
     writes = list(effects.effects(action))
@@ -122,15 +123,21 @@ def _may_have_several_items(
 
 
 def _may_read(action: file_rule.Operation, effect: effects.Effect) -> bool:
-    """Return whether an action, or its conditions, may read a place."""
+    """Return whether an action, or its conditions, may read a place.
+
+    :param effect: a write of an earlier action, or of an earlier item.
+    """
     return any(effect.may_be_read_by(operation) for operation in action.all)
 
 
 def _undoes(action: file_rule.Operation, write: effects.Effect) -> bool:
     """Return whether an action surely overwrites the place of a write.
 
-    It then writes to the place or above. This is not known for a place with
-    fields, and for an appended item.
+    It does if it writes to the place, or to a mapping around it: ``/extra``
+    undoes ``/extra/rack``. This is not known for a place with fields, and for
+    an item that is appended to a list.
+
+    :param write: a write of an earlier action.
     """
     if interpolation.fields(list(write.place)) or write.extends:
         return False
@@ -142,7 +149,7 @@ def _undoes(action: file_rule.Operation, write: effects.Effect) -> bool:
     for effect in effects.effects(action):
         if effect.kind != write.kind or effect.extends:
             continue
-        is_there_or_above = effect.place == place[: len(effect.place)]
-        if is_there_or_above:
+        is_same_or_around = effect.place == place[: len(effect.place)]
+        if is_same_or_around:
             return True
     return False

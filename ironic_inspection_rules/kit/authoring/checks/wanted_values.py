@@ -56,6 +56,8 @@ class WantedRange(typing.NamedTuple):
 
     def within(self, other: 'WantedRange') -> 'WantedRange':
         """Return the range of the values that are in this and another one."""
+        # It is empty where the ranges have no value in common: the higher
+        # begin is then above the lower end.
         low = max(self.low, other.low)
         high = min(self.high, other.high)
         return WantedRange(low, high)
@@ -82,6 +84,10 @@ class WantedValues:
 
     def add(self, fact: facts.Fact, read_vars: str) -> None:
         """Add what a condition of the rule states of a field.
+
+        ``one-of [4, 8]`` is added as the listed values 4 and 8, and as the
+        range from 4 to 8; ``lt 8`` is a range only. Of a text that is a bound,
+        such as ``lt b``, nothing is added.
 
         :param read_vars: the second part of a :data:`WantedField`.
         """
@@ -122,7 +128,8 @@ def _range_of_relation(
 
     :param value: what the field is compared with, as ranges of this kind have
         it.
-    :returns: the range of all values for ``ne``, which forbids a single one.
+    :returns: for ``lt 8``, the range from minus infinity to just below 8; for
+        ``ne``, which forbids a single value, the range of all values.
     """
     lowest, highest = _ENDS[kind]
     low = lowest, 0
@@ -178,7 +185,10 @@ class _RangesOfField:
         self._rules_by_high = [rule for _high, rule in by_high]
 
     def find_apart(self, wanted: WantedRange) -> list[int]:
-        """Return the rules whose ranges have no value of another range."""
+        """Return the rules whose ranges have no value of a wanted range.
+
+        They end before it begins, or begin after it ends.
+        """
         ending_before = bisect.bisect_left(self._highs, wanted.low)
         first_beginning_after = bisect.bisect_right(self._lows, wanted.high)
         return (
