@@ -92,9 +92,9 @@ class Actions:
                 call, action, _Item(self._scope), self._rule_pass.matched
             )
             return
-        loop = condition.evaluate_loop(
-            action['loop'], self._scope.within(**self.state.roots)
-        )
+        # The loop finds what earlier actions have written.
+        scope = self._scope.within(**self.state.roots)
+        loop = condition.evaluate_loop(action['loop'], scope)
         for guard, alternative in loop:
             loops_over_it = logic.conj(self._rule_pass.matched, guard)
             self._act_for_items(call, action, alternative, loops_over_it)
@@ -109,9 +109,11 @@ class Actions:
         """Carry out an action over one alternative of its loop.
 
         As in the engine, a loop over null does nothing, and one over a text, a
-        number or a missing value ends the inspection with an error.
+        number or a missing value ends the inspection with an error. Over a
+        list, the action is carried out for an item on the machines that have
+        so many items.
 
-        :param alternative: what the loop goes over.
+        :param alternative: what the loop goes over, such as a list of disks.
         :param when: holds where the loop goes over it.
         """
         if isinstance(alternative, values.UnknownValue | values.TraitNames):
@@ -227,6 +229,7 @@ class Actions:
         broken = self._where_broken(call, action, scope)
         acts = self._effects.end_where(when, broken)
         if call.op.plugin.FAILS:
+            # A number in place of the message: equal messages have the same.
             number = self._messages.number_of(
                 call.bound, self._rule_pass.rule, scope.roots
             )
@@ -279,8 +282,10 @@ class Actions:
     ) -> Formula:
         """Return the formula that ``fail``, ``log`` or a call is an error.
 
-        In a message a missing value reads ``(missing)``, and a secret is
-        masked: neither is an error.
+        For the message ``{inventory.cpu.count | divide(2)} is too little``, it
+        is that the count is no number, and cannot be divided. In a message a
+        missing value reads ``(missing)``, and a secret is masked: neither is
+        an error.
         """
         errors = []
         # The names of the arguments that are messages.
@@ -311,8 +316,12 @@ class Actions:
     ) -> Formula:
         """Return the formula that an action would write or send a secret.
 
-        That is an error, and ends the phase.
+        That is an error, and ends the phase. For an action that writes
+        ``{node.driver_info.password}``, it is that there is a password, and
+        that it is not empty.
         """
+        # Of which data its variables and its item are made: a variable may
+        # have the password in it.
         made = origin.Origins(self._rule_pass.rule.vars, action.get('loop'))
         return secret.where_read(
             self._machine, action.get('args'), scope.roots, made
@@ -325,16 +334,17 @@ def _evaluate_path(
     """Evaluate the path of an action, as the engine splits it into tokens.
 
     An item that the rule writes is filled in before the path is split, and may
-    give several tokens, as "disk/root" in ``/extra/{item}``.
+    give several tokens, as "disk/root" in ``/extra/{item}``: the path is
+    ``('extra', 'disk', 'root')``.
 
     :param literal: the item as the rule has it, None without one.
     """
     if not isinstance(written, str):
         return expression.evaluate(written, scope)
-    with_item = written
+    path_with_item = written
     # An item that begins with a field is not split: "{item}" stays in the
     # path, where it is one token.
     is_field = isinstance(literal, str) and literal.startswith('{')
     if literal is not None and not is_field:
-        with_item = interpolation.fill_item(written, literal)
-    return expression.evaluate_path(with_item, scope)
+        path_with_item = interpolation.fill_item(written, literal)
+    return expression.evaluate_path(path_with_item, scope)

@@ -57,8 +57,10 @@ class Alphabet:
     """
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
+        # The characters beyond ASCII that rules name, such as "é".
         named: set[str] = set()
         for text in texts:
+            # Only such a text names one, by itself or by an escape.
             if not text.isascii() or '\\' in text:
                 named |= _named_characters(text)
         for character in tuple(named):
@@ -79,12 +81,13 @@ class Alphabet:
         To the solver, all characters that no rule names are one, and it may
         put any of them into a text. Python tells them apart.
         """
-        characters = []
+        cleaned = ''
         for character in text:
-            if character not in self.characters:
-                character = _OTHER_CHARACTER
-            characters.append(character)
-        return ''.join(characters)
+            if character in self.characters:
+                cleaned += character
+            else:
+                cleaned += _OTHER_CHARACTER
+        return cleaned
 
     def has(self, text: str) -> bool:
         """Return whether all characters of a text are in the alphabet."""
@@ -149,21 +152,26 @@ class Alphabet:
         solver is much better at languages than at the order of texts.
         """
         rest = _all_texts()
-        parts = [_no_texts()]
+        # Nothing sorts before the empty text.
+        languages = [_no_texts()]
         for index, character in enumerate(text):
             begin = z3.Re(logic.text_term(text[:index]))
-            parts.append(begin)
+            languages.append(begin)
             if character > '\x00':
                 lower = _union_of_ranges([(0, ord(character) - 1)])
-                parts.append(z3.Concat(begin, lower, rest))
-        if len(parts) == 1:
-            return parts[0]
-        return z3.Union(*parts)
+                languages.append(z3.Concat(begin, lower, rest))
+        if len(languages) == 1:
+            return languages[0]
+        return z3.Union(*languages)
 
     def all_below(self, text: str, among: str) -> bool | None:
         """Return whether all texts of a language sort before a text.
 
-        :param among: a regular expression of the language.
+        All texts of integers sort before "a", none before "", and some before
+        "8".
+
+        :param among: a regular expression of the language, such as
+            ``-?[0-9]+``.
         :returns: False if no text does, None if perhaps only some texts do.
         """
         key = (text, among)
@@ -200,6 +208,8 @@ class Alphabet:
 
     def example(self, pattern: str, searches: bool, among: str) -> str:
         """Find a text of a language that matches a pattern.
+
+        Among the texts of integers, "8" or "18" match ``8$`` in a part.
 
         :param searches: whether a match of a part of the text is enough.
         :param among: a regular expression of the language.
@@ -257,7 +267,10 @@ class Alphabet:
 
 
 def _is_usable(character: str) -> bool:
-    """Return whether texts of the solver may have a character."""
+    """Return whether texts of the solver may have a character.
+
+    The marks that stand for ``^`` and ``$`` are in no text.
+    """
     if ord(character) > _LAST_CODE or character in (_BEGIN, _END):
         return False
     # A surrogate is half of a character, and none to the solver.
@@ -273,7 +286,10 @@ def _no_texts() -> logic.Language:
 
 
 def marked(text: logic.Term) -> logic.Term:
-    """Put a text between the marks that stand for ``^`` and ``$``."""
+    """Put a text between the marks that stand for ``^`` and ``$``.
+
+    With ``<`` and ``>`` for the marks, "abc" becomes "<abc>".
+    """
     return z3.Concat(z3.StringVal(_BEGIN), text, z3.StringVal(_END))
 
 
@@ -311,8 +327,13 @@ def _named_characters(text: str) -> set[str]:
 
 
 def _named_codes(part: tuple[typing.Any, ...]) -> tuple[int, ...]:
-    """Return the codes that a part names: ``a-z`` names ``(97, 122)``."""
+    """Return the codes that a part of a parsed expression names.
+
+    The part ``('LITERAL', 97)`` of ``a`` names ``(97,)``, and the part
+    ``('RANGE', (97, 122))`` of ``a-z`` names ``(97, 122)``.
+    """
     kind = str(part[0])
+    # Also NOT_LITERAL, for "[^a]".
     if kind.endswith('LITERAL'):
         return part[1:]
     if kind == 'RANGE':
@@ -365,22 +386,29 @@ class _Reader:
     ) -> logic.Language:
         """Return the language of parts that follow one another, as ``ab*``.
 
+        :param parts: of Python's parser, for ``ab*`` a ``LITERAL`` and a
+            ``MAX_REPEAT``.
         :param is_last: whether they are the end of the expression.
         :raises: :class:`.logic.Untranslatable` as :meth:`_translate_part`
             does, and for two anchors in a row.
         """
         for part, next_part in zip(parts, parts[1:], strict=False):
+            # "AT" is an anchor to the parser.
             if str(part[0]) == str(next_part[0]) == 'AT':
                 raise logic.Untranslatable('two anchors in a row')
-        made = []
+        languages = []
         for number, (kind, value) in enumerate(parts, 1):
             is_end = is_last and number == len(parts)
-            made.append(self._translate_part(str(kind), value, flags, is_end))
-        if not made:
+            languages.append(
+                self._translate_part(str(kind), value, flags, is_end)
+            )
+        if not languages:
+            # An empty expression, which matches the empty text.
             return z3.Re('')
-        if len(made) == 1:
-            return made[0]
-        return z3.Concat(*made)
+        if len(languages) == 1:
+            # z3 concatenates two languages or more.
+            return languages[0]
+        return z3.Concat(*languages)
 
     def _translate_part(
         self, kind: str, value: typing.Any, flags: int, is_last: bool
@@ -405,15 +433,17 @@ class _Reader:
                 return self._language_of(self._all)
             return self._language_of(self._all - {'\n'})
         if kind == 'BRANCH':
+            # "a|b"; the first value is always None.
             _nothing, branches = value
-            made = [
+            languages = [
                 self.translate_sequence(list(branch), flags, is_last)
                 for branch in branches
             ]
-            if len(made) == 1:
-                return made[0]
-            return z3.Union(*made)
+            if len(languages) == 1:
+                return languages[0]
+            return z3.Union(*languages)
         if kind == 'SUBPATTERN':
+            # "(a)", or "(?i:a)" which adds a flag.
             _group, added, removed, inner = value
             inner_flags = (flags | added) & ~removed
             return self.translate_sequence(list(inner), inner_flags, is_last)
@@ -436,17 +466,19 @@ class _Reader:
         """
         # What is repeated is never the end of the expression: the next turn
         # follows it.
-        body = self.translate_sequence(list(inner), flags, is_last=False)
+        repeated = self.translate_sequence(list(inner), flags, is_last=False)
         if most == 0:
             # To the solver, a loop up to 0 has no end.
             return z3.Re('')
-        if most is not _constants.MAXREPEAT:
-            return z3.Loop(body, least, most)
+        has_end = most is not _constants.MAXREPEAT
+        if has_end:
+            return z3.Loop(repeated, least, most)
         if least == 0:
-            return z3.Star(body)
+            return z3.Star(repeated)
         if least == 1:
-            return z3.Plus(body)
-        return z3.Concat(z3.Loop(body, least, least), z3.Star(body))
+            return z3.Plus(repeated)
+        # "a{2,}" is "aa" and "a*".
+        return z3.Concat(z3.Loop(repeated, least, least), z3.Star(repeated))
 
     def _translate_anchor(
         self, kind: str, flags: int, is_last: bool
@@ -482,6 +514,8 @@ class _Reader:
     ) -> set[str]:
         """Return the characters of the alphabet that match a part.
 
+        For ``a`` with the flag ``re.IGNORECASE`` these are "a" and "A".
+
         :param kind: the parser's name of a part for a single character, such
             as ``LITERAL``, ``NOT_LITERAL`` or ``IN``.
         :param value: the content of the part, such as the code of a character.
@@ -506,14 +540,16 @@ class _Reader:
         of the alphabet that are not among them.
         """
         codes = set(map(ord, characters))
-        if ord(_OTHER_CHARACTER) not in codes:
+        stands_for_others = ord(_OTHER_CHARACTER) in codes
+        if not stands_for_others:
             return _union_of_ranges(_group_into_ranges(codes))
-        left_out = set(map(ord, self._all)) - codes
-        left_out |= {ord(_BEGIN), ord(_END)}
-        # The ranges between two codes that are left out.
+        codes_left_out = set(map(ord, self._all)) - codes
+        codes_left_out |= {ord(_BEGIN), ord(_END)}
+        # The ranges between two codes that are left out: without 2 and 3,
+        # they are (0, 1) and (4, _LAST_CODE).
         ranges = []
         first = 0
-        for code in (*sorted(left_out), _LAST_CODE + 1):
+        for code in (*sorted(codes_left_out), _LAST_CODE + 1):
             if code > first:
                 ranges.append((first, code - 1))
             first = code + 1
@@ -533,14 +569,18 @@ def _group_into_ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _union_of_ranges(ranges: list[tuple[int, int]]) -> logic.Language:
-    """Return the language of the characters in ranges of codes."""
-    made = []
+    """Return the language of the characters in ranges of codes.
+
+    With the range ``(97, 99)`` it has the texts "a", "b" and "c".
+    """
+    languages = []
     for first, last in ranges:
         lowest = z3.StringVal(chr(first))
         highest = z3.StringVal(chr(last))
-        made.append(z3.Range(lowest, highest))
-    if not made:
+        languages.append(z3.Range(lowest, highest))
+    if not languages:
         return _no_texts()
-    if len(made) == 1:
-        return made[0]
-    return z3.Union(*made)
+    if len(languages) == 1:
+        # z3 unites two languages or more.
+        return languages[0]
+    return z3.Union(*languages)

@@ -66,10 +66,12 @@ def where_trait_name(
 
 
 def _make_trait_term(name: str) -> tuple[logic.Term]:
+    """Return the truth value that a text is the name of a trait."""
     return (z3.Bool(name),)
 
 
 def _compute_trait_answer(text: str) -> tuple[bool]:
+    """Return the truth value of :func:`_make_trait_term` for a known text."""
     return (trait_names.is_good(text),)
 
 
@@ -88,6 +90,7 @@ def convert_to_attribute(
     :param alternative: the value that is written.
     """
     if isinstance(alternative, values.Const):
+        # The check of the engine itself decides.
         try:
             stored = schema.read_value(path, alternative.value, table)
         except exceptions.OperationError:
@@ -159,7 +162,10 @@ def _convert_to_text(
 
 
 def _takes_text(path: data_path.Path, table: Table, text: str) -> bool:
-    """Return whether an attribute may be set to a text."""
+    """Return whether an attribute may be set to a text.
+
+    The name of a node may not be set to a text of 300 characters.
+    """
     try:
         schema.read_value(path, text, table)
     except exceptions.OperationError:
@@ -173,7 +179,8 @@ def _where_node_name(
     """Return the formula that a text may be the name of a node.
 
     Ironic refuses a name that reads as a UUID, as nobody could tell which is
-    meant.
+    meant. So the formula is that the text is in the language of names, and not
+    in that of UUIDs.
     """
     names = machine.alphabet.language(schema.NODE_NAME)
     uuids = machine.alphabet.language(schema.UUID_LIKE)
@@ -202,23 +209,26 @@ def extend_list(
     """
     if isinstance(old, values.Failed | values.SolverTerm | values.Mapping):
         return values.FAILED
-    lost = values.unknown('a list that rules extend', old, new, unique)
+    unknown_list = values.unknown('a list that rules extend', old, new, unique)
     if isinstance(old, values.UnknownValue):
         is_no_list = machine.guess(old.reason, 'no list', old)
-        return values.choose(is_no_list, values.FAILED, lost)
+        return values.choose(
+            is_no_list, chosen=values.FAILED, otherwise=unknown_list
+        )
     if not isinstance(old, values.Const):
-        return lost
+        # A list of the machine, or one with items that are not known.
+        return unknown_list
     items = old.value
     if items in (None, data_path.ABSENT):
         items = []
     if not isinstance(items, list):
         return values.FAILED
     if is_crowded:
-        return lost
+        return unknown_list
     if not isinstance(new, values.Const):
-        return lost
+        return unknown_list
     if not isinstance(unique, values.Const):
-        return lost
+        return unknown_list
     if unique.value:
         has_item = any(data_path.same(item, new.value) for item in items)
         if has_item:
@@ -255,7 +265,9 @@ def convert_to_capability(
     fails = z3.Or(text == '', z3.Contains(text, ','))
     as_it_is = values.only(values.SolverTerm(text))
     return values.choose(
-        fails, values.FAILED, values.choose(is_trimmed, as_it_is, unknown)
+        fails,
+        chosen=values.FAILED,
+        otherwise=values.choose(is_trimmed, as_it_is, unknown),
     )
 
 
@@ -272,16 +284,20 @@ def where_capabilities_spoilt(
         ``('properties',)`` or ``('properties', 'capabilities')``.
     :param value: the value that is written there.
     """
-    names = cells.CAPABILITY_TEXT[1:]
-    is_below_text = path[: len(names)] == names and path != names
+    path_of_text = cells.CAPABILITY_TEXT[1:]
+    is_below_text = (
+        path[: len(path_of_text)] == path_of_text and path != path_of_text
+    )
     if is_below_text:
         # A text has no entries.
         return logic.TRUE
-    is_around_text = path == names[: len(path)]
-    if not is_around_text:
+    is_at_or_around_text = path == path_of_text[: len(path)]
+    if not is_at_or_around_text:
         return logic.FALSE
+    # What the write leaves at the place of the text.
+    written_there = values.step(value, *path_of_text[len(path) :])
     parts = []
-    for guard, alternative in values.step(value, *names[len(path) :]):
+    for guard, alternative in written_there:
         is_spoilt = _where_no_capabilities(machine, alternative)
         parts.append(logic.conj(guard, is_spoilt))
     return logic.disj(*parts)

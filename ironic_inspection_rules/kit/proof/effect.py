@@ -71,6 +71,7 @@ class SymbolicEffects:
         :param result: the number of the message, or ``ERROR``.
         """
         rule_pass = self._rule_pass
+        # Not where an earlier action of the rule has ended it.
         ends_now = logic.conj(when, logic.negated(rule_pass.ends))
         if logic.settled(ends_now) is logic.FALSE:
             # There is no machine whose inspection ends here.
@@ -123,29 +124,35 @@ class SymbolicEffects:
             if root == 'ports':
                 # Which port it is, is not known: all ports become unknown.
                 steps = []
-            there = self.state.roots[root]
-            old = values.step(there, *steps)
+            data_of_root = self.state.roots[root]
+            old = values.step(data_of_root, *steps)
             lost = states.lose_value(place, reason, *depends_on, place, old)
             write = states.SymbolicWrite(place, when, lost)
             self._rule_pass.writes.append(write)
-            changed = states.put(self._machine, there, tuple(steps), lost)
+            changed = states.put(
+                self._machine, data_of_root, tuple(steps), lost
+            )
             # The action may do nothing, for a list without items or by its own
             # decision. Then it does not make the mappings above the place
             # either, and a value in their place is no error.
             does_write = self._machine.guess(
-                reason, 'writes', *depends_on, place, there
+                reason, 'writes', *depends_on, place, data_of_root
             )
             # The search first takes it that the action writes: most do.
             self._machine.likely[does_write.get_id()] = does_write
-            writes = logic.conj(when, does_write)
-            self.end(logic.conj(writes, changed.broken))
-            self._replace_root(root, writes, changed.value)
+            where_written = logic.conj(when, does_write)
+            # "broken" holds where the place is below a text or a number.
+            self.end(logic.conj(where_written, changed.broken))
+            self._replace_root(root, where_written, changed.value)
 
     def _replace_root(self, root: str, when: Formula, value: Value) -> None:
         """Replace all data under a root where an action is carried out.
 
+        On all other machines the data stay as they were.
+
         :param when: holds on the machines on which it is.
-        :param value: all data under the root, such as the whole node.
+        :param value: all data under the root, such as the whole node with the
+            new name.
         """
         before = self.state.roots[root]
         after = values.choose(when, value, before)
@@ -197,6 +204,10 @@ class SymbolicEffects:
         table: Mapping[str, schema.Attribute] | None = None,
     ) -> Iterator[tuple[Formula, data_path.Path]]:
         """Yield the known paths of an action with their guards.
+
+        The path ``/extra/rack`` gives one pair. A path with a field, such as
+        ``/extra/{vars.place}``, may give several: the variable may be "rack"
+        on one machine and "row" on another.
 
         Other alternatives need no more work by the caller: an invalid path
         ends the inspection with an error, and an unknown path makes unknown
@@ -276,7 +287,10 @@ class SymbolicEffects:
             self._forget_named_capabilities(is_written, path, value, has_value)
 
     def _where_broken(self, value: Value) -> Formula:
-        """Return the formula that a value is an error, or perhaps is one."""
+        """Return the formula that a value is an error, or perhaps is one.
+
+        Of an unknown value the solver chooses whether it is an error.
+        """
         return logic.disj(
             values.where_failed(value), self._machine.may_fail(value)
         )
@@ -300,16 +314,19 @@ class SymbolicEffects:
             be done elsewhere than at the text or around it.
         :param has_value: whether a value was set, and not removed.
         """
-        names = cells.CAPABILITY_TEXT[1:]
-        if path != names[: len(path)]:
+        path_of_text = cells.CAPABILITY_TEXT[1:]
+        if path != path_of_text[: len(path)]:
             # The write was neither at the text nor around it.
             return
-        gone = values.where_absent(values.step(value, *names[len(path) :]))
-        if path != names and gone is logic.TRUE:
+        steps_to_text = path_of_text[len(path) :]
+        is_gone = values.where_absent(values.step(value, *steps_to_text))
+        if path != path_of_text and is_gone is logic.TRUE:
             # A new mapping has replaced ``properties``, and has neither form.
             return
-        text = values.unknown('capabilities as a text', value)
-        by_name = values.choose(gone, values.NOTHING, text)
+        unknown = values.unknown('capabilities as a text', value)
+        by_name = values.choose(
+            is_gone, chosen=values.NOTHING, otherwise=unknown
+        )
         self._write(when, cells.CAPABILITIES, by_name, creates=has_value)
 
     def _write_to_port(
@@ -325,8 +342,9 @@ class SymbolicEffects:
         The inspection of a machine without such a port ends with an error.
 
         :param when: holds on the machines on which the action is carried out.
-        :param port_id: what the rule names the port by.
-        :param path: the place in the port.
+        :param port_id: what the rule names the port by, such as the constant
+            "52:54:00:12:34:01" or the text of ``{item.mac_address}``.
+        :param path: the place in the port, such as ``('extra', 'rack')``.
         """
         for guard, alternative in port_id:
             has_this_id = logic.conj(when, guard)
@@ -461,14 +479,15 @@ class SymbolicEffects:
         :param address: that of the port.
         """
         # A rule that has changed the address of one of the five may have
-        # changed those of others: the guess is another then.
+        # changed those of others: the guess depends on the five addresses.
         addresses = []
         for _exists, item in ports.items_of_loop():
             for guard, port in item:
                 # Where a rule has written to the port or not, the guard is
-                # true on all machines, but another formula.
-                is_this = logic.settled(guard)
-                addresses.append((is_this, port.step('address')))
+                # true on all machines, but another formula: "matched or not
+                # matched". Settled, both are one.
+                settled_guard = logic.settled(guard)
+                addresses.append((settled_guard, port.step('address')))
         is_in_rest = self._machine.guess(
             f'more than {cells.LONGEST} items of {ports.name}',
             'port',
@@ -485,8 +504,13 @@ class SymbolicEffects:
     ) -> None:
         """Append a value to a list of the node, or of plugin data.
 
-        A place that is no list ends the inspection with an error. A list with
-        too many alternatives becomes unknown.
+        A place that is no list ends the inspection with an error. If a rule
+        appends 2 to a list that may be missing or ``[1]``, the new list is::
+
+            it was missing → [2]
+            it was [1]     → [1, 2]
+
+        A list with too many alternatives becomes unknown.
 
         :param when: holds on the machines on which the action is carried out.
         """
@@ -504,7 +528,7 @@ class SymbolicEffects:
             old = values.step(self.state.roots[root], *path)
             is_crowded = len(old) > attributes.MOST_LISTS
             combinations = values.product([old, args['value'], unique])
-            extended = []
+            new_lists = []
             # An alternative of the list, of the value to append, and of
             # whether it is appended only once.
             for guard_of_all, (old_list, item, is_unique) in combinations:
@@ -515,8 +539,9 @@ class SymbolicEffects:
                     new=item,
                     unique=is_unique,
                 )
-                extended.append((guard_of_all, new_list))
-            new = values.join(extended)
+                new_lists.append((guard_of_all, new_list))
+            new = values.join(new_lists)
+            # An error where the old value was no list.
             is_written = self.end_where(guard, values.where_failed(new))
             self._write(is_written, (root, *path), new, extends=True)
 
@@ -541,10 +566,12 @@ class SymbolicEffects:
     ) -> None:
         """Set or remove a capability by its name.
 
-        A proof keeps capabilities by name, and as the text that the node has.
-        How the text changes is not followed: it becomes unknown.
+        A proof keeps capabilities by name, as ``boot_mode``, and as the text
+        that the node has, ``boot_mode:uefi,gpu:yes``. How the text changes is
+        not followed: it becomes unknown.
 
         :param when: holds on the machines on which the action is carried out.
+        :param args: ``name``, and ``value`` of an action that sets it.
         """
         has_value = 'value' in args
         self._forget_capability_text(when, args)
@@ -587,8 +614,11 @@ class SymbolicEffects:
         properties = values.step(node, 'properties')
         has_text = False
         for _guard, alternative in properties:
-            if isinstance(alternative, values.Mapping):
-                has_text |= 'capabilities' in alternative.entries
+            if not isinstance(alternative, values.Mapping):
+                continue
+            # Its entries are those that rules have written.
+            if 'capabilities' in alternative.entries:
+                has_text = True
         if not has_text:
             return
         text = values.step(node, *cells.CAPABILITY_TEXT[1:])
@@ -603,7 +633,10 @@ class SymbolicEffects:
     def write_trait(
         self, call: ActionCall, when: Formula, args: Arguments
     ) -> None:
-        """Add a trait, or remove it."""
+        """Add a trait, or remove it, as ``add-trait`` and ``remove-trait`` do.
+
+        :param when: holds on the machines on which the action is carried out.
+        """
         adds = call.op.name != 'remove-trait'
         self._write_trait(when, args['name'], adds)
 
@@ -676,7 +709,8 @@ class SymbolicEffects:
     ) -> Formula:
         """Return the formula that a name is that of a known trait.
 
-        The search is to try the trait.
+        For a text ``vendor`` of the machine, and a trait that rules name, it
+        is ``vendor == "CUSTOM_DELL"``. The search is to try the trait.
 
         :param known: a trait that rules name, such as ``CUSTOM_GPU``.
         """
@@ -690,8 +724,9 @@ class SymbolicEffects:
     ) -> None:
         """Replace the traits that begin with a prefix by those of a list.
 
-        A value that is no list, and a trait without the prefix, end the
-        inspection with an error.
+        With the prefix ``CUSTOM_A`` and the list ``[CUSTOM_A1]``, the node
+        loses ``CUSTOM_A2`` and gets ``CUSTOM_A1``. A value that is no list,
+        and a trait without the prefix, end the inspection with an error.
 
         :param when: holds on the machines on which the action is carried out.
         """
@@ -753,7 +788,11 @@ class SymbolicEffects:
 
 
 def _may_name_capability(text: str) -> bool:
-    """Return whether a text can be the name of a capability."""
+    """Return whether a text can be the name of a capability.
+
+    In the text ``boot_mode:uefi,gpu:yes`` a colon ends a name, and a comma
+    ends a capability.
+    """
     return bool(text) and ',' not in text and ':' not in text
 
 

@@ -38,9 +38,12 @@ def unknown_row(
 ) -> Value | None:
     """Return an unknown value for a field whose table is not looked at.
 
+    The table is missing, or has more rows than formulas are made for.
+
     :param expected: the table, None if there is none of that name.
-    :param written: the field as the rule has it.
-    :param fingerprint: of the scope of the field.
+    :param written: the field as the rule has it, as ``tables.cpus | row``.
+    :param fingerprint: a key of the data that the field reads: equal fields of
+        equal data have the same unknown value.
     :returns: None where the table is looked at.
     """
     if expected is None:
@@ -81,21 +84,27 @@ def _find_row_of_alternative(
         return values.NOTHING
     row = values.NOTHING
     for key in expected.keys:
-        holds = _where_key(alternative, key, machine)
-        if holds is None:
+        has_key = _where_key(alternative, key, machine)
+        if has_key is None:
             return values.unknown('a row of a number', key, alternative)
-        row = values.choose(holds, _build_row(expected, key), row)
+        row = values.choose(
+            has_key, chosen=_build_row(expected, key), otherwise=row
+        )
     return row
 
 
 def _find_row_of_constant(expected: table.Table, key: typing.Any) -> Value:
-    """Find the row of a known key, such as 8 for the row "8"."""
+    """Find the row of a known key, such as 8 for the row "8".
+
+    It is missing for a value that is no key, such as a list, and for a key
+    that no row has.
+    """
     if key is data_path.ABSENT or isinstance(key, list | dict):
         return values.NOTHING
-    text = table_key.as_key_text(key)
-    if text is None:
+    key_text = table_key.as_key_text(key)
+    if key_text is None:
         return values.NOTHING
-    return _build_row(expected, text)
+    return _build_row(expected, key_text)
 
 
 def _where_key(
@@ -103,7 +112,9 @@ def _where_key(
 ) -> logic.Formula | None:
     """Return the formula that a value is the key of a row.
 
-    The search is to try the key, as a text or a number.
+    For a text ``serial`` and the key "A1" it is ``serial == "A1"``; for a
+    number ``count`` and the key "8", ``count == 8``. The search is to try the
+    key, as a text or a number.
 
     :returns: None if the formula is not known, as for the key "0.1" and a
         float.
@@ -145,15 +156,16 @@ def _build_row(expected: table.Table, key: str) -> Value:
     row = expected.row(key)
     if row is data_path.ABSENT:
         return values.NOTHING
-    hidden = [
+    # An empty cell of a secret column is not masked.
+    masked_columns = [
         column
         for column in expected.definition.secret
         if row.get(column) not in (None, '', [], {})
     ]
-    if not hidden:
+    if not masked_columns:
         return values.const(row)
     entries = {column: values.const(value) for column, value in row.items()}
-    for column in hidden:
+    for column in masked_columns:
         entries[column] = values.unknown(
             'a secret column', expected.definition.name, key, column
         )

@@ -57,8 +57,13 @@ _LARGEST_EXACT_INTEGER = 2**53
 
 
 def convert_integer(machine: Machine, term: logic.Term) -> values.Value:
-    """Convert an integer to the float that Python makes of it."""
-    return _round(machine, z3.ToReal(term), _where_float(term))
+    """Convert an integer to the float that Python makes of it.
+
+    8 becomes 8.0. An integer beyond 2 ** 53 may be rounded: 2 ** 53 + 1
+    becomes the float 2.0 ** 53.
+    """
+    exact = z3.ToReal(term)
+    return _round(machine, exact, is_exact=_where_float(term))
 
 
 def calculate(
@@ -106,7 +111,11 @@ def calculate(
 def _calculate_integer(
     name: str, term: logic.Term, number: float
 ) -> values.Value:
-    """Calculate with two integers, exactly as Python does."""
+    """Calculate with two integers, exactly as Python does.
+
+    For ``add`` and 1, the result of a number ``count`` is ``count + 1``. A
+    result that is too large for the engine is an error.
+    """
     integer = OPERATIONS[name](term, number)
     fits = z3.And(integer > -_TOO_LARGE, integer < _TOO_LARGE)
     result = values.only(values.SolverTerm(integer))
@@ -119,7 +128,8 @@ def _where_exact(
     """Return a formula that holds only where Python rounds nothing.
 
     A product or a quotient with a power of two has the digits of the first
-    number.
+    number: a memory divided by 1024 is not rounded. For any other calculation
+    it is not known, and the formula never holds.
 
     :param term: the number of the machine.
     :param number: the number that the rule writes.
@@ -138,7 +148,11 @@ def _where_exact(
 
 
 def _where_float(integer: logic.Term) -> logic.Formula:
-    """Return a formula that holds only where an integer is a float."""
+    """Return a formula that holds only where an integer is a float.
+
+    Up to 2 ** 53 all integers are. For larger ones it does not hold, though
+    some of them are floats as well.
+    """
     return z3.And(
         integer >= -_LARGEST_EXACT_INTEGER, integer <= _LARGEST_EXACT_INTEGER
     )

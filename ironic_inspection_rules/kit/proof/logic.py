@@ -41,7 +41,8 @@ def of_bool(holds: bool) -> Formula:
 def simplified(formula: Formula) -> Formula:
     """Return an equivalent formula, simplified by the solver.
 
-    One that is always true or false becomes :data:`TRUE` or :data:`FALSE`.
+    One that is always true or false becomes :data:`TRUE` or :data:`FALSE`, as
+    ``a and not a`` becomes :data:`FALSE`.
     """
     simple = z3.simplify(formula)
     if z3.is_true(simple):
@@ -135,7 +136,10 @@ def where_within_floats(number: Term) -> Formula:
 
 
 def text_of(term: Term) -> str:
-    """Return the text that a term of a model is."""
+    """Return the text that a term of a model is.
+
+    A model is what the solver has chosen. It writes "é" as ``\\u{e9}``.
+    """
     return _ESCAPE.sub(_character_of, term.as_string())
 
 

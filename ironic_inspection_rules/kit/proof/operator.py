@@ -54,9 +54,10 @@ def _where_compared(operands: Operands) -> logic.Formula:
     """Return the formula that holds where the values compare as the op says.
 
     It is the translation of ``eq``, ``ne``, ``lt`` and so on. With
-    ``force_strings`` the values are compared as texts.
+    ``force_strings`` the values are compared as texts: "10" is less than "9".
 
-    :raises: :class:`.logic.Untranslatable`.
+    :raises: :class:`.logic.Untranslatable` where the solver has no formula,
+        such as for two lists of the machine.
     """
     compared = operands.unnamed
     force_strings = operands.named.get('force_strings', values.Const(False))
@@ -141,6 +142,10 @@ def _where_text_matches(
 ) -> logic.Formula:
     """Return the formula that holds where a regular expression matches a text.
 
+    For the expression ``Dell.*`` and a text ``vendor`` it is ``vendor is in
+    the language Dell.*``: the solver knows which texts these are.
+
+    :param text: a text of the solver, or several in a row.
     :param searches: whether a part of the text is enough.
     """
     language = machine.alphabet.matching(regex, searches)
@@ -162,17 +167,19 @@ def _where_boolean_matches(
     """Return the formula that holds where the text of a truth value matches.
 
     The text is ``True`` or ``False``: mostly it is known of both whether they
-    match, and the solver needs no text.
+    match, and the solver needs no text. For the expression ``T.*``, the
+    formula is the truth value itself.
     """
-    of_true = machine.alphabet.all_match(regex, searches, 'True')
-    of_false = machine.alphabet.all_match(regex, searches, 'False')
-    if of_true is None or of_false is None:
+    true_matches = machine.alphabet.all_match(regex, searches, among='True')
+    false_matches = machine.alphabet.all_match(regex, searches, among='False')
+    if true_matches is None or false_matches is None:
+        # The solver does not know within its limit.
         return _where_text_matches(
             machine, machine.text_of(value), regex, searches
         )
     return logic.disj(
-        logic.conj(value.term, logic.of_bool(of_true)),
-        logic.conj(z3.Not(value.term), logic.of_bool(of_false)),
+        logic.conj(value.term, logic.of_bool(true_matches)),
+        logic.conj(z3.Not(value.term), logic.of_bool(false_matches)),
     )
 
 
@@ -182,8 +189,10 @@ def _where_number_matches(
     """Return the formula that holds where the text of a number matches.
 
     Numbers as text cost the solver much, and few regular expressions are about
-    them: most match all numbers or none. Else Python decides, for the numbers
-    that the search tries.
+    them: most match all numbers, as ``.*``, or none, as ``Dell``. Else Python
+    decides, for the numbers that the search tries: for ``8$`` and a number
+    ``count``, the formula is a truth value that is true where 8 is tried, and
+    false where 9 is.
 
     :param searches: whether a part of the text is enough.
     """
@@ -210,7 +219,10 @@ def _where_number_matches(
 
 
 def _matches(regex: str, searches: bool, text: str) -> bool:
-    """Return whether an expression matches a text; a part if it searches."""
+    """Return whether a regular expression matches a known text.
+
+    :param searches: whether a part of the text is enough.
+    """
     if searches:
         return re.search(regex, text) is not None
     return re.fullmatch(regex, text) is not None
@@ -306,21 +318,24 @@ def _where_in_list(
                 continue
             is_equal = relations.between(machine, 'eq', value, alternative)
             parts.append(logic.conj(exists, guard, is_equal))
-    beyond = machine.guess(
+    # The guess that the value is among the items that are not looked at.
+    is_beyond = machine.guess(
         f'more than {cells.LONGEST} items of {among.name}',
         'among',
         among,
         value,
     )
-    machine.loops.setdefault(among.name, set()).add(str(beyond))
-    return logic.disj(*parts, logic.conj(among.where_longer, beyond))
+    names_of_guesses = machine.loops.setdefault(among.name, set())
+    names_of_guesses.add(str(is_beyond))
+    return logic.disj(*parts, logic.conj(among.where_longer, is_beyond))
 
 
 def _where_true(operands: Operands) -> logic.Formula:
     """Return the formula that holds where a value is true.
 
     True are the words yes and true in any case, true itself, and any number
-    but 0. Another value is not true, and may not be false either.
+    but 0: for a number ``count`` the formula is ``count != 0``. Another value
+    is not true, and may not be false either.
     """
     value = operands.named['value']
     if value.kind == 'text':
@@ -333,7 +348,8 @@ def _where_true(operands: Operands) -> logic.Formula:
 def _where_false(operands: Operands) -> logic.Formula:
     """Return the formula that holds where a value is false.
 
-    False are the words no and false in any case, false itself, and 0.
+    False are the words no and false in any case, false itself, and 0: for a
+    number ``count`` the formula is ``count == 0``.
     """
     value = operands.named['value']
     if value.kind == 'text':
@@ -360,8 +376,9 @@ def _where_word(
 def _where_empty(operands: Operands) -> logic.Formula:
     """Return the formula that holds where a list, mapping or text is empty.
 
-    Numbers and truth values are never empty. About null and missing values,
-    which are constants, the op itself is asked.
+    For a list it is that its length is 0, for a text ``vendor == ""``. Numbers
+    and truth values are never empty. About null and missing values, which are
+    constants, the op itself is asked.
     """
     value = operands.named['value']
     if isinstance(value, values.ItemList):
@@ -437,13 +454,18 @@ def _where_in_subnet(operands: Operands) -> logic.Formula:
 
 
 def _make_address(name: str) -> tuple[logic.Term, ...]:
+    """Return the integers of the solver that stand for an address.
+
+    These are the version of IP, and the address as a number.
+    """
     return z3.Int(f'version of {name}'), z3.Int(name)
 
 
 def _compute_address(text: str) -> tuple[int, int]:
     """Return the version of IP and the number of an address.
 
-    :returns: 0 and 0 for a text that is no address.
+    For "10.0.0.1" it is ``(4, 167772161)``, and ``(0, 0)`` for a text that is
+    no address.
     """
     try:
         address = value_conditions.read_address(text)
@@ -462,11 +484,13 @@ def _addresses_at_ends(
     """
     first = int(network[0])
     last = int(network[-1])
-    count = 2**network.max_prefixlen
+    # Of all addresses of the version, 2 ** 32 or 2 ** 128.
+    number_of_addresses = 2**network.max_prefixlen
     make_address = type(network[0])
     addresses = set()
     for number in (first - 1, first, first + 1, last, last + 1):
-        if 0 <= number < count:
+        # Nothing is before 0.0.0.0, and nothing after 255.255.255.255.
+        if 0 <= number < number_of_addresses:
             addresses.add(str(make_address(number)))
     return addresses
 

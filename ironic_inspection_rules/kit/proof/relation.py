@@ -59,10 +59,11 @@ def between_all(
     # A single value has no neighbour.
     if is_alone(several):
         return logic.TRUE
-    parts = []
+    relations_of_pairs = []
     for left, right in itertools.pairwise(several):
-        parts.append(between(machine, relation, left, right))
-    return logic.conj(*parts)
+        holds = between(machine, relation, left, right)
+        relations_of_pairs.append(holds)
+    return logic.conj(*relations_of_pairs)
 
 
 def between_versions(
@@ -93,8 +94,10 @@ def between_versions(
             rank = _rank_of_text(machine, alternative, several)
         ranks.append(rank)
     compare = COMPARE[relation]
-    parts = [compare(left, right) for left, right in itertools.pairwise(ranks)]
-    return logic.conj(*parts)
+    relations_of_pairs = [
+        compare(left, right) for left, right in itertools.pairwise(ranks)
+    ]
+    return logic.conj(*relations_of_pairs)
 
 
 def _rank_of_text(
@@ -102,13 +105,18 @@ def _rank_of_text(
 ) -> logic.Term:
     """Return the rank of a version that a machine sends, as a term.
 
-    The engine's own order computes the rank for every version that is tried.
+    The rank is a number that the solver chooses. For every version that is
+    tried, the engine's own order says which rank that is::
+
+        version == "1.9"  → rank == 0
+        version == "1.10" → rank == 1
 
     :param others: what the version is compared with: known versions among
         these, and versions near to them, are tried.
     :raises: :class:`.logic.Untranslatable` for text of several fields.
     """
     compute_rank = functools.partial(_compute_rank, machine)
+    # None for text of several fields, which is not tried.
     facet = machine.facet(
         alternative.as_term(), 'version', _make_rank, compute_rank
     )
@@ -197,6 +205,9 @@ def _between_mappings(
 ) -> logic.Formula:
     """Return the formula that a mapping is ``{}``, or that it is not.
 
+    It is the translation of ``{node.extra} == {}``. Two other mappings are not
+    compared.
+
     :param relation: ``eq``, or ``ne`` for the opposite.
     :raises: :class:`.logic.Untranslatable` if neither mapping is known to be
         ``{}``.
@@ -213,9 +224,13 @@ def _between_mappings(
 
 
 def _is_related(relation: str, one: typing.Any, other: typing.Any) -> bool:
-    """Return whether two known values are in a relation, as its op says."""
+    """Return whether two known values are in a relation, as its op says.
+
+    "8" and 8 are equal to the engine, and so are 1 and true.
+    """
     if comparison.equal(one, other):
-        # Any two equal values are in the relations of two zeros.
+        # Any two equal values are in the relations of two zeros: "eq", "le"
+        # and "ge" hold, and the others do not.
         return bool(COMPARE[relation](0, 0))
     op = registry.installed().conditions[relation]
     return bool(op.plugin.holds(one, other))
@@ -229,16 +244,18 @@ def _between_texts(
 ) -> logic.Formula:
     """Return the formula that holds where two texts are in a relation.
 
-    A known text is noted for the field that it is compared with, so that the
-    search tries it.
+    For ``{node.name} == "rack1"`` it is ``name == "rack1"``. A known text is
+    noted for the field that it is compared with, so that the search tries it.
     """
-    has_all_characters = True
+    solver_has_characters = True
     for text, compared_with in ((left, right), (right, left)):
         if isinstance(compared_with, values.Const):
-            has_all_characters &= machine.alphabet.has(compared_with.value)
-            machine.note_text(text.as_term(), compared_with.value)
+            known_text = compared_with.value
+            if not machine.alphabet.has(known_text):
+                solver_has_characters = False
+            machine.note_text(text.as_term(), known_text)
     holds = _where_texts_compare(machine, relation, left, right)
-    if has_all_characters:
+    if solver_has_characters:
         return holds
     # The rule's text has characters that no text of the solver has. That the
     # solver finds no machine with such a text proves nothing.
@@ -319,7 +336,7 @@ def _where_text_before(
 
 
 def _is_before(text: str, known: str) -> bool:
-    """Return whether a known text sorts before ``text``."""
+    """Return whether a known text sorts before ``text``: "a" before "b"."""
     return known < text
 
 
@@ -337,12 +354,13 @@ def _between_number_and_text(
     this number is > 8.
     """
     if left.kind == 'text':
-        is_number, left_term = _read_number(machine, left, right)
-        right_term = right.as_term()
+        is_number, left_number = _read_number(machine, left, right)
+        right_number = right.as_term()
     else:
-        is_number, right_term = _read_number(machine, right, left)
-        left_term = left.as_term()
-    holds_of_numbers = COMPARE[relation](left_term, right_term)
+        is_number, right_number = _read_number(machine, right, left)
+        left_number = left.as_term()
+    holds_of_numbers = COMPARE[relation](left_number, right_number)
+    # "x" differs from any number, and has no other relation to it.
     holds_of_other_text = logic.of_bool(relation == 'ne')
     return logic.disj(
         logic.conj(is_number, holds_of_numbers),
@@ -372,6 +390,7 @@ def _read_number(
             any_term = values.Const(0).as_term()
             return logic.FALSE, any_term
         return logic.TRUE, values.Const(number).as_term()
+    # None for text of several fields, which is not tried.
     facet = machine.facet(
         text.as_term(), 'number', _make_number, _compute_number
     )
@@ -405,7 +424,8 @@ def _note_known_number(
 ) -> None:
     """Let the search try a known number for a number of the machine.
 
-    Nothing happens for other pairs of values.
+    For ``{inventory.cpu.count} > 8`` the search tries 8 for the count, and its
+    neighbours. Nothing happens for other pairs of values.
 
     :param number: the number of the machine.
     :param compared_with: the known number.
@@ -417,7 +437,10 @@ def _note_known_number(
 
 
 def as_number(alternative: values.Alternative) -> logic.Term:
-    """Return a number, or 1 for true and 0 for false, as a term."""
+    """Return a number, or 1 for true and 0 for false, as a term.
+
+    A rule may compare a truth value with a number: true is equal to 1.
+    """
     term = alternative.as_term()
     if z3.is_bool(term):
         return z3.If(term, z3.IntVal(1), z3.IntVal(0))

@@ -39,6 +39,9 @@ def step(
 ) -> Value:
     """Follow names and indexes below a value, and mask secrets.
 
+    From the node, ``driver_info`` and ``ipmi_password`` lead to "******", and
+    to an empty text where the password is empty.
+
     :param by_rule: whether a rule has made the value. Names that the rule
         itself wrote are its choice, and hide nothing.
     """
@@ -66,14 +69,22 @@ def _read_entry(
 
 
 def _is_written_out(alternative: values.Alternative) -> bool:
-    """Return whether a rule wrote all names of a value, e.g. in ``vars``."""
+    """Return whether a rule wrote all names of a value, e.g. in ``vars``.
+
+    It did in ``vars: {login: {password: x}}``.
+    """
     if isinstance(alternative, values.Mapping):
+        # A mapping of the machine has its field there.
         return alternative.cell is None
     return isinstance(alternative, values.Const)
 
 
 def _mask_value(machine: Machine, value: Value) -> Value:
-    """Mask all alternatives of a value."""
+    """Mask a value that is kept under the name of a secret.
+
+    Every alternative of it is masked: a text becomes "******" where it is not
+    empty, and a missing value stays missing.
+    """
     return values.transform(
         value, functools.partial(_mask_alternative, machine)
     )
@@ -134,7 +145,8 @@ def _where_empty(
 def _where_hidden(machine: Machine, value: Value) -> logic.Formula:
     """Return the formula that holds where something of a secret is hidden.
 
-    An empty secret is not masked, so that it hides nothing.
+    An empty secret is not masked, so that it hides nothing. For a text
+    ``password`` it is ``password != ""``.
 
     :param value: the value under the name of a secret.
     """
@@ -185,17 +197,18 @@ def _mask_in_mapping(
     Without any, the mapping is returned as the same object: comparisons then
     see at once that nothing differs.
     """
-    changed = {}
+    masked_entries = {}
     for name, entry in mapping.entries.items():
         if masking.is_secret(name):
             masked = _mask_value(machine, entry)
         else:
             masked = _mask_inside_value(machine, entry)
+        # Different fingerprints: the entry has a secret in it.
         if values.fingerprint(masked) != values.fingerprint(entry):
-            changed[name] = masked
-    if not changed:
+            masked_entries[name] = masked
+    if not masked_entries:
         return mapping
-    entries = {**mapping.entries, **changed}
+    entries = {**mapping.entries, **masked_entries}
     return dataclasses.replace(mapping, entries=entries)
 
 
@@ -216,6 +229,7 @@ def where_read(
     variable that was made of that.
 
     :param written: the arguments of the action.
+    :param roots: the data that its fields read, by root.
     :param made: the origins of the values that its rule has made.
     """
     parts = []
@@ -309,18 +323,20 @@ def _where_secret_at(
         return machine.guess(
             f'the port of {{{field.text}}}', 'secret', field.text, roots[root]
         )
-    place = roots[root]
-    hidden = []
+    value_there = roots[root]
+    # For every name of a secret on the way, such as "password".
+    hidden_by_names = []
     for name in steps:
-        place = values.step(place, name)
+        value_there = values.step(value_there, name)
         if masking.is_secret(name):
-            hidden.append(_where_hidden(machine, place))
-    if not hidden:
-        return _where_secret_in(machine, place, is_masked=False)
+            hidden_by_names.append(_where_hidden(machine, value_there))
+    if not hidden_by_names:
+        # No name on the way is one of a secret. But entries may be.
+        return _where_secret_in(machine, value_there, is_masked=False)
     # A rule that reads below a secret reads the mask, so that a place that is
     # there is hidden where a secret above it is not empty.
-    is_hidden = logic.disj(*hidden)
-    is_there = logic.negated(values.where_absent(place))
+    is_hidden = logic.disj(*hidden_by_names)
+    is_there = logic.negated(values.where_absent(value_there))
     return logic.conj(is_hidden, is_there)
 
 
@@ -367,6 +383,8 @@ def _where_secret_in_alternative(
 
 def _has_secret(alternative: values.Const, is_masked: bool) -> bool:
     """Return whether a constant has a secret in it.
+
+    ``{'password': 'x'}`` has one. With ``is_masked``, "login:******" has one.
 
     :param is_masked: whether to look for the mask, see
         :func:`_where_secret_in`.
@@ -457,7 +475,10 @@ def _where_unnamed_secret_in(
 
 
 def _has_mask(value: typing.Any) -> bool:
-    """Return whether a text in a value has a mask in it."""
+    """Return whether a text in a value has a mask in it.
+
+    ``['a', {'login': 'admin:******'}]`` has one.
+    """
     if isinstance(value, dict):
         return any(map(_has_mask, value.values()))
     if isinstance(value, list):

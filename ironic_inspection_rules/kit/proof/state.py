@@ -61,6 +61,7 @@ class State:
         :param result: the number of the message of ``fail``, or ``ERROR``.
         """
         if ends is logic.FALSE:
+            # No inspection ends.
             return self
         return dataclasses.replace(
             self,
@@ -139,9 +140,9 @@ def places_changed(
 def _places_of(write: plugin.Write) -> Iterator[data_path.Path]:
     """Yield the places that a declared write of an action may change.
 
-    A place is a path from a root on, such as ``('node', 'extra', 'rack')``.
-    Capabilities have two places, by name and as one text: a write to either
-    changes both.
+    A place is a path from a root on, such as ``('node', 'extra', 'rack')`` for
+    a write of the kind ``node`` with the name ``/extra/rack``. Capabilities
+    have two places, by name and as one text: a write to either changes both.
     """
     if write.kind in ('trait', 'traits'):
         yield cells.TRAITS
@@ -173,22 +174,27 @@ def _known_beginning(path: typing.Any) -> data_path.Path:
         text = path
     else:
         return ()
-    tokens = []
+    known_tokens = []
     for pieces in engine_call.split_path(interpolation.parse(text)):
-        if not all(isinstance(piece, str) for piece in pieces):
+        # The pieces of a token are texts and fields.
+        has_field = not all(isinstance(piece, str) for piece in pieces)
+        if has_field:
             break
         token = ''.join(map(str, pieces))
         if data_path.is_append(token):
             break
-        tokens.append(token)
-    if tokens and tokens[-1].isdigit():
+        known_tokens.append(token)
+    if known_tokens and known_tokens[-1].isdigit():
         # An item that is inserted moves those behind it.
-        tokens.pop()
-    return tuple(tokens)
+        known_tokens.pop()
+    return tuple(known_tokens)
 
 
 def address_term(port_id: values.Alternative) -> typing.Any:
     """Return the MAC address of a port as a term.
+
+    A text of the machine, such as ``{item.mac_address}``, is the address
+    itself, whatever it may be.
 
     :param port_id: what a rule names the port by.
     :returns: None for a UUID, or any other value that is no MAC address.
@@ -261,7 +267,11 @@ def lose_value(
 
 
 def _mappings_in(place: data_path.Path) -> list[data_path.Path]:
-    """List the places below a place where every machine has a mapping."""
+    """List the places below a place where every machine has a mapping.
+
+    Below ``('node',)`` these are ``('node', 'extra')``, ``('node',
+    'properties')`` and the like, and the traits by name.
+    """
     if place == cells.PROPERTIES:
         return [cells.CAPABILITIES]
     if place != ('node',):
@@ -339,6 +349,7 @@ def _put_in(
     :param into: the alternative, such as a mapping.
     :param path: at least one token.
     """
+    # Of ('extra', 'rack') the token is "extra", and "rack" is written below.
     token, *rest = path
     is_nothing = isinstance(into, values.Const) and (
         into.value in (None, data_path.ABSENT)
@@ -371,14 +382,20 @@ def _put_in(
 
 
 def _has_item(parent: values.Alternative, token: str) -> bool:
-    """Return whether a token names an item of a list, or one behind it."""
+    """Return whether a token names an item of a list, or one behind it.
+
+    "0" does, and so does "-", which stands for a new item at the end.
+    """
     if not parent.is_list:
         return False
     return data_path.is_append(token) or data_path.index(token) is not None
 
 
 def _new_parent(token: str) -> values.Alternative:
-    """Return the empty list or mapping that the engine makes for a token."""
+    """Return the empty list or mapping that the engine makes for a token.
+
+    For "-", the end of a list, it is a list; for any other a mapping.
+    """
     if data_path.is_append(token):
         return values.ItemList(z3.IntVal(0), (), 'a list')
     return values.Mapping(cell=None, entries={})
