@@ -361,6 +361,7 @@ def _guess_items_beyond(
     if exists is logic.FALSE:
         return _Item(exists=logic.FALSE, truth=NEVER_TRUE)
     machine = scope.machine
+    # What the guesses depend on: equal conditions on equal data have the same.
     about = (json.dumps([once, multiple]), alternative, scope)
     reason = f'more than {cells.LONGEST} items of {alternative.name}'
     names_of_guesses = machine.loops.setdefault(alternative.name, set())

@@ -258,22 +258,25 @@ class SymbolicEffects:
 
         :param when: holds on the machines on which the action is carried out.
         """
+        # Only actions on ports have this argument.
+        is_on_port = 'port_id' in args
         table = schema.NODE
-        if 'port_id' in args:
+        if is_on_port:
             table = schema.PORT
         for guard, path in self._known_paths(call, when, args, table):
+            # A missing value deletes what is at the path.
             value = values.NOTHING
             # A whole attribute cannot be deleted: it is set to its default.
             has_value = 'value' in args or len(path) == 1
             if has_value:
                 # Null in an attribute is its default.
                 written = args.get('value', values.const(None))
-                read = functools.partial(
+                convert = functools.partial(
                     attributes.convert_to_attribute, self._machine, path, table
                 )
-                value = values.transform(written, read)
+                value = values.transform(written, convert)
             is_written = self.end_where(guard, self._where_broken(value))
-            if table is schema.PORT:
+            if is_on_port:
                 self._write_to_port(
                     call, is_written, args['port_id'], path, value
                 )
@@ -381,8 +384,9 @@ class SymbolicEffects:
     ) -> tuple[Value, Formula]:
         """Write a value in the port that has an address; return all ports.
 
-        The ports are a list, or unknown after a change that a proof could not
-        follow.
+        The ports are a list. After a change that a proof could not follow
+        they are unknown on the machines with this change, and have two
+        alternatives.
 
         :param when: holds on the machines on which the action is carried out.
         :param path: the place in the port.

@@ -217,7 +217,12 @@ class SymbolicMachine:
         """Return the formula that the text of a number has a property.
 
         The solver hardly finds a machine where it has to look into such a
-        text. So the answer is computed for a few numbers, which are tried.
+        text. So the formula is a truth value that the solver chooses, and that
+        Python computes for a few numbers, which are tried. For the question
+        whether ``8$`` matches, the solver knows afterwards::
+
+            count == 7 → false
+            count == 8 → true
 
         :param number: the number, a term.
         :param question: a name of the property, such as ``search '8$'``:

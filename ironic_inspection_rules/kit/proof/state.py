@@ -249,7 +249,8 @@ def lose_value(
 ) -> Value:
     """Return an unknown value for a place, after a change not followed.
 
-    ``node`` still has a mapping, with unknown entries.
+    ``node`` is still a mapping, with unknown entries: ``node.name`` may be
+    anything, and ``node.extra`` is again a mapping with unknown entries.
 
     :param reason: why the change cannot be followed.
     :param about: all that the value depends on.

@@ -734,22 +734,18 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
     others_left = list(otherwise)
     for inner_guard, alternative in chosen:
         is_chosen = logic.conj(guard, inner_guard)
-        # The mapping of the same cell in the other value, with its guard: if
-        # this is the node after the rule, it is the node before.
-        twin = _find_mapping_of_cell(alternative, others_left)
-        if twin is None:
+        # If the alternative is the node after a rule, this is the node before
+        # it, with its own guard.
+        mapping_before = _find_mapping_of_cell(alternative, others_left)
+        if mapping_before is None:
             parts.append((is_chosen, only(alternative)))
             continue
-        twin_guard, twin_mapping = twin
-        if twin_mapping is alternative:
-            # It stays in "others_left": join() makes one alternative of both.
-            parts.append((is_chosen, only(alternative)))
-            continue
-        others_left.remove(twin)
-        is_twin_chosen = logic.conj(opposite, twin_guard)
-        is_either_chosen = logic.disj(is_chosen, is_twin_chosen)
+        others_left.remove(mapping_before)
+        guard_before, before = mapping_before
+        is_before_chosen = logic.conj(opposite, guard_before)
+        is_either_chosen = logic.disj(is_chosen, is_before_chosen)
         assert isinstance(alternative, Mapping)
-        merged = _choose_entries(guard, alternative, twin_mapping)
+        merged = _choose_entries(guard, alternative, before)
         parts.append((is_either_chosen, only(merged)))
     for inner_guard, alternative in others_left:
         parts.append((logic.conj(opposite, inner_guard), only(alternative)))
@@ -773,19 +769,23 @@ def _find_mapping_of_cell(
     alternative: Alternative,
     others: list[tuple[Formula, Alternative]],
 ) -> tuple[Formula, Mapping] | None:
-    """Find the mapping of the same field, such as ``node`` before a rule.
+    """Find another mapping of one field, such as ``node`` before a rule.
 
     Its cell, which is what the machine has in the field, is the same object.
 
     :param alternative: a mapping, such as ``node`` after the rule.
-    :returns: the pair of its guard and the mapping, None where there is none
-        or the alternative itself is no mapping.
+    :returns: the pair of its guard and the mapping. None where there is none,
+        where the rule has changed nothing, so that it is the same mapping, and
+        where the alternative itself is no mapping.
     """
     if not isinstance(alternative, Mapping):
         return None
     for pair in others:
         _guard, other = pair
         if isinstance(other, Mapping) and other.cell is alternative.cell:
+            if other is alternative:
+                # One and the same: join() makes one alternative of both.
+                return None
             # The same pair, which the caller removes from the others.
             return typing.cast('tuple[Formula, Mapping]', pair)
     return None

@@ -554,9 +554,10 @@ def measure(
     :param tables: the tables that the rules read, by name.
     """
     total = Coverage(rules, tables)
+    # Called once in every process, which then measures chunks of machines.
     prepare = functools.partial(_CoverageWork, rules, tables, nodes)
-    for coverage in file_work.in_chunks(paths, prepare, advance):
-        total.add(coverage)
+    for coverage_of_chunk in file_work.in_chunks(paths, prepare, advance):
+        total.add(coverage_of_chunk)
     return total
 
 

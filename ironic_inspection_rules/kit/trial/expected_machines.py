@@ -47,12 +47,14 @@ def compare(
     :param by: the column that groups machines, such as ``rack``; None if none
         does.
     """
+    # Called once in every process, which then compares chunks of machines.
     prepare = functools.partial(_RowComparison, expected, nodes, by)
     machines: list[table_comparison.ComparedMachine] = []
     for chunk in file_work.with_standard_input(paths, prepare, advance):
         machines += chunk.machines
         for problem in chunk.problems:
             complain(problem)
+    # Only all machines together show which rows have none, or two.
     return list(table_comparison.find_states(expected, machines, by))
 
 

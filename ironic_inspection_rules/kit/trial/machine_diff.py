@@ -76,6 +76,7 @@ def compare(
     :param advance: called as machines are tried, for a progress bar.
     :returns: a treatment for every machine, as they are tried.
     """
+    # Called once in every process, which then treats chunks of machines.
     prepare = functools.partial(_Treatments, old, new, nodes)
     for treatments in file_work.in_chunks(paths, prepare, advance):
         yield from treatments

@@ -221,7 +221,8 @@ def compile_rules(
 ) -> Plans:
     """Compile rules by phase, in the order in which they run.
 
-    Rules in mode ``off`` are left out.
+    Rules in mode ``off`` are left out. A phase without rules has an empty
+    list: ``{'early': [], 'preprocess': [], 'main': [<rule>]}``.
 
     :param explained: whether to give reasons where an explanation is asked
         for.
@@ -314,7 +315,9 @@ def load_node(path: str | None) -> Node:
 def run(
     path: str, plans: Plans, node: Node, explain: bool = True
 ) -> MachineTest:
-    """Try rules on one machine.
+    """Try rules on one machine, as an inspection with these rules would end.
+
+    Nothing is saved, and no request is sent.
 
     :param path: a file with an inventory, see :mod:`.machine.machine_file`.
     :param explain: whether the test also has rules that do not match, with a
@@ -373,6 +376,7 @@ def run_all(
     :param explain: see :func:`run`.
     :returns: the parts, in the order of the paths.
     """
+    # Called once in every process, which then tries chunks of machines.
     prepare = functools.partial(
         _Trials, rules, tables, nodes, extract, explain
     )

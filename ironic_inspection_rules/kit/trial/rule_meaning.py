@@ -258,24 +258,25 @@ def _meaning_of_filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
     :param call: the name of the filter, and its arguments as pairs of name
         and value; the name of a positional argument is None.
     """
-    inner = _meaning_of_inner_filter(call)
+    inner_meaning = _meaning_of_inner_filter(call)
     arguments_of_call = call.arguments
-    if inner is not None:
+    if inner_meaning is not None:
         # All arguments belong to the inner filter.
         arguments_of_call = ()
     signature = registry.filters()[call.name].signature
-    bound, _problems = signature.bind_call(arguments_of_call)
+    # A rule that passed validation has no problems.
+    value_by_name, _problems = signature.bind_call(arguments_of_call)
     meanings = {}
     for argument in signature.arguments:
-        if argument.name in bound:
-            value = bound[argument.name]
+        if argument.name in value_by_name:
+            value = value_by_name[argument.name]
         elif not argument.required:
             value = argument.default
         else:
             # The inner filter is its value.
             continue
         meanings[argument.name] = _meaning_of_filter_argument(argument, value)
-    return [call.name, inner, meanings]
+    return [call.name, inner_meaning, meanings]
 
 
 def _meaning_of_inner_filter(
@@ -287,16 +288,18 @@ def _meaning_of_inner_filter(
 
     :returns: None without an inner filter, as in ``map(attribute='name')``.
     """
-    if not registry.filters()[call.name].plugin.TAKES_FILTER:
+    takes_filter = registry.filters()[call.name].plugin.TAKES_FILTER
+    if not takes_filter or not call.arguments:
         return None
-    if not call.arguments:
-        return None
+    # In map('replace', 'a', 'b') all three have no name, and the first is the
+    # name of the inner filter.
     (argument_name, inner_name), *arguments_of_inner = call.arguments
     if argument_name is not None:
         return None
-    return _meaning_of_filter(
-        filter_syntax.FilterCall(inner_name, tuple(arguments_of_inner))
+    inner_call = filter_syntax.FilterCall(
+        inner_name, tuple(arguments_of_inner)
     )
+    return _meaning_of_filter(inner_call)
 
 
 def _meaning_of_filter_argument(
