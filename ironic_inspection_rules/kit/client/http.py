@@ -210,7 +210,10 @@ def _unexpected_answer(
 
 
 def _is_object(response: Any) -> bool:
-    """Return whether an answer is a JSON object, as errors of services are."""
+    """Return whether an answer is a JSON object.
+
+    Errors of Ironic are, and the page of a proxy is not.
+    """
     try:
         return isinstance(response.json(), dict)
     except ValueError:

@@ -216,7 +216,10 @@ class Error(columns.FormattableColumn):
 
 
 def _exit_with_usage(parser: Any, message: str) -> None:
-    """Print the usage and a message, and exit with status 1."""
+    """Print the usage and a message, and exit with status 1.
+
+    The parser would exit with 2, which is a result of some commands.
+    """
     parser.print_usage(sys.stderr)
     parser.exit(
         1,

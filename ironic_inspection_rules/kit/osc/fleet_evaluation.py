@@ -349,7 +349,8 @@ def _choose_rules(
         sent, in_force, parsed_args.prune
     )
     title = ', '.join(map(os.path.basename, parsed_args.rules))
-    # True for --compare, None without both options, False for --no-compare.
+    # Comparing is the default: without --compare and --no-compare, the value
+    # is None.
     is_compared = parsed_args.compare is not False
     if is_compared:
         title = _('%s compared with the rules in force') % title
@@ -400,6 +401,7 @@ def _evaluate_fleet(
             # Not the compared results: which flavors fit depends on all that
             # a node will have.
             fleet_capacity.add(results.whole, node)
+            # The traits and the resource class that the node has now.
             before = {name: node.get(name) for name in _BEFORE}
             entries.append({**results.compared, **before})
     now = timeutils.utcnow(with_timezone=True)

@@ -205,10 +205,9 @@ def _add_request_argument(parser):
 
 
 def _as_columns(request: dict[str, Any]):
-    """Return the names and the values of the fields of a request."""
-    fields = {
-        name: value for name, value in request.items() if name != 'links'
-    }
+    """Return names and values of the fields of a request, without links."""
+    fields = dict(request)
+    fields.pop('links', None)
     return tuple(fields), tuple(fields.values())
 
 

@@ -100,8 +100,6 @@ class ReplayInspectionRules(command.BaremetalCommand):
             )
         files = file_set.load_all(paths)
         baremetal = self.baremetal
-        # The rules in force say which rules those of the files replace, and
-        # the page has the names of rules from them.
         in_force = []
         with (
             parallel.interruptible(
@@ -109,10 +107,14 @@ class ReplayInspectionRules(command.BaremetalCommand):
             ),
             rule_files.explain_refusal(baremetal, files),
         ):
+            # Rules of files get the UUIDs of the rules in force that they
+            # replace, and may be recognized by conditions and actions. The
+            # page needs only the names of rules.
             if paths or parsed_args.report:
+                needs_details = bool(paths)
                 in_force = list(
                     inspection_rule.inspection_rules(
-                        baremetal, details=bool(paths)
+                        baremetal, details=needs_details
                     )
                 )
             rules_of_files = rule_files.with_uuids(files.rules, in_force)

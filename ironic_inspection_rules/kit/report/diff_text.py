@@ -138,7 +138,10 @@ def rules_of_tables(tables: Tables) -> list[dict[str, typing.Any]]:
 
 
 def _titled_lines(tables: Tables) -> list[tuple[str, list[str]]]:
-    """Return the title of every table, with its rows as lines of a diff."""
+    """Return the title of every table, with its rows as lines of a diff.
+
+    For example, ``[('~ table racks: 1 row new', ['+SN3: {"rack": "B8"}'])]``.
+    """
     titled = []
     for step in tables:
         # A plan of a table begins with its title, and ends with an empty line.
