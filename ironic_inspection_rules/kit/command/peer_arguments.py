@@ -146,8 +146,8 @@ def _parse_field(text: str) -> str:
         tokens = data_path.parse(path)
     except exceptions.OperationError as exc:
         raise argparse.ArgumentTypeError(str(exc)) from exc
-    # --by must refuse files, so that the command gets them: "inventory.json"
-    # also reads as the path of a field.
+    # --by takes several values, and must refuse files so that the command
+    # gets them: "inventory.json" also reads as the path of a field.
     is_field = tokens[0] in _ROOTS and len(tokens) >= 2
     if not is_field or os.path.exists(text):
         raise argparse.ArgumentTypeError(

@@ -140,6 +140,10 @@ class TableCommand(arguments.FileCommand):
 def _choose_table(tables: table.Tables, name: str | None) -> table.Table:
     """Choose the named table, or the only table that identifies machines.
 
+    A table identifies machines by its member ``of``, which gives the key of a
+    machine, e.g. ``{inventory.system_vendor.serial_number}``.
+
+    :param name: the value of ``--table``; None if it is not given.
     :raises: :class:`.exceptions.Invalid` if there is no such table, or there
         are several.
     """

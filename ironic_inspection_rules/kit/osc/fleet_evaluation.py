@@ -428,7 +428,8 @@ def _rules_of_phase(tried: _TriedRules, phase: str | None) -> list[JsonObject]:
     for rule in tried.after_apply:
         # A rule of a file may leave out fields.
         phase_of_rule = rule.get('phase') or model.MAIN
-        if phase not in (None, phase_of_rule):
+        is_tried = phase is None or phase == phase_of_rule
+        if not is_tried:
             continue
         fields = {}
         for name in _RULE_FIELDS:

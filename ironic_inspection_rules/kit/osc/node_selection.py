@@ -154,15 +154,13 @@ class NodeSelection:
         :param most: how many nodes are read at most; None for all nodes.
         :raises: CommandError if there are filters, and no node matches.
         """
-        nodes = list(
-            itertools.islice(self.read_nodes(baremetal, *fields), most)
-        )
+        all_nodes = self.read_nodes(baremetal, *fields)
+        nodes = list(itertools.islice(all_nodes, most))
         if self.filters and not nodes:
-            filters = ' '.join(
-                f'{name}={value}' for name, value in self.filters.items()
-            )
+            # As on the command line, e.g. "driver=ipmi owner=me".
+            words = [f'{name}={value}' for name, value in self.filters.items()]
             raise osc_exceptions.CommandError(
-                _('No node matches %s') % filters
+                _('No node matches %s') % ' '.join(words)
             )
         return nodes
 

@@ -216,7 +216,7 @@ def _is_rule_file(word: str) -> bool:
 
 
 class _Result:
-    """Counts of outcomes, and the entries of the runs to show.
+    """Counts of replayed runs by outcome, and the entries of those to show.
 
     :ivar to_show: the entries of runs that end differently or could not be
         decided, with the ``name`` of the node.

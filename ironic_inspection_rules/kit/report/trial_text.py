@@ -167,7 +167,10 @@ class TableListing(Listing):
         self._counts: collections.Counter[MachineRow] = collections.Counter()
 
     def add(self, entry: MachineRow) -> None:
-        """Count a machine among its like, and keep the first paths."""
+        """Count a machine among its like, and keep the first paths.
+
+        Machines are alike if their rows differ only in the path.
+        """
         alike = entry._replace(path='')
         self._counts[alike] += 1
         paths = self._paths.setdefault(alike, [])

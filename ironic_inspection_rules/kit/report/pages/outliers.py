@@ -69,8 +69,10 @@ def render(result: peers.Result) -> str:
 def _short_name(machine: str) -> str:
     """Return the short name of a machine: its file without folder and ending.
 
-    :param machine: a path such as ``data/r1.json``, of which ``r1`` is left;
-        or the name of a node such as ``r1.example.com``, which stays as it is.
+    For example, ``r1`` for the file ``data/r1.json``. The name of a node, such
+    as ``r1.example.com``, stays as it is.
+
+    :param machine: the path of a file, or the name of a node.
     """
     file_name = os.path.basename(machine)
     stem, ending = os.path.splitext(file_name)
@@ -353,7 +355,8 @@ def _build_findings_card(
 def _build_skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
     """Build the card of machines that have too few peers to be compared.
 
-    It has a line for every group that is too small.
+    It has a line for every group that is too small, e.g. ``Dell Inc. R640:
+    r1, r2``.
 
     :returns: None without such groups.
     """
@@ -361,8 +364,9 @@ def _build_skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
         return None
     lines = []
     for group in skipped:
+        label = peers.group_label(group.key)
         names = ', '.join(map(_short_name, group.machines))
-        lines.append((f'{peers.group_label(group.key)}: ', page.Words(names)))
+        lines.append((f'{label}: ', page.Words(names)))
     return page.Card(
         id='few',
         menu='Not compared',

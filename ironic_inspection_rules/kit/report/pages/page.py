@@ -297,6 +297,7 @@ def _as_json_data(value: typing.Any) -> typing.Any:
     if isinstance(value, PageTable):
         return _table_as_json_data(value)
     if dataclasses.is_dataclass(value):
+        # By its kind, the script of the page knows how to draw it.
         plain = {'kind': type(value).__name__.lower()}
         for field in dataclasses.fields(value):
             plain[field.name] = _as_json_data(getattr(value, field.name))

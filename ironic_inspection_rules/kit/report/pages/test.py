@@ -129,7 +129,7 @@ class MachineColumn(typing.NamedTuple):
 
 
 class Matrix:
-    """A page that is filled machine by machine.
+    """The page of rules and machines, which is filled machine by machine.
 
     Most machines of a fleet are alike: what they have in common is in the
     page once, and everything else refers to it by number:
