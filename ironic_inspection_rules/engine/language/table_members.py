@@ -81,12 +81,15 @@ def make_definition(name: str, entry: Entry) -> table.TableDefinition:
 
     All members but the key may be left out or null.
     """
+    secret = entry.get('secret')
+    if secret is None:
+        secret = ()
     return table.TableDefinition(
         name=name,
         key=entry['key'],
         of=entry.get('of'),
         types=dict(entry.get('types') or {}),
-        secret=tuple(entry.get('secret') or ()),
+        secret=tuple(secret),
         expect=dict(entry.get('expect') or {}),
     )
 
