@@ -95,8 +95,8 @@ def mend_text(
 
     :raises: :class:`.exceptions.InvalidDocument` where it is no file of rules.
     """
-    # The parser leaves the mark out, so with it all places would be off by
-    # one.
+    # A byte order mark is set aside. The parser leaves it out, so with it all
+    # places would be off by one.
     mark = ''
     if text.startswith(_MARK):
         mark = _MARK
@@ -263,7 +263,10 @@ def _mend_keys(
 def _mend_choice(
     pointer: str, value: typing.Any, choices: Iterable[str]
 ) -> Iterator[Change]:
-    """Yield the change that mends a word which is none of its choices."""
+    """Yield the change that mends a word which is none of its choices.
+
+    ``enforec`` becomes ``enforce``.
+    """
     if isinstance(value, str) and value not in choices:
         meant = suggestion.find_intended(value, choices)
         if meant:
@@ -296,7 +299,12 @@ def _mend_actions(
 def _list_mappings(
     pointer: str, items: typing.Any
 ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
-    """Yield the items that are mappings, with their pointers."""
+    """Yield the items that are mappings, with their pointers.
+
+    Validation reports any other item.
+
+    :param items: the value of ``conditions`` or ``actions``, of any type.
+    """
     if not isinstance(items, list):
         return
     for index, item in enumerate(items):

@@ -133,8 +133,10 @@ def apply(entry: Data, changes: typing.Iterable[Change]) -> Data:
 def _order_key(change: Change) -> tuple[int, int]:
     """Return the key by which changes are sorted before they are made.
 
-    Keys are renamed from the inside out, and after values, so that pointers
-    stay right. Lists get names last, as their items then have no indexes.
+    Keys are renamed after values, and from the inside out, so that the
+    pointers of other changes stay right: ``/args/vlaue`` leads nowhere once
+    the key is ``value``. Lists get names last, as their items then have no
+    indexes.
     """
     return _ORDER.index(type(change)), -change.pointer.count('/')
 
@@ -257,9 +259,11 @@ class FileText:
             yield from self._name_block(key, node, change)
 
     def _has_tag(self, key: yaml.ScalarNode, node: yaml.SequenceNode) -> bool:
-        """Return whether a tag of YAML, ``!!seq``, stands before a list.
+        """Return whether a tag of YAML stands before a list.
 
-        :param key: the key of the list, which stands before the tag.
+        Such as ``args: !!seq [a, b]``.
+
+        :param key: the key of the list, ``args``.
         """
         begin = key.end_mark.index
         end = node.end_mark.index
@@ -307,12 +311,14 @@ class FileText:
     ) -> typing.Iterator[Edit]:
         """Replace text in a scalar, unless an escape hides some of the text.
 
-        The file then has the text less often than the value has.
+        In the scalar ``"a\\u0062"``, for example, the value has ``ab``, and
+        the file does not.
         """
         start = node.start_mark.index
         end = node.end_mark.index
         raw = self._text[start:end]
         count = node.value.count(old)
+        # With an escape the file has the text less often than the value has.
         if count and raw.count(old) == count:
             yield Edit(start, end, raw.replace(old, new))
 

@@ -68,7 +68,7 @@ DESCRIPTIONS = {
 }
 """Texts that editors show of conditions and actions, and of arguments."""
 
-_HIDDEN = 'inspector-'
+_HIDDEN_PREFIX = 'inspector-'
 """Prefix of the ops that a new rule should not be made with."""
 
 _ONE_FIELD = r'^\{(?!\{)[\s\S]*\}' + form.END
@@ -427,7 +427,7 @@ def _describe_operation(
     # the ops with a sign or spaces as well.
     offered = []
     for name, op in ops.items():
-        if not name.startswith(_HIDDEN):
+        if not name.startswith(_HIDDEN_PREFIX):
             offered.append({'const': name, 'description': _summarize(op)})
     op_text = form.text_matching(rf'\s*{sign}{form.match_names(ops)}\s*')
     fields['op'] = {'anyOf': [*offered, op_text]}
@@ -672,7 +672,7 @@ def _argument_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
     if argument.type is data_path.Path:
         # Validation refuses a path such as "/extra/list/-1".
         schema['not'] = {'type': 'string', 'pattern': form.NEGATIVE_INDEX}
-    if op.name.startswith(_HIDDEN):
+    if op.name.startswith(_HIDDEN_PREFIX):
         # A word of language servers: accept the name, but do not complete it.
         schema['doNotSuggest'] = True
     description = DESCRIPTIONS.get(argument.name)

@@ -112,7 +112,8 @@ def _read_refused_rule(
             'actions': [],
         }
     )
-    # An argument with a problem is looked at all the same.
+    # The operations that cannot be read. With a problem in an argument only,
+    # an operation still can.
     unreadable = frozenset(
         _pointer_to_operation(problem.pointer)
         for problem in problems
@@ -136,7 +137,7 @@ def _list_at(
 ) -> list[typing.Any]:
     """Return the list in a field of a rule, an empty list for another value.
 
-    Validation has found such a value.
+    That another value is there is one of the problems of the rule.
     """
     value = entry.get(name)
     if not isinstance(value, list):

@@ -35,17 +35,17 @@ UPPER = 'upper'
 DATE = 'date'
 TIME = 'time'
 
-_BY_ATTRIBUTE = frozenset(
+_FILTERS_WITH_ATTRIBUTE = frozenset(
     ('join', 'map', 'max', 'min', 'sort', 'sum', 'unique')
 )
-_BY_NAME = frozenset(('selectattr', 'rejectattr'))
-_KEEP_ITEMS = frozenset(
+_FILTERS_WITH_NAME = frozenset(('selectattr', 'rejectattr'))
+_FILTERS_KEEPING_ITEMS = frozenset(
     ('reject', 'rejectattr', 'select', 'selectattr', 'sort', 'unique')
 )
-_FORMS = {'lower': LOWER, 'upper': UPPER, 'trait': UPPER}
-_TIMES = ('%H', '%I', '%M', '%S', '%f', '%p', '%X', '%c', '%z')
+_FORM_BY_FILTER = {'lower': LOWER, 'upper': UPPER, 'trait': UPPER}
+_DIRECTIVES_OF_TIME = ('%H', '%I', '%M', '%S', '%f', '%p', '%X', '%c', '%z')
 
-_OF_NODE: dict[Steps, str] = {
+_TYPES_OF_NODE_DATA: dict[Steps, str] = {
     ('ports',): LIST,
     ('port_groups',): LIST,
     ('node', 'traits'): LIST,
@@ -63,7 +63,7 @@ _OF_NODE: dict[Steps, str] = {
     ('ports', MEMBER, 'pxe_enabled'): BOOLEAN,
 }
 
-_TEXTS = frozenset(
+_NAMES_OF_TEXTS = frozenset(
     (
         'biosdevname',
         'hctl',
@@ -86,10 +86,11 @@ def type_at(steps: Steps) -> str | None:
         machines may have anything there.
     """
     if steps[:1] == ('previous',):
-        # Below it are the roots of the last inspection.
+        # {previous.inventory.cpu} is of the last inspection, and of the same
+        # type as {inventory.cpu}.
         steps = steps[1:]
-    if steps in _OF_NODE:
-        return _OF_NODE[steps]
+    if steps in _TYPES_OF_NODE_DATA:
+        return _TYPES_OF_NODE_DATA[steps]
     field = inventory_fields.known_fields()
     for name in steps:
         if field.is_open:
@@ -100,7 +101,7 @@ def type_at(steps: Steps) -> str | None:
             return None
         field = below
     is_in_inventory = steps[:1] == ('inventory',)
-    if field.type is None and is_in_inventory and steps[-1] in _TEXTS:
+    if field.type is None and is_in_inventory and steps[-1] in _NAMES_OF_TEXTS:
         return TEXT
     return field.type
 
@@ -172,7 +173,7 @@ class FieldValue(typing.NamedTuple):
         items = self.items
         if call.name == 'get':
             return self._step_to(_find_argument(call, 'path'))
-        if call.name in _KEEP_ITEMS:
+        if call.name in _FILTERS_KEEPING_ITEMS:
             # The list has some of the items, or all of them in another order.
             return FieldValue(path_of_items=items, made_type=LIST)
         if call.name in ('first', 'last'):
@@ -208,7 +209,10 @@ class FieldValue(typing.NamedTuple):
         )
 
     def _step_to(self, path: typing.Any) -> 'FieldValue':
-        """Return what is known of the value at a path inside of this value."""
+        """Return what is known of the value at a path inside of this value.
+
+        :param path: the argument of ``get``, such as ``/cpu/count``.
+        """
         if self.steps is None or not isinstance(path, str):
             return FieldValue()
         try:
@@ -220,7 +224,10 @@ class FieldValue(typing.NamedTuple):
 
 
 def _type_of_result(name: str) -> str | None:
-    """Return the type of a filter's results, None if the type varies."""
+    """Return the type of a filter's results, None if the type varies.
+
+    ``length`` gives a number; ``default`` may give anything.
+    """
     op = registry.filters().get(name)
     if op is None:
         return None
@@ -235,10 +242,10 @@ def _form_of_result(call: filter_syntax.FilterCall) -> str | None:
     :returns: None for a filter whose texts have no form in common.
     """
     if call.name != 'date':
-        return _FORMS.get(call.name)
+        return _FORM_BY_FILTER.get(call.name)
     # Two percent signs are one in the text, and begin no directive.
     date_format = str(_find_argument(call, 'format')).replace('%%', '')
-    if any(directive in date_format for directive in _TIMES):
+    if any(directive in date_format for directive in _DIRECTIVES_OF_TIME):
         return TIME
     return DATE
 
@@ -293,9 +300,9 @@ def attribute_of(call: filter_syntax.FilterCall) -> Steps:
     :returns: ``('size',)`` for ``max('size')``; no steps if the filter looks
         at the items themselves.
     """
-    if call.name in _BY_NAME:
+    if call.name in _FILTERS_WITH_NAME:
         attribute = _find_argument(call, 'name')
-    elif call.name in _BY_ATTRIBUTE:
+    elif call.name in _FILTERS_WITH_ATTRIBUTE:
         attribute = _find_argument(call, 'attribute')
     else:
         return ()

@@ -29,7 +29,7 @@ from ironic_inspection_rules.rule_set import repository
 
 Steps = tuple[str, ...]
 
-_MOVED = {
+_MOVED_TO = {
     'lldp_processed': _(
         'Ironic has it by interface in plugin_data.parsed_lldp'
     )
@@ -169,8 +169,8 @@ def _hint_at_name(unknown: inventory_fields.UnknownStep) -> str | None:
         )
         if unknown.name in of_inspector or not near:
             return None
-    if unknown.name in _MOVED:
-        return _MOVED[unknown.name]
+    if unknown.name in _MOVED_TO:
+        return _MOVED_TO[unknown.name]
     hint = suggestion.hint(unknown.name, names)
     if near:
         needs = inventory_fields.describe_needs((*unknown.steps, near))
@@ -225,11 +225,14 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[ReadField]:
 def _read_path_of_inspector(
     operation: file_rule.Operation,
 ) -> Iterator[ReadField]:
-    """Yield the ``data://…`` of a condition of ironic-inspector, if any."""
+    """Yield the field of a condition of ironic-inspector that reads data.
+
+    ``data://inventory.disks[*].size`` has the steps ``('inventory', 'disks',
+    '*', 'size')``.
+    """
     path = operation.arguments.get('field')
-    if not isinstance(path, str) or (
-        'field' not in operation.op.plugin.LITERAL
-    ):
+    is_of_inspector = 'field' in operation.op.plugin.LITERAL
+    if not is_of_inspector or not isinstance(path, str):
         return
     scheme, _path = legacy_field.split(path)
     if scheme != 'data':
@@ -286,7 +289,7 @@ def _find_absent_fields(conditions: Iterable[file_rule.Operation]) -> set[str]:
     return absent
 
 
-_ABSENT_WHERE = {'exists': False, 'is-none': True}
+_RESULT_WHERE_ABSENT = {'exists': False, 'is-none': True}
 """The result, before inversion, with which a condition says that its value is
 missing or null."""
 
@@ -320,7 +323,7 @@ def _find_absent_fields_by(
             return set().union(*absent_by_inner)
         return set.intersection(*absent_by_inner)
     # Such as "is-none" that holds, and "exists" that does not.
-    if _ABSENT_WHERE.get(name) == result:
+    if _RESULT_WHERE_ABSENT.get(name) == result:
         value = condition.arguments['value']
         if facts.is_field(value):
             return {facts.field_name(value)}
@@ -335,7 +338,11 @@ def _find_absent_fields_by(
 
 
 def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions that read a field that a condition says is missing."""
+    """Find actions that read a field that a condition says is missing.
+
+    Such as ``value: "{inventory.bmc_address}"`` in a rule with the condition
+    ``is-none`` on the same field.
+    """
     absent_by_rule = _find_absent_fields(rule.conditions)
     for index, action in enumerate(rule.actions):
         absent = absent_by_rule | _find_absent_fields(action.inner)
@@ -366,7 +373,11 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _is_absent(path: Sequence[typing.Any], absent: set[str]) -> bool:
     """Return whether a field, or a mapping around it, is missing or null.
 
+    Where ``/inventory/boot`` is missing, so is ``inventory.boot.pxe``.
+
     :param path: the root and the steps of the field.
+    :param absent: the fields that are missing or null, such as
+        ``/inventory/boot``.
     """
     return any(
         data_path.pointer(path[:length]) in absent
@@ -389,6 +400,8 @@ def check_order(
     }
     in_order = repository.order(rule.rule for rule in by_uuid.values())
     ordered = [by_uuid[rule.uuid] for rule in in_order]
+    # By a name in plugin data, the place in the order of the first rule that
+    # writes it.
     first_writers: dict[str, int] = {}
     for place, rule in enumerate(ordered):
         for name in effects.names_of_plugin_data(rule.actions):

@@ -33,7 +33,7 @@ WORDS: dict[field_value.Steps, dict[str, tuple[str, ...]]] = {
 }
 """Words that a field has, each with what else people call it."""
 
-WORDY = frozenset(
+TEXT_FIELDS = frozenset(
     (
         'product_name',
         'manufacturer',
@@ -57,19 +57,19 @@ SMALLEST_BYTES = 10**6
 LARGEST_MEBIBYTES = 2**31
 """No machine has so much memory; a size from there on is hardly in MiB."""
 
-GIBIBYTES = frozenset((4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192))
+USUAL_GIBIBYTES = frozenset((4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192))
 """Sizes of memory as people say them; in MiB, hardly a machine has them."""
 
 SLOWEST_MHZ = 100
 """No processor is slower; a frequency below it is hardly in MHz."""
 
-GIGABITS = frozenset((2.5, 5, 10, 25, 40, 50, 200, 400))
+USUAL_GIGABITS = frozenset((2.5, 5, 10, 25, 40, 50, 200, 400))
 """Speeds of networks as people say them; in Mbit/s, none of today's."""
 
 QUANTITY = re.compile(r'\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµ]+|%)\s*')
 """A number and a unit."""
 
-BYTES = {
+BYTES_OF_UNIT = {
     'b': 1,
     'k': 2**10,
     'kb': 1000,
@@ -98,7 +98,7 @@ _BYTE = Unit('bytes', 1)
 _MEBIBYTE = Unit('MiB', 2**20)
 _GIBIBYTE = Unit('GiB', 2**30)
 
-KEPT_IN = {
+UNIT_OF_FIELD = {
     'physical_mb': _MEBIBYTE,
     'memory_mb': _MEBIBYTE,
     'local_gb': _GIBIBYTE,

@@ -49,13 +49,15 @@ PORT = frozenset(
 )
 
 # A MAC address after a dot, which belongs in brackets: the address, the rest.
-_PORT = re.compile(r'ports\.((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2})(.*)')
+_PORT_AFTER_DOT = re.compile(
+    r'ports\.((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2})(.*)'
+)
 # The beginning of "{data.inventory.cpu}" and "{data[inventory][cpu]}".
-_DATA = re.compile(
+_FIELD_OVER_DATA = re.compile(
     r'data(?:\.(inventory|plugin_data)|'
     r'\[(inventory|plugin_data)\])(?=[.\[])'
 )
-_NEGATIVE = re.compile(r'-[0-9]+')
+_NEGATIVE_NUMBER = re.compile(r'-[0-9]+')
 
 # The value before a filter is a path; a key of a table may not look so.
 _KEY_IN_TABLE = re.compile(r'[^|]*\| *lookup\( *tables\..*')
@@ -158,7 +160,7 @@ def _why_not_in_vars(
 
 
 def check_jinja(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find what a template engine should have replaced."""
+    """Find what a template engine should have replaced: ``{{ rack }}``."""
     for pointer, text in templates(rule.written.entry):
         yield (
             pointer,
@@ -211,7 +213,7 @@ def port_meant(field: str) -> str | None:
 
     :returns: None for other fields.
     """
-    match = _PORT.fullmatch(field)
+    match = _PORT_AFTER_DOT.fullmatch(field)
     if match is None:
         return None
     address, rest = match.groups()
@@ -224,7 +226,7 @@ def data_meant(field: str) -> str | None:
     ``data.inventory.cpu``, as in the manual of Ironic 2025.1, means
     ``inventory.cpu``.
     """
-    match = _DATA.match(field)
+    match = _FIELD_OVER_DATA.match(field)
     if match is None:
         return None
     root = match[1] or match[2]
@@ -234,12 +236,13 @@ def data_meant(field: str) -> str | None:
 def _why_negative_index(use: reach.Use) -> str | None:
     """Return the problem of a step such as ``-1``, None without such a step.
 
-    A negative number may be a name in a mapping, but is no index.
+    ``{inventory.disks[-1]}`` never is there: a negative number may be a name
+    in a mapping, but is no index of a list.
     """
     steps = use.from_roots or use.steps
     for place, step in enumerate(steps):
         above = field_value.type_at(steps[:place])
-        if _NEGATIVE.fullmatch(step) and above != field_value.MAPPING:
+        if _NEGATIVE_NUMBER.fullmatch(step) and above != field_value.MAPPING:
             return _(
                 '{%(field)s}: a list has no item "%(step)s"; write '
                 "{… | last}, or {… | last | get('…')}"
@@ -248,7 +251,11 @@ def _why_negative_index(use: reach.Use) -> str | None:
 
 
 def _hint_at_root(use: reach.Use) -> str:
-    """Return a hint at the root that is meant by an unknown one."""
+    """Return a hint at the root that is meant by an unknown one.
+
+    For ``{data.inventory.cpu}`` it is "did you mean {inventory.cpu}?", for
+    ``{nod.name}`` "did you mean "node"?".
+    """
     root = use.steps[0]
     meant = data_meant(use.text)
     if meant:
@@ -349,9 +356,8 @@ def _check_inspector_fields(
         for problem in legacy_text.problems(operation.arguments.get(name)):
             yield operation.pointer_to(name), problem
     path = operation.arguments.get('field')
-    if not isinstance(path, str) or (
-        'field' not in operation.op.plugin.LITERAL
-    ):
+    is_of_inspector = 'field' in operation.op.plugin.LITERAL
+    if not is_of_inspector or not isinstance(path, str):
         return
     scheme, _path = legacy_field.split(path)
     if scheme != 'node':

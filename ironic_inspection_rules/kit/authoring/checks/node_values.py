@@ -22,8 +22,8 @@ _ROOT_DEVICE = ('properties', 'root_device')
 # A name that a kernel gives to a disk, perhaps behind an operator of Ironic's
 # root device hints: "s== /dev/sda".
 _KERNEL_NAME = re.compile(r'(?:s?==? ?|<in> )?/dev/(?:[shv]d|xvd|nvme|md)\w*')
-_CUSTOM = 'CUSTOM_'
-_PREFIXES_OF_ALL = ('', _CUSTOM, 'CUSTOM', 'C')
+_CUSTOM_PREFIX = 'CUSTOM_'
+_PREFIXES_OF_ALL = ('', _CUSTOM_PREFIX, 'CUSTOM', 'C')
 """Prefixes that all traits begin with, or all custom ones: a prefix may end in
 the middle of ``CUSTOM_``."""
 
@@ -204,8 +204,8 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 continue
             if write.kind != 'node':
                 continue
-            unit_of_place = known_values.KEPT_IN.get(steps[-1])
-            unit_of_field = known_values.KEPT_IN.get(field.steps[-1])
+            unit_of_place = known_values.UNIT_OF_FIELD.get(steps[-1])
+            unit_of_field = known_values.UNIT_OF_FIELD.get(field.steps[-1])
             if unit_of_place is None or unit_of_field is None:
                 continue
             if unit_of_place != unit_of_field:
@@ -232,7 +232,7 @@ def check_resource_class(
             if write.kind != 'node' or steps != ('resource_class',):
                 continue
             value = write.value
-            if isinstance(value, str) and value.startswith(_CUSTOM):
+            if isinstance(value, str) and value.startswith(_CUSTOM_PREFIX):
                 yield (
                     action.pointer_to('value'),
                     _(

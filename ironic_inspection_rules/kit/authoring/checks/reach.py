@@ -121,6 +121,9 @@ def _list_fields_of(
 def items(rule: checked_rule.CheckedRule) -> dict[str, KnownLoopItem | None]:
     """Return what is known of the items that operations see.
 
+    In a loop over ``{inventory.disks}`` an operation sees the item at
+    ``('inventory', 'disks', '*')``.
+
     :returns: the item by the pointer to the operation; None for an operation
         that is in no loop and has none.
     """
@@ -174,7 +177,10 @@ def value_of(
 def _look_up(
     root: str, steps: Steps, item: KnownLoopItem | None
 ) -> field_value.FieldValue:
-    """Return what is known of the data that a field reads."""
+    """Return what is known of the data that a field reads.
+
+    :param root: such as ``inventory``; of ``item``, the loop counts.
+    """
     use = Use('', '', (root, *steps), item)
     return field_value.FieldValue(steps=use.from_roots)
 
@@ -263,7 +269,11 @@ def lacking(use: Use) -> MissingStep | None:
 
 
 def _first_missing_step(value: typing.Any, steps: Steps) -> MissingStep | None:
-    """Find the first step that a value lacks, None if it has all steps."""
+    """Find the first step that a value lacks, None if it has all steps.
+
+    Of ``('rack', 'room')``, ``{'rack': {'row': 1}}`` lacks ``room`` and has
+    ``row`` instead.
+    """
     for step in steps:
         if isinstance(value, str) and interpolation.fields(value):
             # The value of a field may have the step.

@@ -25,21 +25,23 @@ _ROOTS = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
 # A path without braces: inventory.cpu.count.
 _BARE_PATH = re.compile(rf'({_ROOTS})((?:\.[A-Za-z_]\w*|\[\w+\])+)')
 # A field without its last brace, perhaps behind others: {inventory.cpu.count
-_UNCLOSED = re.compile(
+_UNCLOSED_FIELD = re.compile(
     rf'(?:[^{{}}]|\{{[^{{}}]*\}})*'
     rf'(?P<field>\{{(?:{_ROOTS})[.\[][^{{}}\s]*)'
 )
 # A field in two pairs of braces, which are text: {{inventory.cpu.count}}
-_DOUBLED = re.compile(rf'\{{(\{{(?:{_ROOTS})[.\[|][^{{}}]*\}})\}}')
+_FIELD_IN_DOUBLED_BRACES = re.compile(
+    rf'\{{(\{{(?:{_ROOTS})[.\[|][^{{}}]*\}})\}}'
+)
 # A field with its filters behind the braces: {inventory.disks} | length
-_FILTERS_OUTSIDE = re.compile(
+_FILTERS_BEHIND_BRACES = re.compile(
     rf'\{{((?:{_ROOTS})[.\[|][^{{}}]*)\}}'
     r'((?:\s*\|\s*[a-z_0-9]+(?:\([^(){}]*\))?)+)\s*'
 )
 # A field as shells write variables: ${inventory.cpu.count}
-_SHELL_BRACES = re.compile(rf'\$(\{{(?:{_ROOTS})[.\[}}])')
+_FIELD_OF_SHELL = re.compile(rf'\$(\{{(?:{_ROOTS})[.\[}}])')
 
-_MOSTLY_TEXT = ('path', 'name', 'names', 'prefix', 'msg', 'level')
+_MOSTLY_TEXT_ARGUMENTS = ('path', 'name', 'names', 'prefix', 'msg', 'level')
 """Arguments that are mostly text, also where it looks like a field."""
 
 
@@ -81,7 +83,10 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def _may_repeat(operation: file_rule.Operation) -> bool:
-    """Return whether a loop may run an operation more than once."""
+    """Return whether a loop may run an operation more than once.
+
+    A loop over ``["{node.name}"]`` does not, as it has a single item.
+    """
     if not operation.loops:
         return False
     if getattr(operation.op.plugin, 'FAILS', False):
@@ -110,11 +115,11 @@ def _compares_one_value(
     whose items are compared.
     """
     declared = operation.op.signature.arguments
-    if not declared:
+    if not declared or operation.loops:
         return False
-    first = declared[0]
-    is_comparison = first.variadic and first.name == 'values'
-    if not is_comparison or operation.loops:
+    # "eq" and the like take any number of values.
+    takes_any_number = declared[0].variadic and declared[0].name == 'values'
+    if not takes_any_number:
         return False
     compared = operation.arguments.get('values')
     if not isinstance(compared, list) or len(compared) != 1:
@@ -123,8 +128,8 @@ def _compares_one_value(
     if not facts.is_field(value):
         return True
     compared_field = values.describe_field(rule, facts.field_name(value))
-    is_list_or_unknown = compared_field.value.type in ('list', None)
-    return not is_list_or_unknown
+    may_be_list = compared_field.value.type in ('list', None)
+    return not may_be_list
 
 
 def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
@@ -144,7 +149,7 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         for pointer, text in checked_rule.texts(
             rule.written.entry.get(name), f'/{name}'
         ):
-            for doubled in _DOUBLED.finditer(text):
+            for doubled in _FIELD_IN_DOUBLED_BRACES.finditer(text):
                 yield (
                     pointer,
                     _(
@@ -176,7 +181,7 @@ def _find_broken_fields(
     """
     for operation in rule.operations:
         for name in operation.templates:
-            if name in _MOSTLY_TEXT:
+            if name in _MOSTLY_TEXT_ARGUMENTS:
                 continue
             # The argument as written: "args" may be a list or a mapping.
             pointer = operation.pointer_to(name)
@@ -212,7 +217,7 @@ def _mend_field(text: str) -> str | None:
         if steps and (is_of_shell or _may_exist(steps)):
             return _in_braces(bare_path)
     # Filters behind the braces: {inventory.disks} | length
-    with_filters = _FILTERS_OUTSIDE.fullmatch(text)
+    with_filters = _FILTERS_BEHIND_BRACES.fullmatch(text)
     if with_filters:
         field, filters = with_filters.groups()
         names = re.findall(r'\|\s*(\w+)', filters)
@@ -220,10 +225,10 @@ def _mend_field(text: str) -> str | None:
         if all(name in known_filters for name in names):
             return _in_braces(field.rstrip() + filters)
     # Braces of a shell, anywhere in a text: ${inventory.cpu.count}
-    if _SHELL_BRACES.search(text):
-        return _SHELL_BRACES.sub(r'\1', text)
+    if _FIELD_OF_SHELL.search(text):
+        return _FIELD_OF_SHELL.sub(r'\1', text)
     # Without the last brace: {inventory.cpu.count
-    if _UNCLOSED.fullmatch(text):
+    if _UNCLOSED_FIELD.fullmatch(text):
         return f'{text}}}'
     return None
 
@@ -233,7 +238,11 @@ def _in_braces(text: str) -> str:
 
 
 def _split_bare_path(bare_path: str) -> data_path.Path:
-    """Return the steps of ``inventory.disks[0].size``; none if too many."""
+    """Return the steps of a path without braces.
+
+    ``inventory.disks[0]`` gives ``('inventory', 'disks', '0')``; a path with
+    more steps than a path may have gives none.
+    """
     pointer = bare_path.replace('.', '/').replace('[', '/').replace(']', '')
     try:
         return data_path.parse(f'/{pointer}')
@@ -255,7 +264,8 @@ def _may_exist(steps: data_path.Path) -> bool:
 def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find operations whose arguments are a list, without names.
 
-    Ironic 39 deprecates that form; the message has the names.
+    Ironic 39 deprecates that form. For ``[/driver, ipmi]`` the message has the
+    names: ``{path: …, value: …}``.
     """
     for operation in rule.operations:
         args = operation.written.get('args')
@@ -275,7 +285,7 @@ def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find quantities such as "16 GiB" that a condition compares with a field.
 
-    The comparison is one of texts, and not of sizes.
+    They compare as text, and not by their size.
     """
     for condition in rule.all_conditions:
         for fact in facts.of(condition):
@@ -310,12 +320,12 @@ def _describe_in_unit_of(field: str, number: float, unit: str) -> str:
     :returns: ``''`` if the unit of the field or of the quantity is unknown.
     """
     name = field.rpartition('/')[2]
-    if name not in known_values.KEPT_IN:
+    if name not in known_values.UNIT_OF_FIELD:
         return ''
-    if unit.lower() not in known_values.BYTES:
+    if unit.lower() not in known_values.BYTES_OF_UNIT:
         return ''
-    unit_of_field = known_values.KEPT_IN[name]
-    size_in_bytes = number * known_values.BYTES[unit.lower()]
+    unit_of_field = known_values.UNIT_OF_FIELD[name]
+    size_in_bytes = number * known_values.BYTES_OF_UNIT[unit.lower()]
     return _(', %(number)d: {%(field)s} is in %(unit)s') % {
         'number': size_in_bytes / unit_of_field.size,
         'field': '.'.join(data_path.split_pointer(field)),

@@ -16,10 +16,10 @@ _PART_OF_MAC = re.compile(
     r'[:-]?\$?'
 )
 # An expression as other languages write it: /xeon/i
-_SLASHES = re.compile(r'/([^/]+)/(?:i|gi|ig)')
+_REGEX_IN_SLASHES = re.compile(r'/([^/]+)/(?:i|gi|ig)')
 _MAC = re.compile(r'(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}')
 _VERSION = re.compile(r'[vV]?\d+(?:\.\d+)+')
-_BOOLEANS = {
+_BOOLEAN_OF_WORD = {
     'true': True,
     'yes': True,
     'on': True,
@@ -33,12 +33,12 @@ _GROUPED_DIGITS = re.compile(r'\d{1,3}(?:,\d{3})+')
 _ISO_DATE = re.compile(r'\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?')
 # What hardly stands in text that is no regular expression: ".*", "\d",
 # "[ab]+", "(?i", "^…$", "(a|b)".
-_EXPRESSION = re.compile(
+_SIGNS_OF_REGEX = re.compile(
     r'\.[*+](?!\.)|\\[dDwWsSb.]|\[[^\]\s]+\][*+?{]|'
     r'\(\?[a-z:]|^\^.*\$$|^\([^()]+\|[^()]+\)$'
 )
 # A word with a star at its end, as in file names: PowerEdge*
-_GLOB = re.compile(r'[\w. -]*[A-Za-z]{3}\*')
+_WORD_WITH_STAR = re.compile(r'[\w. -]*[A-Za-z]{3}\*')
 # Parentheses behind a word, with a space or an equals sign and nothing of
 # regular expressions in them: "(2 cores)" in "CPU (2 cores)".
 _PARENTHESES_OF_TEXT = re.compile(
@@ -46,8 +46,8 @@ _PARENTHESES_OF_TEXT = re.compile(
     r'[^()|\\\[\]{}*+?]*)\)(?![*+?{])'
 )
 
-_ORDERED = frozenset(('lt', 'le', 'gt', 'ge'))
-_EQUAL = frozenset(('eq', 'ne', 'one-of', 'none-of'))
+_ORDER_RELATIONS = frozenset(('lt', 'le', 'gt', 'ge'))
+_EQUALITY_RELATIONS = frozenset(('eq', 'ne', 'one-of', 'none-of'))
 
 
 class ComparedField(typing.NamedTuple):
@@ -112,7 +112,7 @@ def of_value(
         # Any field may be null.
         return None
     choices = compared_field.value.choices
-    if choices is not None and relation in _EQUAL:
+    if choices is not None and relation in _EQUALITY_RELATIONS:
         # Choices are compared as eq does: 5 and "5" are equal.
         is_value = facts.Fact('', 'eq', value)
         if any(facts.may_be(choice, is_value) for choice in choices):
@@ -178,7 +178,7 @@ def _find_slip_in_number(
     )
     if slip is not None:
         return slip
-    if relation in _ORDERED and _is_text(compared_field):
+    if relation in _ORDER_RELATIONS and _is_text(compared_field):
         return Slip.of(
             _('{%(field)s} is text, which has no order with %(value)s'),
             compared_field,
@@ -188,12 +188,15 @@ def _find_slip_in_number(
 
 
 def _is_text(compared_field: ComparedField) -> bool:
-    """Return whether a field is text that is hardly ever a number."""
+    """Return whether a field is text that is hardly ever a number.
+
+    It is the name of a vendor, for example, or has a filter such as ``upper``.
+    """
     if compared_field.value.form:
         return True
     if compared_field.steps[:1] != ('inventory',):
         return False
-    return compared_field.steps[-1] in known_values.WORDY
+    return compared_field.steps[-1] in known_values.TEXT_FIELDS
 
 
 def _find_slip_in_text(
@@ -209,7 +212,7 @@ def _find_slip_in_text(
         return Slip.of(
             _('{%(field)s} is true or false, never the text "%(value)s"'),
             compared_field,
-            meant=_BOOLEANS.get(value.lower()),
+            meant=_BOOLEAN_OF_WORD.get(value.lower()),
             value=value,
         )
     if kind in field_value.SEQUENCES and value:
@@ -221,7 +224,7 @@ def _find_slip_in_text(
         )
     if kind == 'number' and facts.number(value) is None:
         return _find_text_for_number(compared_field, relation, value)
-    if relation in _EQUAL and _EXPRESSION.search(value):
+    if relation in _EQUALITY_RELATIONS and _SIGNS_OF_REGEX.search(value):
         return Slip.of(
             _(
                 '"%(value)s" is compared as it is written; for a '
@@ -255,7 +258,7 @@ def _find_text_for_number(
     if known_values.QUANTITY.fullmatch(value):
         # shape.check_units() finds a text such as "8 GB".
         return None
-    if relation in _EQUAL or relation in _ORDERED:
+    if relation in _EQUALITY_RELATIONS or relation in _ORDER_RELATIONS:
         return Slip.of(
             _('{%(field)s} is a number, never the text "%(value)s"'),
             compared_field,
@@ -308,7 +311,10 @@ def _slip_of_letter_case(
 
 
 def is_mac(steps: field_value.Steps | None) -> bool:
-    """Return whether a field is a MAC address."""
+    """Return whether a field is a MAC address.
+
+    :param steps: of the field, such as ``('ports', '0', 'address')``.
+    """
     if not steps:
         return False
     if steps[0] == 'ports' and steps[-1] == 'address':
@@ -368,7 +374,7 @@ def version(
     """
     if not steps or 'version' not in steps[-1]:
         return None
-    if relation not in _ORDERED:
+    if relation not in _ORDER_RELATIONS:
         return None
     # A text may be a word. Any number is a slip: 2.10 is the number 2.1, which
     # is below 2.9.
@@ -406,7 +412,7 @@ def _find_wrong_unit(
             value=value,
             gib=value * 2**30,
         )
-    if name == 'physical_mb' and value in known_values.GIBIBYTES:
+    if name == 'physical_mb' and value in known_values.USUAL_GIBIBYTES:
         return Slip.of(
             _(
                 '{%(field)s} is in MiB; did you mean %(mib)d, which '
@@ -435,7 +441,7 @@ def _find_wrong_unit(
             value=value,
             mhz=value * 1000,
         )
-    if name == 'speed_mbps' and value in known_values.GIGABITS:
+    if name == 'speed_mbps' and value in known_values.USUAL_GIGABITS:
         return Slip.of(
             _(
                 '{%(field)s} is in Mbit/s; did you mean %(mbit)d, '
@@ -453,15 +459,16 @@ def of_pattern(
 ) -> Slip | None:
     """Find the first slip in a regular expression for a field.
 
-    It matches no machine, or something else than the author meant.
+    It matches no machine, or something else than the author meant, such as
+    ``/xeon/i`` or ``PowerEdge*``.
 
-    :param whole: whether it has to match the whole value.
+    :param whole: whether it has to match the whole value, as in ``matches``.
     """
     slip = _find_unmatched_words(compared_field, regex)
     if slip is not None:
         return slip
     if re.fullmatch(r'\^?[\w -]+\$?', regex):
-        # It is a plain word, whose case and form count.
+        # It is a plain word, such as "DELL", which {… | lower} never is.
         slip = _find_wrong_form(compared_field, regex)
         if slip is not None:
             return slip
@@ -478,7 +485,7 @@ def of_pattern(
                 meant=meant,
                 regex=regex,
             )
-    slashes = _SLASHES.fullmatch(regex)
+    slashes = _REGEX_IN_SLASHES.fullmatch(regex)
     if slashes:
         return Slip.of(
             _(
@@ -488,7 +495,7 @@ def of_pattern(
             compared_field,
             meant=f'(?i){slashes[1]}',
         )
-    if whole and _GLOB.fullmatch(regex):
+    if whole and _WORD_WITH_STAR.fullmatch(regex):
         return Slip.of(
             _(
                 'the star in "%(regex)s" repeats the letter before '
@@ -506,7 +513,8 @@ def _find_unmatched_words(
 ) -> Slip | None:
     """Find the slip in an expression that matches no word of a field.
 
-    The field is one whose words are all known, such as the architecture.
+    All words of the field are known, as for the architecture: ``^amd`` matches
+    none of them.
     """
     words = known_values.WORDS.get(compared_field.steps)
     plain = re.sub(r'\(\?i\)', '', regex)

@@ -19,16 +19,16 @@ from ironic_inspection_rules.kit.authoring.checks import exclusion
 from ironic_inspection_rules.plugins.conditions import comparison
 from ironic_inspection_rules.rule_file import file_rule
 
-_OF_RULE = (model.VARS, interpolation.ITEM)
-_ONLY_ASKS = frozenset(
+_ROOTS_OF_RULE = (model.VARS, interpolation.ITEM)
+_OPS_ASKING_FOR_ROW = frozenset(
     ('exists', 'is-none', 'is-empty', 'is-true', 'is-false')
 )
 """Conditions that ask whether there is a row, and compare nothing in it."""
 
-_MOST_VALUES = 1000
+_MOST_VALUES_TRIED = 1000
 """Values of a column that are tried."""
 
-_READS_COLUMN = ('row', 'lookup', 'get')
+_FILTERS_KEEPING_VALUE = ('row', 'lookup', 'get')
 """Filters that leave what is in a row as it is."""
 
 Unused = tuple[str, str, str]
@@ -130,6 +130,8 @@ def _list_constants_compared(
 ) -> list[typing.Any]:
     """List the constants that ``eq`` or ``one-of`` compares a column with.
 
+    In ``one-of: ["{tables…}", [R1, R2]]`` they are R1 and R2.
+
     :param text: the field that reads the column.
     :returns: an empty list for an inverted or any other condition.
     """
@@ -156,13 +158,13 @@ def _try_values(
     :returns: an empty list if the result depends on anything but the column,
         or if there are too many values to try.
     """
-    if condition.op.name in _ONLY_ASKS:
+    if condition.op.name in _OPS_ASKING_FOR_ROW:
         return []
     distinct: dict[typing.Hashable, typing.Any] = {}
     for row in checked_table.rows:
         if column in row:
             distinct[data_path.identity(row[column])] = row[column]
-        if len(distinct) > _MOST_VALUES:
+        if len(distinct) > _MOST_VALUES_TRIED:
             return []
     results = []
     for value in distinct.values():
@@ -184,6 +186,9 @@ def _fill_in_value(
 ) -> typing.Any:
     """Return arguments with a value in place of the field of a column.
 
+    With ``R9`` at ``('values', '0')``, ``{'values': ['{tables…}', 'R1']}``
+    becomes ``{'values': ['R9', 'R1']}``.
+
     :param place: the path in the arguments to the field.
     :param value: the value of the column in a row.
     """
@@ -192,11 +197,11 @@ def _fill_in_value(
             # A brace in a row is text, and no field of the rule.
             return value.replace('{', '{{').replace('}', '}}')
         return value
-    token, *rest = place
+    step, *rest = place
     changed = args.copy()
-    key: str | int = token
-    if not isinstance(args, dict):
-        key = int(token)
+    key: str | int = step
+    if isinstance(args, list):
+        key = int(step)
     changed[key] = _fill_in_value(args[key], tuple(rest), value)
     return changed
 
@@ -219,7 +224,8 @@ def unused(
         read_whole.update(_find_tables_read_whole(rule))
     for name, checked_table in tables.items():
         if name not in columns_read:
-            # A table that says what is expected of machines needs no rule.
+            # With "of", a table says which row a machine has, and what is
+            # expected of it: such a table needs no rule.
             if not checked_table.has_of:
                 yield name, '', _('no rule reads the table')
             continue
@@ -259,14 +265,14 @@ def _find_tables_read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
     ``{item}`` may be.
     """
     for operation in rule.operations:
-        if operation.op.name in _ONLY_ASKS:
+        if operation.op.name in _OPS_ASKING_FOR_ROW:
             continue
         loop = operation.loop
         origins = origin.Origins(rule.rule.vars, loop)
         for field in effects.fields([operation.arguments, loop]):
             if origin.gives_row(field):
                 yield from effects.tables_of(field)
-            if field.root not in _OF_RULE:
+            if field.root not in _ROOTS_OF_RULE:
                 continue
             if any(call.name == 'get' for call in field.filters):
                 # The filter takes one column out of the row.
@@ -279,7 +285,8 @@ def _find_tables_read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
 def _is_column(value: typing.Any) -> bool:
     """Return whether a text is a field with the unchanged value of a column.
 
-    ``{tables.racks | row | get('room')}`` is.
+    ``{tables.racks | row | get('room')}`` is, and ``{… | get('room') |
+    upper}`` is not.
     """
     if not isinstance(value, str):
         return False
@@ -290,11 +297,11 @@ def _is_column(value: typing.Any) -> bool:
     if value != f'{{{field.text}}}':
         # There is text around it.
         return False
-    return all(call.name in _READS_COLUMN for call in field.filters)
+    return all(call.name in _FILTERS_KEEPING_VALUE for call in field.filters)
 
 
 def _is_plain(value: typing.Any) -> bool:
-    """Return whether a value is a scalar without fields."""
+    """Return whether a value is a scalar without fields, such as ``R9``."""
     if isinstance(value, list | dict):
         return False
     return not (isinstance(value, str) and interpolation.fields(value))

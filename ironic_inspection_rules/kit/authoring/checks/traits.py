@@ -15,8 +15,8 @@ from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.kit.authoring.checks import field_value
 from ironic_inspection_rules.rule_file import file_rule
 
-_CUSTOM = 'CUSTOM_'
-_PART = re.compile(r'[A-Z0-9_]*')
+_CUSTOM_PREFIX = 'CUSTOM_'
+_TRAIT_CHARACTERS = re.compile(r'[A-Z0-9_]*')
 
 
 def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
@@ -104,7 +104,7 @@ def why_impossible(text: str) -> str | None:
             mended += f'{{{piece.text}}}'
     before_fields, _brace, _rest = mended.partition('{')
     if not _may_begin(before_fields):
-        mended = _CUSTOM + mended
+        mended = _CUSTOM_PREFIX + mended
     return _(
         '"%(name)s" is the name of no trait, whatever its fields are: '
         'it must be a standard trait of os-traits, or CUSTOM_ followed '
@@ -114,13 +114,14 @@ def why_impossible(text: str) -> str | None:
 
 
 def _may_begin_filled(text: str) -> bool:
-    """Return whether a trait may begin with a text such as ``CUSTOM_{item}``.
+    """Return whether a trait may begin with a text that may have fields.
 
-    A field may become any text.
+    A field may become any text: ``CUSTOM_{item}`` may be the beginning of a
+    trait, ``custom_{item}`` may not.
     """
     pieces = interpolation.parse(text)
     for piece in pieces:
-        if isinstance(piece, str) and not _PART.fullmatch(piece):
+        if isinstance(piece, str) and not _TRAIT_CHARACTERS.fullmatch(piece):
             return False
     # A field at the beginning may become any text.
     if pieces and isinstance(pieces[0], str):
@@ -129,10 +130,13 @@ def _may_begin_filled(text: str) -> bool:
 
 
 def _may_begin(text: str) -> bool:
-    """Return whether a standard or a custom trait may begin with a text."""
-    if text.startswith(_CUSTOM):
-        return _PART.fullmatch(text) is not None
-    if _CUSTOM.startswith(text):
+    """Return whether a standard or a custom trait may begin with a text.
+
+    ``HW_CPU`` and ``CUST`` do, ``HARDWARE`` does not.
+    """
+    if text.startswith(_CUSTOM_PREFIX):
+        return _TRAIT_CHARACTERS.fullmatch(text) is not None
+    if _CUSTOM_PREFIX.startswith(text):
         return True
     return any(name.startswith(text) for name in trait_names.STANDARD)
 
@@ -166,7 +170,11 @@ def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def _is_text_as_it_is(field: interpolation.Field) -> bool:
-    """Return whether a field is a text that does not fit into a trait."""
+    """Return whether a field is a text that does not fit into a trait.
+
+    ``{inventory.system_vendor.manufacturer}`` is, with its blanks.
+    ``{… | trait}`` is not, as the filter replaces them.
+    """
     if not field.root or not field.is_plain:
         return False
     path = (field.root, *field.steps)
@@ -179,11 +187,12 @@ def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions on a port that is named by its address or its UUID.
 
     Only one machine has the port. A rule with a condition on data, or with a
-    group of conditions, may be meant for that machine alone and is left out.
+    group of conditions, is left out.
     """
     for condition in rule.conditions:
         reads_data = '{' in str(condition.arguments)
         if reads_data or condition.inner:
+            # The rule may be meant for the one machine.
             return
     for action in rule.actions:
         for write in effects.writes(action):

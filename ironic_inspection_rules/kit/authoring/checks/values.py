@@ -27,14 +27,14 @@ Slips = Iterator[tuple[str, typing.Any, slip.Slip]]
 
 _TRUTH_OPS = ('is-true', 'is-false')
 _IN_NET = 'in-net'
-_ADDRESSES = {
+_IP_VERSION_OF_FIELD = {
     'bmc_v6address': 6,
     'ipv6_address': 6,
     'bmc_address': 4,
     'ipv4_address': 4,
 }
 """By the name of a field, the version of its IP address."""
-_NEED_PLAIN = frozenset(('max', 'min', 'sort'))
+_FILTERS_ORDERING_ITEMS = frozenset(('max', 'min', 'sort'))
 """Filters that compare items, which mappings have no order for."""
 
 
@@ -201,7 +201,11 @@ def _find_slip_in_version(
     value: typing.Any,
     item: reach.KnownLoopItem | None,
 ) -> slip.Slip | None:
-    """Find the slip where a field is compared as a version and is none."""
+    """Find the slip where a field is compared as a version and is none.
+
+    Such as ``version-lt: ["{inventory.cpu.count}", "8"]``: a number is no
+    version.
+    """
     if not facts.is_field(value):
         return None
     compared_field = describe_field(rule, facts.field_name(value), item)
@@ -223,7 +227,8 @@ def _find_slip_in_subnet(
 ) -> slip.Slip | None:
     """Find the slip in an address and its subnet.
 
-    The two may have changed places, or never fit.
+    The two may have changed places, as in ``in-net: [10.0.0.0/8,
+    "{inventory.bmc_address}"]``, or never fit, as a MAC address.
     """
     is_literal = isinstance(address, str) and (
         not interpolation.fields(address)
@@ -247,7 +252,7 @@ def _find_slip_in_subnet(
         )
     if not compared_field.steps:
         return None
-    version = _ADDRESSES.get(compared_field.steps[-1])
+    version = _IP_VERSION_OF_FIELD.get(compared_field.steps[-1])
     try:
         net = ipaddress.ip_network(str(subnet).strip(), strict=False)
     except ValueError:
@@ -273,6 +278,8 @@ def describe_field(
 ) -> slip.ComparedField:
     """Return a field with what is known of its value, to look for slips.
 
+    For ``/inventory/cpu/count`` it is ``inventory.cpu.count``, a number.
+
     :param field: the name of the field in facts, such as ``/node/name``; see
         :func:`.facts.field_name`.
     :param item: the item of the loop around the field.
@@ -294,6 +301,9 @@ def steps_of(
     field: str, item: reach.KnownLoopItem | None = None
 ) -> tuple[str, ...]:
     """Return the steps to a field from the roots, none if they are unknown.
+
+    In a loop over ``{inventory.disks}``, ``/item/size`` has the steps
+    ``('inventory', 'disks', '*', 'size')``.
 
     :param field: the name of the field in facts, such as ``/node/name``.
     """
@@ -391,7 +401,7 @@ def _find_slip_in_filter(
     if name == 'sum':
         # True counts as 1. Items of an unknown type may be numbers.
         is_taken = of_items in (None, field_value.NUMBER, field_value.BOOLEAN)
-    elif name in _NEED_PLAIN:
+    elif name in _FILTERS_ORDERING_ITEMS:
         # Mappings have no order.
         is_taken = of_items != field_value.MAPPING
     if not is_taken:
@@ -425,11 +435,11 @@ def _find_slip_in_test(value: Value, call: typing.Any) -> slip.Slip | None:
         return None
     steps = (*value.items, *attribute.split('.'))
     compared_field = slip.ComparedField('.'.join(steps), Value(steps))
-    if (
-        compared_field.value.type == field_value.NUMBER
-        and isinstance(compared, str)
-        and known_values.QUANTITY.fullmatch(compared)
-    ):
+    is_number = compared_field.value.type == field_value.NUMBER
+    has_unit = isinstance(compared, str) and (
+        known_values.QUANTITY.fullmatch(compared)
+    )
+    if is_number and has_unit:
         return slip.Slip.of(
             _('{%(field)s} is a number, and "%(value)s" is text with a unit'),
             compared_field,

@@ -239,14 +239,16 @@ def _find_broken_rules(
 ) -> typing.Iterator[lint.Finding]:
     """Find converted rules that are invalid or can never work.
 
+    ``lint`` reads the new file, and its findings get the places in the old
+    one.
+
     :param rules: the rules in ``text``, in their order.
     """
     converted = document.parse(path, text)
     for finding in lint.of_documents([converted], ops):
-        if (
-            finding.level != lint.ERROR
-            and finding.check not in _CHECKS_OF_BROKEN_RULES
-        ):
+        is_error = finding.level == lint.ERROR
+        if not is_error and finding.check not in _CHECKS_OF_BROKEN_RULES:
+            # The rule works.
             continue
         # A finding has a place and no rule: it is in the last rule that begins
         # before the place.

@@ -229,7 +229,7 @@ def convert_operator(
 
 
 def _is_text_of_number(value: typing.Any) -> bool:
-    """Return whether a value is a text that reads as a number."""
+    """Return whether a value is a text that reads as a number, as "8"."""
     return isinstance(value, str) and comparison.as_number(value) is not None
 
 
@@ -267,7 +267,8 @@ def _may_have_fraction(steps: Steps) -> bool:
     field = inventory_fields.find_field(inventory_fields.known_fields(), names)
     if isinstance(field, inventory_fields.UnknownStep):
         return True
-    # All numbers whose type is known are whole: sizes, counts and speeds.
+    # A field whose type is known is no number, or a whole one, such as a
+    # size, a count or a speed.
     return field.type not in inventory_fields.PLAIN
 
 
@@ -460,7 +461,11 @@ class _InspectorConverter(rule.Conversion):
                 )
 
     def _hint_at(self, name: str) -> None:
-        """Note where Ironic has what a hook of ironic-inspector added."""
+        """Note where Ironic has what a hook of ironic-inspector added.
+
+        :param name: the first name of a path in its data, such as
+            ``local_gb``.
+        """
         if name in document.IN_IRONIC:
             self.hint(
                 _('Ironic has the "%(name)s" of ironic-inspector in {%(now)s}')
@@ -551,7 +556,10 @@ class _InspectorConverter(rule.Conversion):
     def _compare_attribute(
         self, op: str, tokens: data_path.Path, args: Operation
     ) -> None:
-        """Note what setting or extending this path does otherwise."""
+        """Note what setting or extending this path does otherwise.
+
+        :param tokens: the path, such as ``('extra', 'disks', '0')``.
+        """
         if op == 'extend-attribute':
             if len(tokens) > 2:
                 self.lose(
@@ -660,7 +668,9 @@ def _find_changed_path(action: InspectorOperation) -> data_path.Path:
 
 
 def _do_overlap(changed: data_path.Path, read: data_path.Path) -> bool:
-    """Return whether a path is equal to another, or inside of the other.
+    """Return whether a path is equal to another, or one inside of the other.
+
+    ``('extra',)`` and ``('extra', 'rack')`` overlap.
 
     :param changed: an empty path overlaps nothing.
     """

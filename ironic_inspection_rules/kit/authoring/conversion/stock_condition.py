@@ -24,7 +24,7 @@ Args = typing.Mapping[str, typing.Any]
 Text = stock_text.StockText
 
 # The texts of all values that are empty to is-empty of stock Ironic.
-_EMPTY = ['', 'None', '[]', '{}']
+_EMPTY_TEXTS = ['', 'None', '[]', '{}']
 # A brace that would begin a field here; in stock Ironic it is text.
 _ROOT = re.compile(
     r'(?<!\\)\{(?=\s*(?:'
@@ -32,18 +32,18 @@ _ROOT = re.compile(
     + r')\b)'
 )
 
-_COMPARE: dict[str, Callable[[typing.Any, typing.Any], bool]] = {
+_COMPARE_BY_OP: dict[str, Callable[[typing.Any, typing.Any], bool]] = {
     'eq': operator.eq,
     'lt': operator.lt,
     'gt': operator.gt,
 }
 
 _FALSE_WHERE_MISSING = frozenset(
-    (*_COMPARE, 'matches', 'contains', 'in-net', 'one-of')
+    (*_COMPARE_BY_OP, 'matches', 'contains', 'in-net', 'one-of')
 )
 """Conditions that are false here on a missing field, inverted or not."""
 
-_MISSING_IS = {'is-true': False, 'is-false': True}
+_RESULT_IF_MISSING = {'is-true': False, 'is-false': True}
 """The result that a condition of this language has for a missing field, if it
 takes that for null."""
 
@@ -101,7 +101,7 @@ def convert(
 
 
 def _note_differences(text: Text, notes: rule.Conversion) -> None:
-    """Note in what a text differs here from the text in stock Ironic."""
+    """Note in what a text of a condition differs here from stock Ironic."""
     for remark in text.remarks:
         notes.differ(remark)
     for name in text.secrets:
@@ -188,7 +188,7 @@ def _convert_perhaps_missing(
         if inverted:
             return {'op': 'exists', 'args': {'value': field}}
         return {'op': '!exists', 'args': {'value': field}}
-    if op in _MISSING_IS:
+    if op in _RESULT_IF_MISSING:
         return _convert_truth(
             op, inverted, args, text, result_if_missing=result_if_missing
         )
@@ -225,7 +225,7 @@ def _convert_truth(
         before inversion.
     """
     written = _write(op, args, _fill_without_default)
-    if result_if_missing == _MISSING_IS[op]:
+    if result_if_missing == _RESULT_IF_MISSING[op]:
         return _invert(written, inverted)
     # An empty text is neither true nor false.
     replaced = text.or_else('')
@@ -269,7 +269,7 @@ def _convert_is_empty(
             )
     converted = {
         'op': 'one-of',
-        'args': {'value': value, 'values': rule.escape(_EMPTY)},
+        'args': {'value': value, 'values': rule.escape(_EMPTY_TEXTS)},
     }
     return _invert(converted, inverted)
 
@@ -306,7 +306,7 @@ def _check_kinds(op: str, args: Args) -> None:
         machine for them.
     :raises: :class:`.rule.Inconvertible` if this language does not take them.
     """
-    if op in _COMPARE:
+    if op in _COMPARE_BY_OP:
         values = args['values']
         if not isinstance(values, list):
             raise Fails(_('it takes "values" as one list'))
@@ -358,12 +358,15 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
 
 
 def _constant_result(op: str, args: Args) -> bool | None:
-    """Return the result that a condition has on every machine.
+    """Return the result that a condition with fields has on every machine.
+
+    ``is-none: ["{node.name}"]``, for example, is always false: to stock Ironic
+    a field is text.
 
     :returns: the result before it is inverted; None if it depends on the
         machine.
     """
-    if op in _COMPARE and len(args['values']) < 2:
+    if op in _COMPARE_BY_OP and len(args['values']) < 2:
         # There is nothing to compare a single value with.
         return True
     is_false = False
@@ -410,16 +413,18 @@ def _is_text(value: typing.Any) -> bool:
 def _decide(op: str, args: Args) -> bool:
     """Return the result of stock Ironic if all fields are missing.
 
-    Without fields it is the result for every machine. It is not inverted yet.
+    ``eq: ["{node.extra.rack}", r1]`` is then false, as the text of the field
+    is not ``r1``. Without fields it is the result for every machine. It is not
+    inverted yet.
 
     :raises: :class:`Fails` where stock Ironic fails the inspection.
     """
     plain = stock_text.plain(dict(args))
     value = plain.get('value')
     try:
-        if op in _COMPARE:
+        if op in _COMPARE_BY_OP:
             pairs = itertools.pairwise(plain['values'])
-            return all(_COMPARE[op](*pair) for pair in pairs)
+            return all(_COMPARE_BY_OP[op](*pair) for pair in pairs)
         if op == 'in-net':
             address = ipaddress.ip_address(str(plain['address']))
             return address in ipaddress.ip_network(
@@ -435,7 +440,7 @@ def _decide(op: str, args: Args) -> bool:
     if op == 'is-empty':
         if isinstance(args['value'], Text) and args['value'].missing_key:
             return True
-        return str(value) in _EMPTY
+        return str(value) in _EMPTY_TEXTS
     if op == 'is-none':
         return value is None
     if op == 'is-true':
@@ -508,7 +513,10 @@ def _find_field_of_idiom(op: str, args: Args, text: Text) -> str | None:
 
 
 def _build_exists(text: Text) -> list[Operation]:
-    """Build conditions that all fields of a text exist."""
+    """Build conditions that all fields of a text exist.
+
+    For ``{node.extra.rack}-{node.extra.unit}`` there are two.
+    """
     return [
         {'op': 'exists', 'args': {'value': f'{{{name}}}'}}
         for name in text.fields
@@ -541,7 +549,8 @@ def _fill_with_default(text: Text) -> str:
 def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
     """Write a condition of stock Ironic in this language.
 
-    ``matches`` becomes ``contains`` with an anchored regular expression.
+    ``matches: ["{node.name}", "a|b"]`` becomes ``contains`` with the regular
+    expression ``\\A(?:a|b$)``.
 
     :param fill: returns a text of this language for one of stock Ironic.
     :raises: :class:`.rule.Inconvertible` if the values of ``one-of`` are no

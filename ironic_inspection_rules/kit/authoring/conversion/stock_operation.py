@@ -26,11 +26,12 @@ from ironic_inspection_rules.plugins.actions import schema
 Operation = rule.Operation
 Text = stock_text.StockText
 
-_LEVELS = frozenset({'debug', 'info', 'warning', 'error', 'critical'})
-# Stands for the item of a loop while its text is converted; no rule has it.
-_MARK = re.compile(r'zqitem(\d+)qz')
-_MARK_TEXT = 'zqitem%dqz'
-_NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*')
+_LOG_LEVELS = frozenset({'debug', 'info', 'warning', 'error', 'critical'})
+# A mark such as "zqitem0qz" stands for an item of a loop, or for the first of
+# its values, while an operation is converted. No rule has such a text.
+_ITEM_MARK = re.compile(r'zqitem(\d+)qz')
+_ITEM_MARK_FORMAT = 'zqitem%dqz'
+_NAME_IN_FIELD = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*')
 _OF_OTHER_OBJECTS = frozenset({'chassis_uuid', 'portgroup_uuid'})
 """The attributes that Ironic's API makes of another object."""
 
@@ -74,7 +75,7 @@ def convert(
     _note_differences(op, args, notes)
     if op == 'log':
         level = written.get('level', 'info')
-        if str(level).lower() not in _LEVELS:
+        if str(level).lower() not in _LOG_LEVELS:
             raise stock_condition.Fails(_('there is no level "%s"') % level)
     elif op == 'fail' and not isinstance(args['msg'], Text):
         # Stock Ironic makes text of any message.
@@ -86,6 +87,8 @@ def _note_differences(
     op: str, args: Operation, notes: rule.Conversion
 ) -> None:
     """Note what an op does otherwise than in stock Ironic.
+
+    These notes count for any arguments of the op.
 
     :raises: :class:`.stock_condition.Fails` if the value of a capability is
         no text.
@@ -189,7 +192,7 @@ def _write_attribute(
         a path.
     """
     text = _require_path_text(args['path'])
-    # Stock Ironic takes steps with slashes or with dots between them.
+    # Stock Ironic takes "extra/rack", "/extra/rack" and "extra.rack".
     if '/' in text:
         tokens = text.strip('/').split('/')
     else:
@@ -254,22 +257,23 @@ def _forget_fields_below(
 ) -> None:
     """Take the fields below a changed value out of the existing fields.
 
-    The new value may lack such fields.
+    After a write to ``/extra/place``, ``node.extra.place.rack`` may be
+    missing: the new value need not have a ``rack``.
 
-    :param path: the tokens of the changed value, below ``root``.
+    :param path: the steps to the changed value, below ``root``.
     :param existing: fields that surely have a value, such as
         ``node.extra.rack``; it is changed.
     """
     try:
-        field = rule.write_field((root, *path))
+        changed_field = rule.write_field((root, *path))
     except rule.Inconvertible:
         # No field leads there, nor below it.
         return
-    changed = field.removeprefix('{').removesuffix('}')
+    changed = changed_field.removeprefix('{').removesuffix('}')
     below = (f'{changed}.', f'{changed}[')
-    for name in list(existing):
-        if name.startswith(below):
-            existing.discard(name)
+    for field in list(existing):
+        if field.startswith(below):
+            existing.discard(field)
 
 
 def _note_missing_parents(tokens: list[str], notes: rule.Conversion) -> None:
@@ -322,8 +326,8 @@ def _convert_attribute_value(
         does not set, and a text with fields for a boolean or a mapping.
     """
     varies = isinstance(value, Text) and bool(value.fields)
-    # "..." is no default. With the default {} nothing differs, as stock Ironic
-    # also makes {} of null.
+    # "..." stands for no default. With the default {} nothing differs, as
+    # stock Ironic also makes {} of null.
     has_default = attribute.default not in (None, ..., {})
     if name in _OF_OTHER_OBJECTS:
         raise rule.Inconvertible(
@@ -361,6 +365,8 @@ def _convert_attribute_value(
 
 def _require_plain(value: typing.Any) -> typing.Any:
     """Return a value without fields as stock Ironic has it.
+
+    Its texts become plain again, such as ``[1, 'a']``.
 
     :raises: :class:`.rule.Inconvertible` if it has fields.
     """
@@ -475,7 +481,8 @@ def convert_looped_action(
 
     :param convert_for_item: converts the action for one item; returns None
         where stock Ironic does nothing.
-    :returns: one action with a loop, or else an action for every item.
+    :returns: a list of one action with a loop. If no loop does the same, an
+        action for every item; none where stock Ironic does nothing.
     """
     actions = [convert_for_item(item) for item in items]
     if len(actions) > 1:
@@ -508,7 +515,7 @@ def _build_loop(
         return None
     # Every value of a mapping has a mark; a scalar has a single mark.
     mark_count = len(names) or 1
-    marks = [_MARK_TEXT % number for number in range(mark_count)]
+    marks = [_ITEM_MARK_FORMAT % number for number in range(mark_count)]
     marked_item: typing.Any = marks[0]
     if names:
         marked_item = dict(zip(names, marks, strict=True))
@@ -523,6 +530,7 @@ def _build_loop(
     values_by_item = [[item] for item in items]
     if names:
         values_by_item = [list(item.values()) for item in items]
+    # The marks of each item in turn are replaced by its values.
     for values, operation in zip(values_by_item, operations, strict=True):
         texts = [rule.escape(str(value)) for value in values]
         if _replace_marks(marked, texts) != operation:
@@ -574,7 +582,7 @@ def _list_keys_of_item(item: typing.Any) -> list[str] | None:
     if not item:
         return None
     for name, value in item.items():
-        if not _NAME.fullmatch(name) or not _is_plain(value):
+        if not _NAME_IN_FIELD.fullmatch(name) or not _is_plain(value):
             return None
     return list(item)
 
@@ -613,10 +621,10 @@ def _replace_marks(
         return value
     # A regular expression is always text: its field needs no conversion.
     if texts_alone and key != 'regex':
-        mark = _MARK.fullmatch(value)
+        mark = _ITEM_MARK.fullmatch(value)
         if mark:
             return texts_alone[int(mark[1])]
     replaced = value
     for number, text in enumerate(texts):
-        replaced = replaced.replace(_MARK_TEXT % number, text)
+        replaced = replaced.replace(_ITEM_MARK_FORMAT % number, text)
     return replaced

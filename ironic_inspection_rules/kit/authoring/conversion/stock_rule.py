@@ -41,7 +41,7 @@ IN_GENERAL = (
 )
 """What differs from stock Ironic in any rule."""
 
-_FIELDS = frozenset(
+_KNOWN_FIELDS = frozenset(
     {
         'uuid',
         'description',
@@ -53,14 +53,14 @@ _FIELDS = frozenset(
         'actions',
     }
 )
-_KEYS = {
+_KNOWN_KEYS = {
     'conditions': frozenset({'op', 'args', 'loop', 'multiple'}),
     'actions': frozenset({'op', 'args', 'loop'}),
 }
 
 _COMPARISONS = ('eq', 'lt', 'gt')
 
-_FILLED_ARGUMENT = {'log': 'msg', 'api-call': 'url'}
+_FILLED_ARGUMENT_OF_ACTION = {'log': 'msg', 'api-call': 'url'}
 """The argument of an action that is filled in, ``value`` of all others."""
 
 
@@ -141,7 +141,10 @@ class _StockConverter(rule.Conversion):
         return self
 
     def finish(self, fields: Operation) -> None:
-        """Set the new rule, or note why its fields are invalid here."""
+        """Set the new rule, or note why its fields are invalid here.
+
+        :param fields: of the new rule, by name.
+        """
         problems = validation.validate(fields, self._ops)
         if not problems:
             self.rule = {
@@ -284,8 +287,9 @@ class _StockConverter(rule.Conversion):
             return stock_operation.convert_looped_action(
                 _list_items(loop), convert_for_item
             )
-        # Outside of loops stock Ironic fills in one argument.
-        filled = _FILLED_ARGUMENT.get(op, 'value')
+        # Outside of loops stock Ironic fills in a single argument, such as
+        # the message of "log".
+        filled = _FILLED_ARGUMENT_OF_ACTION.get(op, 'value')
         converted = self._convert_checked_action(
             op, _convert_texts(args, [filled]), existing
         )
@@ -342,16 +346,16 @@ def convert(
     converted = _convert_fields(fields, converter)
     hints_on_fields = list(converter.hints)
     try:
+        # The conditions and the actions.
         written = {
             name: _list_written_operations(fields, name, converter)
-            for name in _KEYS
+            for name in _KNOWN_KEYS
         }
         conditions = list(converter.convert_conditions(written['conditions']))
-        existing = {
-            field
-            for condition in conditions
-            for field in stock_condition.list_fields_needed(condition)
-        }
+        # The fields that exist on all machines where the rule acts.
+        existing: set[str] = set()
+        for condition in conditions:
+            existing.update(stock_condition.list_fields_needed(condition))
         lost_before_actions = len(converter.lost)
         actions = list(converter.convert_actions(written['actions'], existing))
     except rule.Inconvertible as exc:
@@ -438,7 +442,7 @@ def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
         for name in ('uuid', 'description', 'priority', 'phase')
     }
     converted['sensitive'] = strutils.bool_from_string(fields.get('sensitive'))
-    unknown = sorted(str(name) for name in set(fields) - _FIELDS)
+    unknown = sorted(str(name) for name in set(fields) - _KNOWN_FIELDS)
     if unknown:
         converter.hint(
             _('%s had no effect and is dropped') % ', '.join(unknown)
@@ -501,7 +505,7 @@ def _drop_unknown_keys(
     """
     if not isinstance(operation, dict):
         return operation
-    unknown = sorted(set(operation) - _KEYS[where])
+    unknown = sorted(set(operation) - _KNOWN_KEYS[where])
     if unknown:
         converter.hint(
             _(
@@ -513,7 +517,7 @@ def _drop_unknown_keys(
     kept = {
         key: value
         for key, value in operation.items()
-        if key in _KEYS[where] and value is not None
+        if key in _KNOWN_KEYS[where] and value is not None
     }
     if isinstance(kept.get('args'), dict):
         # Stock Ironic itself adds "plugin_data" to rules that it stores.
@@ -540,7 +544,11 @@ def _convert_texts(args: Operation, filled: Iterable[str]) -> Operation:
 
 
 def _read_for_item(args: Operation, item: typing.Any) -> Operation:
-    """Convert the texts in arguments for an item of a loop."""
+    """Convert the texts in arguments for an item of a loop.
+
+    ``{'path': '/extra/{item}'}`` has the path ``/extra/a`` for the item
+    ``a``, as a :class:`.stock_text.StockText`.
+    """
     return {
         name: stock_text.read_for_item(value, item)
         for name, value in args.items()
@@ -588,7 +596,7 @@ def _make_texts_of_values(
 
 
 def _may_have_fields(value: typing.Any) -> bool:
-    """Return whether any text in a value has a field.
+    """Return whether any text in a value may have a field.
 
     :param value: with :class:`.stock_text.StockText` for texts that are read;
         in other text any brace counts as the beginning of a field.

@@ -236,14 +236,20 @@ def read(text: str, literal: str | None = None) -> StockText:
 
 
 def _keep_text(text: str, reason: _StaysText) -> StockText:
-    """Return a text that stock Ironic takes as written on every machine."""
+    """Return a text that stock Ironic takes as written on every machine.
+
+    :param reason: why ``str.format`` fails on every machine.
+    """
     return StockText(
         rule.escape(text), text, missing_key=isinstance(reason, _MissingKey)
     )
 
 
 def _find_single_field(text: str) -> str | None:
-    """Return the only field of a text, None if the text has other braces."""
+    """Return the only field of a text, None if the text has other braces.
+
+    For ``rack-{node.name}`` it is ``{node.name}``.
+    """
     if text.count('{') != 1 or text.count('}') != 1:
         return None
     return text[text.index('{') : text.index('}') + 1]
@@ -275,8 +281,12 @@ def write(
 
 
 def varying(value: typing.Any) -> list[StockText]:
-    """Return the texts in a value that have fields."""
+    """Return the texts in a value that have fields.
+
+    Machines may differ in them.
+    """
     texts: list[StockText] = []
+    # What is written does not count: the call goes through all the texts.
     write(value, texts.append)
     return [text for text in texts if text.fields]
 
@@ -384,7 +394,8 @@ def _convert_steps(field: _Field) -> tuple[str | int, ...]:
     :raises: :class:`_StaysText` if it has no value in stock Ironic.
     :raises: :class:`.rule.Inconvertible` if its text would differ here.
     """
-    # Only the node itself is an object with attributes. Data have keys.
+    # Only the node itself is an object with attributes: {node.extra[rack]}.
+    # Data have keys.
     data_steps = field.steps
     if field.root == 'node':
         _check_attribute_of_node(field)
