@@ -85,7 +85,8 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
 def _list_refused_calls(name: str, op: registry.Op) -> Iterator[str]:
     """Yield patterns of calls of a filter with a literal that it refuses.
 
-    Only the first argument, and arguments with names, are looked at.
+    Such as ``round('two')``. Only the first argument, and arguments with
+    names, are looked at.
     """
     first = None
     if op.signature.arguments and not op.plugin.TAKES_FILTER:
@@ -133,7 +134,10 @@ def _refused_literals(schemas: list[Schema]) -> Iterator[str]:
 
 
 def _refused_texts(schema: Schema) -> Iterator[str]:
-    """Yield patterns of literal texts that are empty or have a wrong form."""
+    """Yield patterns of literal texts that a schema refuses.
+
+    They are empty, or do not match the pattern of the schema.
+    """
     if schema.get('minLength') == 1:
         # An empty text.
         yield r"""(?:''|"")\s*[,)]"""

@@ -276,7 +276,11 @@ def _mend_choice(
 def _mend_conditions(
     pointer: str, conditions: typing.Any, ops: registry.Registry
 ) -> Iterator[Change]:
-    """Yield the changes that mend conditions, and conditions in groups."""
+    """Yield the changes that mend conditions, and conditions in groups.
+
+    :param pointer: the place of the list, such as ``/conditions``.
+    :param conditions: the list as it is written, of any type.
+    """
     keys = {**form.CONDITION['properties'], **form.GROUP['properties']}
     for place, condition in _list_mappings(pointer, conditions):
         yield from _mend_operation(place, condition, ops.conditions, keys)
@@ -288,7 +292,11 @@ def _mend_conditions(
 def _mend_actions(
     pointer: str, actions: typing.Any, ops: registry.Registry
 ) -> Iterator[Change]:
-    """Yield the changes that mend actions, and their conditions."""
+    """Yield the changes that mend actions, and their conditions.
+
+    :param pointer: the place of the list.
+    :param actions: the list as it is written, of any type.
+    """
     for place, action in _list_mappings(pointer, actions):
         yield from _mend_operation(
             place, action, ops.actions, form.ACTION['properties']

@@ -234,6 +234,7 @@ class FileText:
         """
         place = self._find_place(self._entries[index], change.pointer)
         if place is None:
+            # An alias or a key twice: an edit would not mean one value only.
             return
         key = place.key
         node = place.node
@@ -418,9 +419,10 @@ class FileText:
 
 
 def _shared_nodes(entries: typing.Iterable[yaml.Node]) -> set[int]:
-    """Return the ids of nodes that stand in several places.
+    """Return the ids of the nodes of YAML that stand in several places.
 
-    An alias is the node of its anchor: an edit would change both.
+    The alias in ``[&a x, *a]`` is the node of its anchor: an edit of the one
+    would change both.
     """
     seen: set[int] = set()
     shared: set[int] = set()
@@ -458,7 +460,8 @@ def _last_node(node: yaml.Node) -> yaml.Node:
 def _replace_value(node: yaml.Node, new: typing.Any) -> typing.Iterator[Edit]:
     """Replace a scalar by the JSON of a value, or by text in its quotes.
 
-    JSON is YAML, too. A block of text, ``|`` or ``>``, is not replaced.
+    ``no`` becomes ``"no"``, and ``'a'`` becomes ``'b'``. JSON is YAML, too. A
+    block of text, ``|`` or ``>``, is not replaced.
     """
     if not isinstance(node, yaml.ScalarNode) or node.style in ('|', '>'):
         return

@@ -69,7 +69,8 @@ DESCRIPTIONS = {
 """Texts that editors show of conditions and actions, and of arguments."""
 
 _HIDDEN_PREFIX = 'inspector-'
-"""Prefix of the ops that a new rule should not be made with."""
+"""Prefix of the ops of ironic-inspector, which editors do not offer: new rules
+should not have them."""
 
 _ONE_FIELD = r'^\{(?!\{)[\s\S]*\}' + form.END
 """Pattern of a field without text around it."""
@@ -303,7 +304,8 @@ def _rule_schema(built_in: bool, tables: table.Tables) -> Schema:
         'properties': {'phase': {'const': model.EARLY}},
         'required': ['phase'],
     }
-    # The node, and so its scope, is not known yet in the early phase.
+    # In the early phase the node is not known yet, and so neither is its
+    # scope. Some actions need the node.
     early_properties = {
         'scope': {'enum': ['', None]},
         'actions': {'items': _refer_to('earlyAction')},
@@ -384,6 +386,8 @@ def _trait_schema() -> Schema:
 def _condition_name(depth: int) -> str:
     """Return the name of the definition of a condition.
 
+    It is ``condition``, and ``condition2`` inside of two groups.
+
     :param depth: the number of groups around it.
     """
     if depth == 0:
@@ -392,7 +396,10 @@ def _condition_name(depth: int) -> str:
 
 
 def _action_schema(ops: Mapping[str, registry.Op]) -> Schema:
-    """Return the schema of an action with one of some ops."""
+    """Return the schema of an action with one of some ops.
+
+    :param ops: all actions, or those of the early phase.
+    """
     when = {
         **form.ACTION['properties']['when'],
         'items': _refer_to('condition'),
@@ -405,6 +412,9 @@ def _action_schema(ops: Mapping[str, registry.Op]) -> Schema:
 
 def _op_schema(names: Iterable[str], sign: str) -> Schema:
     """Return the schema of an operation that has one of some ops.
+
+    With it, another schema counts for these ops only: ``if`` the op is
+    ``eq``, ``then`` the arguments are those of ``eq``.
 
     :param sign: the pattern of what may stand before the op, such as the
         ``!`` of a condition that must not hold.
@@ -442,7 +452,11 @@ def _describe_operation(
 
 
 def _summarize(op: registry.Op) -> str:
-    """Return the first paragraph of a plugin's docstring as plain text."""
+    """Return the first paragraph of a plugin's docstring as plain text.
+
+    ``eq`` has "All values are equal.", of the docstring "``eq``: all values
+    are equal.".
+    """
     docstring = (type(op.plugin).__doc__ or '').strip()
     paragraph, _blank, _rest = docstring.partition('\n\n')
     text = ' '.join(paragraph.split())
@@ -505,14 +519,22 @@ class _Case(typing.NamedTuple):
     then: Schema
 
     def by_name(self) -> Schema:
-        """Return the case for arguments that have names."""
+        """Return the case for arguments in a mapping.
+
+        ``{path: /retired, value: true}`` has them by their names.
+        """
         return {
             'if': {'properties': self.where, 'required': [*self.where]},
             'then': {'properties': self.then},
         }
 
     def by_place(self, declared: Iterable[arguments.Argument]) -> Schema:
-        """Return the case for a list of arguments without names."""
+        """Return the case for a list of arguments without names.
+
+        ``[/retired, true]`` has them in the order of the op.
+
+        :param declared: the arguments of the op, in their order.
+        """
         names = [argument.name for argument in declared]
         return {
             'if': {'items': [self.where.get(name, True) for name in names]},
@@ -689,7 +711,8 @@ def _template_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
     """
     declared = op.plugin.SCHEMAS.get(argument.name)
     if declared is not None and argument.variadic:
-        # A field may be one of the values, or all of them.
+        # A field may be one of the values, as in ["{node.name}", a], or give
+        # all of them, as in "{node.extra.names}".
         return form.any_of(
             {'type': 'array', 'items': form.any_of(*declared, form.VARIES)},
             {'type': 'string', 'pattern': form.FIELD},

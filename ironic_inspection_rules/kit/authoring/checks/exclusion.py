@@ -48,8 +48,8 @@ _OUTCOMES = {
 """By a comparison, the outcomes for which it holds."""
 
 
-class _Compared(typing.NamedTuple):
-    """Two values of a rule that are compared.
+class _ComparedPair(typing.NamedTuple):
+    """Two values of a rule that are compared, such as two fields.
 
     :ivar kind: ``version-``, ``text`` with ``force_strings``, or empty.
     :ivar left: the value that sorts first, as text, such as ``/node/name``.
@@ -60,7 +60,7 @@ class _Compared(typing.NamedTuple):
     right: str
 
 
-_Comparisons = dict[_Compared, frozenset[str]]
+_OutcomesByPair = dict[_ComparedPair, frozenset[str]]
 
 
 class ComparedCondition:
@@ -140,24 +140,24 @@ class ComparedCondition:
         ]
 
     @functools.cached_property
-    def comparisons(self) -> '_Comparisons':
+    def outcomes_by_pair(self) -> '_OutcomesByPair':
         """How pairs of values compare if the condition holds.
 
         It is empty for an inverted condition of several pairs, such as ``!eq``
         of three values: one pair differs, but it is unknown which.
         """
-        comparisons = _compare_pairs(self.operation)
-        if comparisons and self.inverted:
-            if len(comparisons) > 1:
+        outcomes_by_pair = _find_outcomes_by_pair(self.operation)
+        if outcomes_by_pair and self.inverted:
+            if len(outcomes_by_pair) > 1:
                 return {}
             possible = _list_possible_outcomes(self.operation)
-            comparisons = {
+            outcomes_by_pair = {
                 pair: possible - outcomes
-                for pair, outcomes in comparisons.items()
+                for pair, outcomes in outcomes_by_pair.items()
             }
         return {
             pair: outcomes
-            for pair, outcomes in comparisons.items()
+            for pair, outcomes in outcomes_by_pair.items()
             if self._is_as_before(pair.left) and self._is_as_before(pair.right)
         }
 
@@ -281,16 +281,17 @@ def _want_different_outcomes(
 ) -> bool:
     """Return whether two conditions want one pair to compare differently.
 
-    Such as ``lt: [a, b]`` and ``eq: [b, a, 4]`` for two fields a and b.
+    Such as ``lt: [a, b]`` and ``eq: [b, a, 4]`` for two fields a and b: of the
+    first condition, the pair a and b is ``less``, of the second ``equal``.
     """
-    for pair, outcomes in first.comparisons.items():
-        other_outcomes = second.comparisons.get(pair, _ALL_OUTCOMES)
+    for pair, outcomes in first.outcomes_by_pair.items():
+        other_outcomes = second.outcomes_by_pair.get(pair, _ALL_OUTCOMES)
         if outcomes.isdisjoint(other_outcomes):
             return True
     return False
 
 
-def _compare_pairs(condition: Operation) -> _Comparisons:
+def _find_outcomes_by_pair(condition: Operation) -> _OutcomesByPair:
     """Return how pairs of values compare where a comparison holds.
 
     For ``le: ["{node.name}", "{node.owner}"]`` the name, which sorts first, is
@@ -304,6 +305,9 @@ def _compare_pairs(condition: Operation) -> _Comparisons:
     compared = condition.arguments.get('values')
     if name not in _OUTCOMES or not isinstance(compared, list):
         return {}
+    if isinstance(condition.arguments.get('force_strings'), str):
+        # A field says on a machine whether the values compare as text.
+        return {}
     written = [_value_as_text(value) for value in compared]
     pairs = list(itertools.pairwise(written))
     # Of versions and of texts, the first and the last of three compare as
@@ -314,19 +318,24 @@ def _compare_pairs(condition: Operation) -> _Comparisons:
     if not condition.inverted and (are_texts or equal_a_text):
         pairs = list(itertools.combinations(written, 2))
     possible = _list_possible_outcomes(condition)
-    comparisons: _Comparisons = {}
+    outcomes_by_pair: _OutcomesByPair = {}
     for left, right in pairs:
         outcomes = _OUTCOMES[name]
         if left > right:
             left, right = right, left
             outcomes = _OUTCOMES[str(facts.from_the_right(name))]
-        pair = _Compared(kind, left, right)
-        comparisons[pair] = outcomes & comparisons.get(pair, possible)
-    return comparisons
+        pair = _ComparedPair(kind, left, right)
+        outcomes_by_pair[pair] = outcomes & outcomes_by_pair.get(
+            pair, possible
+        )
+    return outcomes_by_pair
 
 
 def _kind_of_comparison(condition: Operation) -> str:
-    """Return as what a condition compares values, see :class:`_Compared`."""
+    """Return as what a condition compares values.
+
+    :returns: the ``kind`` of a :class:`_ComparedPair`.
+    """
     if condition.op.name.startswith(plugin.VERSION):
         return plugin.VERSION
     if condition.arguments.get('force_strings'):
@@ -335,7 +344,11 @@ def _kind_of_comparison(condition: Operation) -> str:
 
 
 def _list_possible_outcomes(condition: Operation) -> frozenset[str]:
-    """Return how the values of a comparison may compare at all."""
+    """Return how the values of a comparison may compare at all.
+
+    In ``eq: ["{node.name}", null]`` they may be equal without an order, in
+    ``eq: ["{node.name}", a]`` they may not.
+    """
     has_order = _kind_of_comparison(condition) != ''
     for value in condition.arguments['values']:
         is_text = isinstance(value, str) and not interpolation.fields(value)

@@ -110,7 +110,11 @@ def _write_step(step: object) -> str:
 
 
 def suffix(spec: str | None, conversion: str | None) -> str:
-    """Return the end of a field with this format, such as ``!r:>5``."""
+    """Return the end of a field with a format.
+
+    :param spec: such as ``>5``.
+    :param conversion: such as ``r``; with both it is ``!r:>5``.
+    """
     text = ''
     if conversion:
         text += f'!{conversion}'
@@ -150,7 +154,10 @@ def is_partial(regex: str) -> bool:
 
 
 def _has_alternatives(regex: str) -> bool:
-    """Return whether there is a ``|`` outside of all parentheses."""
+    """Return whether there is a ``|`` outside of all parentheses.
+
+    ``a|b`` has alternatives, ``(a|b)`` and ``[|]`` have none.
+    """
     depth = 0
     for character in _outside_of_classes(regex):
         if character == '(':
@@ -163,9 +170,10 @@ def _has_alternatives(regex: str) -> bool:
 
 
 def _lacks_anchor(regex: str) -> bool:
-    """Return whether a ``$`` at the end is escaped, or part of a comment.
+    """Return whether an expression does not end at the end of the text.
 
-    Comments are there only with the flag ``x``.
+    A ``$`` at its end is escaped, or the ``$`` that is appended becomes part
+    of a comment. Comments are there only with the flag ``x``.
     """
     plain = _outside_of_classes(regex)
     if regex.endswith('$') and not plain.endswith('$'):
