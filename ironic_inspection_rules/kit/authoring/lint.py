@@ -494,7 +494,7 @@ def _check_cells(
     file_table: table_file.FileTable,
     definition: table.TableDefinition,
 ) -> typing.Iterator[Finding]:
-    """Find the cells of a table that YAML misreads."""
+    """Find the cells of a table that YAML misreads, such as ``0123``."""
     if file_table.rows is None:
         # They are no list, which is a finding of its own.
         return
@@ -632,7 +632,12 @@ def _make_finding_at(
     *,
     level: str | None = None,
 ) -> Finding:
-    """Return a finding at a pointer of a rule; see :func:`_make_finding`."""
+    """Return the finding of a check, at a place in a rule.
+
+    :param pointer: the place, such as ``/actions/0/args/path``; empty for the
+        rule as a whole.
+    :param level: how bad it is; None for the level of the check.
+    """
     return _make_finding(
         rule, exceptions.Problem(pointer, message), check, level=level
     )

@@ -46,7 +46,7 @@ Wanted = list[tuple[file_rule.WrittenRule, Change]]
 _UNIT = re.compile('_([kmgt]i?b|bytes)$')
 """The unit at the end of a name, such as that of ``physical_mb``."""
 
-_MARK = '\ufeff'
+_BYTE_ORDER_MARK = '\ufeff'
 """The byte order mark, which editors of Windows begin a file with."""
 
 
@@ -97,25 +97,25 @@ def mend_text(
     """
     # A byte order mark is set aside. The parser leaves it out, so with it all
     # places would be off by one.
-    mark = ''
-    if text.startswith(_MARK):
-        mark = _MARK
-    text = text.removeprefix(_MARK)
+    byte_order_mark = ''
+    if text.startswith(_BYTE_ORDER_MARK):
+        byte_order_mark = _BYTE_ORDER_MARK
+    text = text.removeprefix(_BYTE_ORDER_MARK)
     mended: list[Mended] = []
     for _round in range(_ROUNDS):
-        read = document.parse(path, text)
-        wanted = _list_wanted_changes(text, read, ops)
-        text, done = _make_changes(text, read, wanted)
+        parsed = document.parse(path, text)
+        wanted = _list_wanted_changes(text, parsed, ops)
+        text, done = _make_changes(text, parsed, wanted)
         if not done:
             break
         for rule, change in done:
             line, _column = rule.place(change.pointer)
             mended.append(Mended(path, line, str(change)))
-    return mark + text, mended
+    return byte_order_mark + text, mended
 
 
 def _list_wanted_changes(
-    text: str, read: document.Document, ops: registry.Registry
+    text: str, parsed: document.Document, ops: registry.Registry
 ) -> Wanted:
     """Return the changes that mend the rules of a file.
 
@@ -124,7 +124,7 @@ def _list_wanted_changes(
     """
     places = mended_text.FileText(text)
     wanted = []
-    for rule in file_rule.list_rules(read):
+    for rule in file_rule.list_rules(parsed):
         # Two checks may ask for one change.
         for change in dict.fromkeys(changes(rule, ops)):
             if places.has_room(rule.index, change):
@@ -133,7 +133,7 @@ def _list_wanted_changes(
 
 
 def _make_changes(
-    text: str, read: document.Document, wanted: Wanted
+    text: str, parsed: document.Document, wanted: Wanted
 ) -> tuple[str, Wanted]:
     """Make changes in the text of a file.
 
@@ -145,15 +145,15 @@ def _make_changes(
     """
     if not wanted:
         return text, []
-    edited = _make_all_changes(text, read, wanted)
+    edited = _make_all_changes(text, parsed, wanted)
     if edited is not None:
         return edited, wanted
     if len(wanted) == 1:
         return text, []
     half = len(wanted) // 2
-    half_made, done = _make_changes(text, read, wanted[:half])
+    half_made, done = _make_changes(text, parsed, wanted[:half])
     # The places of the second half may have moved, so the text is read again.
-    read_again = document.parse(read.path, half_made)
+    read_again = document.parse(parsed.path, half_made)
     second_half = []
     for rule, change in wanted[half:]:
         moved_rule = file_rule.WrittenRule(read_again, rule.index)
@@ -163,7 +163,7 @@ def _make_changes(
 
 
 def _make_all_changes(
-    text: str, read: document.Document, wanted: Wanted
+    text: str, parsed: document.Document, wanted: Wanted
 ) -> str | None:
     """Return the text of a file with all changes, if it reads as expected.
 
@@ -179,11 +179,11 @@ def _make_all_changes(
         by_place.append((rule.index, change))
     try:
         expected = []
-        for index, entry in enumerate(read.entries):
+        for index, entry in enumerate(parsed.entries):
             of_entry = by_entry.get(index, ())
             expected.append(mended_text.apply(entry, of_entry))
         edited = mended_text.FileText(text).edited(by_place)
-        entries = document.parse(read.path, edited).entries
+        entries = document.parse(parsed.path, edited).entries
     except (
         yaml.YAMLError,
         exceptions.InvalidDocument,

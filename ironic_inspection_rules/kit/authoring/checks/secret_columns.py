@@ -52,14 +52,14 @@ def check(
         columns_read = list(table_check.find_columns(rule.rule))
         for action, argument in _list_arguments_written(rule):
             pointer = action.pointer_to(argument)
-            named = _find_columns_named(columns_read, pointer)
+            columns_named = _find_columns_named(columns_read, pointer)
             value = action.templates[argument]
-            for whole, column in secret_columns:
-                name = whole.definition.name
-                is_named = (name, column) in named
+            for full_table, column in secret_columns:
+                name = full_table.definition.name
+                is_named = (name, column) in columns_named
                 # To compute the argument takes longer than to look for names.
                 if is_named or _is_written(
-                    rule, action, value, whole=whole, column=column
+                    rule, action, value, full_table=full_table, column=column
                 ):
                     yield rule, pointer, _format_message(name, column)
 
@@ -132,16 +132,16 @@ class _OneRow(table.Table):
         return _KEY
 
 
-def _keep_one_row(whole: table.Table, column: str) -> table.Table:
+def _keep_one_row(full_table: table.Table, column: str) -> table.Table:
     """Return a table with only its first row, and one column hidden.
 
     The row gets a value in the column if it has none.
     """
-    row = dict(next(iter(whole.rows), {}))
+    row = dict(next(iter(full_table.rows), {}))
     if not row.get(column):
         row[column] = _SECRET
     definition = dataclasses.replace(
-        whole.definition, secret=(column,), of=None, expect={}
+        full_table.definition, secret=(column,), of=None, expect={}
     )
     return _OneRow(definition, {_KEY: row}, list(row), masked=True)
 
@@ -151,7 +151,7 @@ def _is_written(
     action: file_rule.Operation,
     value: typing.Any,
     *,
-    whole: table.Table,
+    full_table: table.Table,
     column: str,
 ) -> bool:
     """Return whether what an action writes depends on a secret column.
@@ -161,12 +161,12 @@ def _is_written(
     and the like may then take a row, for a machine that has nothing.
 
     :param value: the argument as it is written.
-    :param whole: the table with all rows.
+    :param full_table: the table with all rows.
     :returns: False also if no filter takes the data that are tried.
     """
     own_vars = rule.rule.vars
     fields = masked_field.MaskedFields(value, own_vars, action.loop)
-    tables = {whole.definition.name: _keep_one_row(whole, column)}
+    tables = {full_table.definition.name: _keep_one_row(full_table, column)}
     machine_with_all = _build_machine([own_vars, action.loop, value])
     machine_with_nothing: Json = {}
     for machine in (machine_with_all, machine_with_nothing):
@@ -214,9 +214,12 @@ def _build_machine(written: typing.Any) -> Json:
 def _compute_vars(
     own_vars: typing.Mapping[str, typing.Any], view: budget.View
 ) -> Json:
-    """Compute those ``vars`` that can be computed, in order.
+    """Compute the ``vars`` of a rule in their order.
 
-    :param view: gets them, as later values may use earlier ones.
+    A variable that cannot be computed with the data that are tried is left
+    out.
+
+    :param view: gets the values, as later ones may use earlier ones.
     """
     values: Json = {}
     view[model.VARS] = values

@@ -244,7 +244,10 @@ def _find_slip_in_text(
 def _find_text_for_number(
     compared_field: ComparedField, relation: str, value: str
 ) -> Slip | None:
-    """Find the slip in a text for a number, such as "262,144"."""
+    """Find the slip in a text for a number, such as "262,144".
+
+    :param relation: the relation of the field to the text, such as ``eq``.
+    """
     if _GROUPED_DIGITS.fullmatch(value):
         return Slip.of(
             _(
@@ -323,7 +326,10 @@ def is_mac(steps: field_value.Steps | None) -> bool:
 
 
 def _find_wrong_mac(compared_field: ComparedField, value: str) -> Slip | None:
-    """Find the slip in a MAC address such as ``52-54-00-12-34-56``."""
+    """Find the slip in a MAC address such as ``52-54-00-12-34-56``.
+
+    Machines report it as ``52:54:00:12:34:56``.
+    """
     if not is_mac(compared_field.steps) or not _MAC.fullmatch(value):
         return None
     meant = value.lower().replace('-', ':')
