@@ -349,6 +349,8 @@ class SymbolicEffects:
             "52:54:00:12:34:01" or the text of ``{item.mac_address}``.
         :param path: the place in the port, such as ``('extra', 'rack')``.
         """
+        # The address may differ from machine to machine. The guard of an
+        # alternative holds on the machines that have it.
         for guard, alternative in port_id:
             has_this_id = logic.conj(when, guard)
             address = states.address_term(alternative)
@@ -585,6 +587,7 @@ class SymbolicEffects:
                 attributes.convert_to_capability, self._machine
             )
             text = values.transform(args['value'], as_text)
+        # The guard of a name holds on the machines where the rule has it.
         for guard, name in args['name']:
             has_name = logic.conj(when, guard)
             if values.has_no_value(name):
@@ -651,8 +654,11 @@ class SymbolicEffects:
         with an error.
 
         :param when: holds on the machines on which the action is carried out.
+        :param name: the name on all machines: mostly a constant, but a field
+            may give another one on every machine.
         :param adds: False to remove the trait.
         """
+        # The guard of an alternative holds on the machines that have it.
         for guard, alternative in name:
             has_name = logic.conj(when, guard)
             if not isinstance(alternative, values.Const):
@@ -776,6 +782,7 @@ class SymbolicEffects:
         if not prefix:
             return logic.FALSE
         outside = []
+        # The guard of a name holds on the machines that have it.
         for guard, name in item:
             # No list and no number begins with a prefix.
             begins = logic.FALSE

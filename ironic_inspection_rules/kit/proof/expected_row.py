@@ -25,7 +25,11 @@ def find_row(
 ) -> Value:
     """Find the row of a key; it is missing where the table has no such row.
 
-    :param key: the value of the template ``of`` on all machines.
+    The key may be a text on one machine and missing on another: every such
+    alternative has a row of its own, or none.
+
+    :param key: the value of the template ``of`` on all machines, such as the
+        serial number.
     """
     return values.join(
         (guard, _find_row_of_alternative(expected, alternative, machine))

@@ -147,13 +147,14 @@ def _require_parts(parts: list[Value], whole: values.Alternative) -> Value:
     decided = values.only(whole)
     for part in reversed(parts):
         cases = []
+        # The guard of an alternative holds on the machines that have it.
         for guard, alternative in part:
-            result = decided
+            decided_with_part = decided
             if values.has_no_value(alternative):
-                result = values.only(alternative)
+                decided_with_part = values.only(alternative)
             elif isinstance(alternative, values.UnknownValue):
-                result = values.unknown(alternative.reason, *parts)
-            cases.append((guard, result))
+                decided_with_part = values.unknown(alternative.reason, *parts)
+            cases.append((guard, decided_with_part))
         decided = values.join(cases)
     return decided
 
@@ -169,7 +170,11 @@ def evaluate_argument(
 
 
 def convert_argument(declared: arguments.Argument, value: Value) -> Value:
-    """Convert the value of an argument to the type that its op declares."""
+    """Convert the value of an argument to the type that its op declares.
+
+    Every alternative of the value is converted by itself: "8" to 8 for an
+    ``int``, say.
+    """
     if not declared.converts:
         return value
     return values.transform(
@@ -182,8 +187,9 @@ def _convert_alternative(
 ) -> Value:
     """Convert an alternative of an argument to the type that an op declares.
 
-    "8" becomes 8 for an ``int``. A value that cannot be converted is an error;
-    a text of the machine is unknown, as only the engine can convert it.
+    "8" becomes 8 for an ``int``. A value that cannot be converted, such as a
+    list for an ``int``, is an error. A text of the machine becomes unknown for
+    an ``int``, as only the engine can read the number in it.
     """
     if values.has_no_value(alternative):
         return values.only(alternative)
@@ -465,6 +471,7 @@ def _where_empty(
     It is if the value is missing, or false to Python, as ``''`` or ``[]``.
     """
     parts = []
+    # The guard of an alternative holds on the machines that have it.
     for guard, alternative in value:
         is_empty = logic.FALSE
         if isinstance(alternative, values.Const):
@@ -499,7 +506,11 @@ def _where_term_empty(alternative: values.SolverTerm) -> logic.Formula:
 def _apply_filters(
     calls: Sequence[filter_syntax.FilterCall], value: Value, scope: Scope
 ) -> Value:
-    """Apply filters to a value, one after another."""
+    """Apply filters to a value, one after another.
+
+    In ``{inventory.hostname | lower | length}``, the second filter gets what
+    the first has made of the hostname.
+    """
     for call in calls:
         value = _apply_filter(call, value, scope)
     return value

@@ -330,10 +330,14 @@ class FilterTranslation:
         )
 
     def _make_terms(self, name: str) -> tuple[logic.Term, logic.Term]:
-        """Return the terms for the result of :meth:`_translate_text`.
+        """Return the terms for what the filter makes of a text.
 
-        The first is _FAILS, _RETURNS_NOTHING or _RETURNS_VALUE, the second is
-        the value, which matters with _RETURNS_VALUE only.
+        The first is an integer: _FAILS, _RETURNS_NOTHING or _RETURNS_VALUE.
+        The second is the value, which matters with _RETURNS_VALUE only: a
+        number for ``int`` and ``float``, and a text for any other filter.
+
+        :param name: names the terms, such as ``["int", {}] of
+            inventory.hostname``.
         """
         if self._name in _MAKE_NUMBER:
             result = z3.Real(name)
@@ -342,7 +346,7 @@ class FilterTranslation:
         return z3.Int(f'{name} exists'), result
 
     def _compute_result(self, text: str) -> tuple[int, typing.Any]:
-        """Return what these terms are for a known text.
+        """Return what the terms of :meth:`_make_terms` are for a known text.
 
         For ``int`` it is ``(_RETURNS_VALUE, 8)`` with "8", and
         ``(_FAILS, None)`` with "x".

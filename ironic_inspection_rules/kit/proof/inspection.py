@@ -431,6 +431,8 @@ class SymbolicInspection:
         if not rule.scope:
             return logic.TRUE
         parts = []
+        # The property is a text on one machine and missing on another. The
+        # guard of an alternative holds on the machines that have it.
         for guard, alternative in scope:
             # A list, a mapping or a number is no scope.
             is_same = logic.FALSE

@@ -308,6 +308,8 @@ def _where_in_list(
     The guess is noted as those of loops are: one more item may matter.
     """
     parts = []
+    # "exists" holds where the list has so many items, and the guard where the
+    # item is this alternative, such as a text.
     for exists, item in among.items_of_loop():
         for guard, alternative in item:
             # A list in which an item has no value has none itself: the op is

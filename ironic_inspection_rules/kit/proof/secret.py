@@ -100,22 +100,25 @@ def _mask_alternative(
     """
     if isinstance(alternative, values.UnknownValue):
         return values.unknown(alternative.reason, 'masked', alternative)
-    # The value to return where the secret is empty.
-    empty: typing.Any
+    # What an empty secret of this kind is.
+    empty_value: typing.Any
     if isinstance(alternative, values.Const):
         # Returned only where the constant itself is empty, such as null.
-        empty = alternative.value
+        empty_value = alternative.value
     elif isinstance(alternative, values.SolverTerm):
-        empty = ''
+        # Only a text can be empty: a number is always masked.
+        empty_value = ''
     elif isinstance(alternative, values.ItemList):
-        empty = []
+        empty_value = []
     elif isinstance(alternative, values.Mapping):
-        empty = {}
+        empty_value = {}
     else:
+        # An error, or traits, which are no secret.
         return values.only(alternative)
-    is_empty = _where_empty(machine, alternative)
     return values.choose(
-        is_empty, values.const(empty), values.const(masking.MASK)
+        _where_empty(machine, alternative),
+        chosen=values.const(empty_value),
+        otherwise=values.const(masking.MASK),
     )
 
 
@@ -151,6 +154,8 @@ def _where_hidden(machine: Machine, value: Value) -> logic.Formula:
     :param value: the value under the name of a secret.
     """
     parts = []
+    # The secret is a text on one machine and missing on another. The guard of
+    # an alternative holds on the machines that have it.
     for guard, alternative in value:
         is_empty = _where_empty(machine, alternative)
         parts.append(logic.conj(guard, logic.negated(is_empty)))
@@ -282,10 +287,11 @@ def _where_made_of_secret(
 def _where_scalar(machine: Machine, value: Value) -> logic.Formula:
     """Return the formula that holds where a value is no mapping and no list.
 
-    Of an unknown value it is a guess. A text that may be missing gives the
-    guard of the text.
+    Of an unknown value it is a guess. A value that is a text on some machines
+    and a list on others gives the formula that holds where it is a text.
     """
     parts = []
+    # The guard of an alternative holds on the machines that have it.
     for guard, alternative in value:
         if isinstance(alternative, values.UnknownValue):
             is_plain = machine.guess(alternative.reason, 'plain', alternative)
@@ -349,6 +355,8 @@ def _where_secret_in(
         masked already, or else for the names of secrets.
     """
     parts = []
+    # The value is a mapping on one machine and a text on another. The guard of
+    # an alternative holds on the machines that have it.
     for guard, alternative in value:
         has_secret = _where_secret_in_alternative(
             machine, alternative, is_masked
@@ -362,8 +370,11 @@ def _where_secret_in_alternative(
 ) -> logic.Formula:
     """Return the formula that holds where an alternative has a secret in it.
 
-    :param is_masked: whether to look for the mask, see
-        :func:`_where_secret_in`.
+    For a text ``login`` of the machine, and the mask, it is ``login contains
+    "******"``.
+
+    :param is_masked: whether to look for the mask ``******``, or else for the
+        names of secrets.
     """
     if isinstance(alternative, values.Const):
         return logic.of_bool(_has_secret(alternative, is_masked))
@@ -402,10 +413,11 @@ def _where_secret_in_list(
 ) -> logic.Formula:
     """Return the formula that holds where a list has a secret in it.
 
-    For all items of the machine together, it is one guess of the solver.
+    An item that a rule has written is looked into. For all items of the
+    machine together, it is one guess of the solver.
 
-    :param is_masked: whether to look for the mask, see
-        :func:`_where_secret_in`.
+    :param is_masked: whether to look for the mask ``******``, or else for the
+        names of secrets.
     """
     parts = []
     looped = zip(items.items_of_loop(), items.items, strict=True)
@@ -435,11 +447,12 @@ def _where_secret_in_mapping(
 ) -> logic.Formula:
     """Return the formula that holds where a mapping has a secret in it.
 
-    A mapping of a machine has entries that no rule names, and whether a secret
-    is among them is a guess.
+    For ``{'password': <a text>}`` it is that the text is not empty. A mapping
+    of a machine has entries that no rule names, and whether a secret is among
+    them is a guess.
 
-    :param is_masked: whether to look for the mask, see
-        :func:`_where_secret_in`.
+    :param is_masked: whether to look for the mask ``******`` in its values, or
+        else for the names of secrets.
     """
     parts = []
     for name, entry in mapping.entries.items():

@@ -235,6 +235,8 @@ def where_at(
     :param address: the MAC address as a term.
     """
     parts = []
+    # The address is a text of the machine, or what a rule has written: each
+    # with a guard, the formula that holds on the machines that have it.
     for guard, alternative in values.step(port, 'address'):
         if isinstance(alternative, values.SolverTerm) and alternative.is_text:
             if z3.is_string_value(address):
@@ -328,6 +330,8 @@ def put(
         return Put(new)
     parts: list[tuple[logic.Formula, Value]] = []
     broken = [logic.FALSE]
+    # The guard of an alternative, such as a mapping, holds on the machines
+    # that have it.
     for guard, alternative in value:
         changed = _put_in(machine, alternative, path, new, creates)
         parts.append((guard, changed.value))

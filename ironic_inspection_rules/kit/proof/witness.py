@@ -436,7 +436,8 @@ def _needs_unnamed_secret(cell: cells.Cell, solution: z3.ModelRef) -> bool:
     """Return whether a mapping needs an entry ``other_password``.
 
     It does where the solver has guessed a secret in the mapping that no rule
-    names, and where an entry can be added.
+    names, and where an entry can be added. Then an action that writes the
+    mapping as a whole, such as ``{node.driver_info}``, is an error.
     """
     is_record = cell.steps == ('node',) or cell.steps[:-1] == ('ports',)
     if is_record:
@@ -611,10 +612,11 @@ class Engine:
         after_first = value_at(comparable_state(run_to_first.facts), place)
         after_second = value_at(comparable_state(run_to_second.facts), place)
         if place[:2] == ('ports', states.ANY_PORT):
-            # Which port it is, is not known: these are the values of all.
-            for port, value in after_first.items():
-                is_changed = value != before.get(port)
-                is_changed_again = value != after_second.get(port)
+            # Which port it is, is not known: these are the values of all ports
+            # at the place, by MAC address. Both rules have to change one.
+            for address, value in after_first.items():
+                is_changed = value != before.get(address)
+                is_changed_again = value != after_second.get(address)
                 if is_changed and is_changed_again:
                     return True
             return False

@@ -195,7 +195,10 @@ class Coverage:
                     self.counts[*place_of_condition, FALSE] += 1
 
     def add(self, other: 'Coverage') -> None:
-        """Add the counts of other machines for the same rules."""
+        """Add the counts of other machines for the same rules.
+
+        A worker process has counted them for a chunk of the files.
+        """
         self.problems += other.problems
         self.broken += other.broken
         self.counts.update(other.counts)
@@ -315,10 +318,13 @@ class Coverage:
         """Return the coverage of all rules, and of tables, as JSON data."""
         covered: dict[str, typing.Any] = {
             'rules': [self._describe_rule(rule) for rule in self.rules],
+            # In percent: 66.7.
             'covered': round(self.percent, 1),
         }
         if self.tables:
-            covered['tables'] = list(map(self._describe_table, self.tables))
+            covered['tables'] = [
+                self._describe_table(name) for name in self.tables
+            ]
         return covered
 
     def _describe_table(self, name: str) -> dict[str, typing.Any]:
@@ -352,7 +358,11 @@ class Coverage:
         )
 
     def _describe_open_rule(self, rule: model.Rule) -> dict[str, typing.Any]:
-        """Return a rule with counts in place of its conditions and actions."""
+        """Return a rule with counts in place of its conditions and actions.
+
+        For example ``{'description': 'Set rack', 'uuid': …, 'conditions':
+        [{'true': 3, 'false': 2}], 'actions': [{'ran': 3}]}``.
+        """
         conditions = self._describe_conditions(
             rule.conditions, (rule.uuid, 'conditions')
         )
@@ -410,7 +420,7 @@ class Coverage:
 
 
 def _name_of_result(result: bool) -> str:
-    """Return :data:`TRUE` or :data:`FALSE` for the result of a condition."""
+    """Return ``'true'`` or ``'false'`` for the result of a condition."""
     if result:
         return TRUE
     return FALSE
@@ -437,7 +447,11 @@ class WatchedCondition(condition.CompiledCondition):
         self._noted = noted
 
     def check(self, roots: budget.View) -> bool:
-        """Return whether the condition holds, and note the result."""
+        """Return whether the condition holds, and note the result.
+
+        In a loop it may be true for one item and false for another: both are
+        noted, each once.
+        """
         result = self._condition.check(roots)
         self._noted.add((*self._place, _name_of_result(result)))
         return result

@@ -199,13 +199,14 @@ def compare(
     """
     not_tried = dict(expected)
     for inventory, outcome in machines:
+        # As the file names it, such as "machines/a.json".
         name = _name_inventory(path, inventory)
         expectation = not_tried.pop(name, None)
         if expectation is None:
-            text = _('%s: nothing is expected of this inventory') % name
+            difference = _('%s: nothing is expected of this inventory') % name
         else:
-            text = _compare_outcome(name, expectation, outcome)
-        yield Comparison(name, text)
+            difference = _compare_outcome(name, expectation, outcome)
+        yield Comparison(name, difference)
     for name in not_tried:
         yield Comparison(name, _('%s: there is no such inventory') % name)
 
@@ -304,6 +305,9 @@ def _yaml_lines(expected: Expectation) -> list[str]:
 
 def _order_fields(change: typing.Any) -> typing.Any:
     """Order the fields of a change: object, op, path and value.
+
+    So a change in a file has the same line as the change of a machine, in
+    whatever order its author wrote the fields.
 
     :param change: a change in a file of expectations, perhaps no mapping.
     """

@@ -33,7 +33,10 @@ NO_TABLES: table.Tables = {}
 def _list_defaults(
     attributes: typing.Mapping[str, schema.Attribute],
 ) -> dict[str, typing.Any]:
-    """List the values that Ironic gives a new node or port, by name."""
+    """List the values that Ironic gives a new node or port, by name.
+
+    For example ``{'name': None, 'extra': {}, …}``.
+    """
     defaults = {}
     for name, attribute in attributes.items():
         # A required attribute has "..." in place of a default.
@@ -153,7 +156,11 @@ class MachineTest:
 
 
 def result_of(outcome: evaluation.Evaluation) -> str:
-    """Return ``ok``, ``failed`` by a rule, or ``error`` in a rule."""
+    """Return ``ok``, ``failed`` by a rule, or ``error`` in a rule.
+
+    A rule fails an inspection on purpose, with the action "fail". Any other
+    error is one in a rule, such as a field that is missing.
+    """
     if outcome.error is None:
         return 'ok'
     if isinstance(outcome.error, exceptions.RuleFailed):
@@ -267,11 +274,13 @@ def find_inventories(paths: typing.Iterable[str]) -> list[str]:
 
     :raises: :class:`.exceptions.InvalidDocument` where there are none.
     """
-    # The files of "./machines" and "machines" are the same, and tried once.
+    # pathlib makes "machines" of "./machines": these files are the same, and
+    # tried once.
     normal_paths = [str(pathlib.Path(path)) for path in paths]
     files = document.list_files(
         normal_paths, _('there are no inventories in this directory')
     )
+    # Without those that are there twice, in their order.
     return list(dict.fromkeys(files))
 
 
@@ -339,14 +348,15 @@ def load_facts(path: str, node: Node) -> working_copy.Facts:
     :raises: :class:`.exceptions.InvalidDocument` where the file has no
         inventory.
     """
+    # Inventory and plugin data.
     facts = machine_file.load(path)
-    machine_ports = node.ports
-    if machine_ports is None:
-        machine_ports = ports(facts.inventory)
+    node_ports = node.ports
+    if node_ports is None:
+        node_ports = ports(facts.inventory)
     return dataclasses.replace(
         facts,
         node=node.fields,
-        ports=machine_ports,
+        ports=node_ports,
         port_groups=node.port_groups,
     )
 

@@ -357,7 +357,11 @@ def _compare_rule_sets(changes: Iterable[Plain]) -> dict[str, NameDifference]:
 def _pair_by_kind(
     before: Mapping[str, set[str]], after: Mapping[str, set[str]]
 ) -> dict[str, NameDifference]:
-    """Pair the names of traits, resource classes and capabilities by kind."""
+    """Pair the names of traits, resource classes and capabilities by kind.
+
+    ``{'traits': {'CUSTOM_A'}, …}`` before and ``{'traits': {'CUSTOM_B'}, …}``
+    after give a difference that has lost ``CUSTOM_A`` and gained ``CUSTOM_B``.
+    """
     by_kind = {}
     for kind in KINDS:
         by_kind[kind] = NameDifference(
@@ -501,15 +505,17 @@ class FleetGroups:
 def _drop_values(outcome: _Outcome, places: Container[_Place]) -> _Outcome:
     """Return an outcome without the values at some places.
 
-    Machines that differ only there are then in one group.
+    Machines that differ only there, as by a serial number in their names, are
+    then in one group.
 
     :param places: where most machines have a value of their own.
     """
     changes = []
     for change in outcome.changes:
         if change.place in places:
-            change = change._replace(value=None)
-        changes.append(change)
+            changes.append(change._replace(value=None))
+        else:
+            changes.append(change)
     return outcome._replace(changes=tuple(changes))
 
 
