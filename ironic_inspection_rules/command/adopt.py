@@ -554,7 +554,7 @@ def adopt_from_inspector(url: str, dry_run: bool) -> None:
 
 
 def _translate(row: adoption.Row, taken: Collection[str]) -> Candidate:
-    """Translate a rule of ironic-inspector.
+    """Translate a rule of ironic-inspector to one of this package.
 
     :param row: the rule: ``uuid``, ``description``, ``scope``, ``conditions``
         and ``actions``, in the form of ironic-inspector's API.
@@ -628,7 +628,8 @@ def _read_machines(
 def _read_stored_machines() -> Iterator[stock_trial.TrialMachine]:
     """Yield the nodes that have a stored inventory, with their ports.
 
-    They are read a hundred at a time, as a cloud may have thousands.
+    They are read a hundred at a time, as a cloud may have thousands. Nodes
+    without a stored inventory are left out.
     """
     context = ironic_context.get_admin_context()
     marker = None
@@ -636,11 +637,11 @@ def _read_stored_machines() -> Iterator[stock_trial.TrialMachine]:
         nodes = objects.Node.list(context, limit=100, marker=marker)
         if not nodes:
             return
-        by_id = {node.id: node for node in nodes}
+        node_by_id = {node.id: node for node in nodes}
         for row in machine_object.InspectedMachine.list_inventories(
-            context, list(by_id)
+            context, list(node_by_id)
         ):
-            node = by_id[row['node_id']]
+            node = node_by_id[row['node_id']]
             yield stock_trial.TrialMachine(
                 name=node.name or node.uuid,
                 node=node,
@@ -651,6 +652,7 @@ def _read_stored_machines() -> Iterator[stock_trial.TrialMachine]:
                 inventory=json.loads(row['inventory'] or '{}'),
                 plugin_data=json.loads(row['plugin_data'] or '{}'),
             )
+        # The next hundred are the nodes behind this one.
         marker = nodes[-1]
 
 

@@ -195,7 +195,8 @@ def check() -> int:
 def _find_problems_of_coordination() -> Iterator[str]:
     """Yield why services could not use the coordination service.
 
-    Without a queue and a PXE filter none needs it.
+    Only the workers of the queue and the PXE filter need it. Where neither is
+    configured, there is no problem.
     """
     is_needed = (
         CONF.inspection_queue.enabled or CONF.inspection_pxe_filter.interface

@@ -278,6 +278,7 @@ class LeasedLock:
             self._file = pathlib.Path(parsed.path, name)
 
     def __enter__(self) -> typing.Self:
+        """Connect to the service, without acquiring the lock."""
         if self._file is not None:
             _prepare_directory(str(self._file.parent))
             # tooz would create the file with a mode by which other users can

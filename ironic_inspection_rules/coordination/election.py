@@ -148,7 +148,8 @@ class Candidacy:
     def _hold_lock(self) -> None:
         """Connect, acquire and renew the lock until :meth:`leave` is called.
 
-        :raises: the first error; the lock is released, as far as possible.
+        :raises: the first error. The lock is released then, if the coordinator
+            answers.
         """
         try:
             with self._make_lock() as lock:
@@ -158,8 +159,8 @@ class Candidacy:
                         self._outage.over()
                         self._leave.wait(self._heartbeat)
                 finally:
-                    # Leadership ends before the end of the outer block
-                    # releases the lock.
+                    # Leadership ends first: the end of the outer "with" block
+                    # releases the lock, and then another member may lead.
                     self._publish(None)
         # A driver of tooz may raise any error of its library.
         except Exception as exc:

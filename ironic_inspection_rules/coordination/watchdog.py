@@ -65,7 +65,8 @@ class WatchedLoop:
     def start(self) -> None:
         """Start the thread."""
         self.note_life()
-        # A daemon, as a round of it may hang for ever.
+        # A daemon, as a round may hang for ever, and the end of the process
+        # must not wait for it.
         thread = threading.Thread(
             target=self._work_in_rounds,
             args=(self.generation,),

@@ -68,10 +68,12 @@ class FilterTable:
 
     def __init__(self, interface: str, ports: Iterable[str]) -> None:
         self.interface = interface
-        # nft would need quotes around other characters.
+        # The table of "br-ex:1" ends with "br-ex_1": nft would need quotes
+        # around other characters.
         suffix = re.sub(r'[^\w.-]', '_', interface, flags=re.ASCII)
         self.name = f'ironic_inspection_pxe_filter_{suffix}'
-        # Of the table that blocks all where a foreign one has our name.
+        # The name of the table that blocks everything where one that is not
+        # ours has our name.
         self.fallback_name = self.name + '_closed'
         self._ports = [port.split('/') for port in ports]
 

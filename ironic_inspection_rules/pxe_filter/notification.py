@@ -193,8 +193,8 @@ class PxeFilterDriver(notifier.Driver):
         """Send PXE filters the changes that a notification of Ironic implies.
 
         oslo.messaging calls it in Ironic's API and conductors, for every
-        notification. Errors of the message broker are only logged: Ironic's
-        request or inspection goes on.
+        notification. Errors of the message broker are only logged, so that
+        Ironic's request or inspection goes on.
 
         :param msg: the notification, with ``event_type`` and ``payload``.
         """

@@ -198,7 +198,7 @@ class Watcher:
     def machines(self) -> admission.Machines | None:
         """Return the machines last read, None before the first read.
 
-        It is called by the thread that sets the filter.
+        The thread that sets the filter calls it. An error makes it block.
 
         :raises: the error with which reading failed.
         :raises: TemporaryFailure when the database does not answer.

@@ -148,7 +148,10 @@ class UnsetCapability(plugin.Action):
         yield declare(arguments['name'])
 
     def __call__(self, target: Target, name: str) -> None:
+        """Remove the capability from the text of all, if it is there."""
+        # Ironic ignores white space around names.
         name = name.strip()
         capabilities = read_capabilities(target)
-        if capabilities.pop(name, None) is not None:
+        if name in capabilities:
+            del capabilities[name]
             _write_all(target, capabilities, name)

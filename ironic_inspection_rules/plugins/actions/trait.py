@@ -56,6 +56,11 @@ class AddTrait(plugin.Action):
                 yield 'name', problem
 
     def __call__(self, target: Target, name: str) -> None:
+        """Add the trait, unless the node has it.
+
+        :raises: :class:`.exceptions.OperationError` if it is no name of a
+            trait, or the node would have too many.
+        """
         _check_names([name])
         traits = target.traits
         if name in traits:

@@ -96,6 +96,12 @@ class Get(plugin.Filter):
         path: data_path.Path,
         default: typing.Any = data_path.ABSENT,
     ) -> typing.Any:
+        """Return the value at a path in the value.
+
+        In ``{'a': [1, 2]}``, the path ``a.1`` has the value 2.
+
+        :param default: the result if there is no such value.
+        """
         inner = data_path.get(value, path)
         if inner is data_path.ABSENT:
             return default
@@ -117,6 +123,12 @@ class Default(plugin.Filter):
         default: typing.Any = '',
         boolean: bool = False,
     ) -> typing.Any:
+        """Return the value, or another one in its place.
+
+        :param default: the result if the value is missing.
+        :param boolean: whether it is also the result for false, zero, null and
+            empty values.
+        """
         if value is data_path.ABSENT:
             return default
         if boolean and not value:

@@ -220,6 +220,7 @@ class RegexSearch(plugin.Filter):
     LITERAL = frozenset({'group'})
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield a problem if the regular expression has no such group."""
         group = _parse_group(arguments.get('group', 0))
         if not arguments['regex'].has_group(group):
             yield (
@@ -257,6 +258,11 @@ class RegexReplace(plugin.Filter):
     PAYS = True
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield what is wrong with a replacement, when a rule is made.
+
+        It may name a group that the regular expression lacks. Nothing is
+        checked if one of both has a field.
+        """
         regex = arguments.get('regex')
         replacement = arguments.get('replacement')
         if isinstance(regex, pattern.Pattern) and replacement is not None:

@@ -83,8 +83,12 @@ class InspectorData(dict[str, typing.Any]):
     """
 
     def __init__(self, roots: budget.View) -> None:
+        # The inventory is the first key, and counts more than plugin data of
+        # that name.
         super().__init__({'inventory': None, **roots['plugin_data']})
-        self['inventory'] = self.inventory = roots['inventory']
+        self.inventory = roots['inventory']
+        self['inventory'] = self.inventory
+        # What rules have noted of themselves, ironic-inspector did not have.
         self.pop(model.TRACE_KEY, None)
         self.budget = roots.budget
         self._roots = roots
