@@ -85,10 +85,12 @@ class Switch(types.Boolean):
 def _not_in_range(
     value: object, form: str, type_: types.Integer | types.Float
 ) -> ValueError:
-    """Return the error for a value.
+    """Return the error for the bad value of an option.
 
-    :param form: what it should be, in words.
-    :param type_: has the range.
+    Such as ``"x" is not a number of at least 0.1 and at most 30``.
+
+    :param form: what the value should be, in words: ``a number``.
+    :param type_: the type of the option, which has the range.
     """
     text = _('"%(value)s" is not %(form)s') % {'value': value, 'form': form}
     if type_.min is not None:
@@ -452,14 +454,14 @@ def _explain_errors(opt: cfg.Opt) -> None:
     """Give an option a type whose errors have the value and the range.
 
     The types of oslo.config quote Python's own error, such as "could not
-    convert string to float". The option stays one of its class, which the
-    generator of the sample configuration looks at.
+    convert string to float". Only the type is replaced, and not the class of
+    the option, which the generator of the sample configuration looks at.
     """
-    type_: typing.Any = opt.type
+    stock_type: typing.Any = opt.type
     if isinstance(opt, cfg.IntOpt):
-        opt.type = WholeNumber(min=type_.min, max=type_.max)
+        opt.type = WholeNumber(min=stock_type.min, max=stock_type.max)
     elif isinstance(opt, cfg.FloatOpt):
-        opt.type = Number(min=type_.min, max=type_.max)
+        opt.type = Number(min=stock_type.min, max=stock_type.max)
     elif isinstance(opt, cfg.BoolOpt):
         opt.type = Switch()
 
@@ -492,10 +494,11 @@ def check(config: cfg.ConfigOpts) -> None:
                 # oslo.config converts and checks a value when it is read.
                 value = getattr(config[group], opt.dest)
             except (cfg.Error, ValueError) as exc:
-                # The cause is the reason without oslo.config's own words.
+                # oslo.config wraps the error of the type into its own words.
                 reason = str(exc.__context__ or exc)
             else:
-                # No comparison with NaN is true, so it passes min and max.
+                # NaN is neither below the minimum nor above the maximum, so
+                # the range does not refuse it.
                 if isinstance(value, float) and math.isnan(value):
                     reason = _('"nan" is not a number')
             if reason is not None:

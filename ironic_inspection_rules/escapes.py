@@ -76,8 +76,9 @@ class Guard:
         """
         if not self.unguarded.isatty():
             return self._write(escaped(text))
-        # Only the pieces before, between and behind the colours are escaped:
-        # there is one more of them than there are colours.
+        # Only the pieces before, between and behind the colours are escaped.
+        # There is one piece more than there are colours, so the last one gets
+        # an empty colour behind it.
         pieces = _COLOUR.split(text)
         colours = [*_COLOUR.findall(text), '']
         safe_text = ''
@@ -97,12 +98,16 @@ class Guard:
 
 @contextlib.contextmanager
 def guarded() -> collections.abc.Iterator[None]:
-    """Guard standard output and standard error."""
-    with contextlib.ExitStack() as opened:
+    """Escape what is written to standard output and standard error.
+
+    This holds inside the ``with`` block.
+    """
+    with contextlib.ExitStack() as stack:
         errors: typing.TextIO | None = sys.stderr
         if errors is None:
-            # Nobody can read an error, and the exit status has to do.
-            errors = opened.enter_context(open(os.devnull, 'w'))
-        opened.enter_context(contextlib.redirect_stdout(Guard(sys.stdout)))
-        opened.enter_context(contextlib.redirect_stderr(Guard(errors)))
+            # The process was started without standard error. Nobody can read
+            # an error, only the exit status.
+            errors = stack.enter_context(open(os.devnull, 'w'))
+        stack.enter_context(contextlib.redirect_stdout(Guard(sys.stdout)))
+        stack.enter_context(contextlib.redirect_stderr(Guard(errors)))
         yield

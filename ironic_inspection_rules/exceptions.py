@@ -59,16 +59,16 @@ def listed(
     """Join problems to one text, such as "a is no name; b is no name".
 
     A text has at most :data:`MOST_PROBLEMS` problems. If there are more, it
-    ends with their number: "and 3 more".
+    ends with the number of the others: "and 3 more".
 
     :param describe: returns the text of a problem.
     """
     texts = []
     for problem in problems[:MOST_PROBLEMS]:
         texts.append(shortened(describe(problem)))
-    others = len(problems) - MOST_PROBLEMS
-    if others > 0:
-        texts.append(_('and %d more') % others)
+    count_of_others = len(problems) - MOST_PROBLEMS
+    if count_of_others > 0:
+        texts.append(_('and %d more') % count_of_others)
     return '; '.join(texts)
 
 
@@ -88,36 +88,39 @@ def one_line(text: str) -> str:
 
 
 _UNSTORABLE = re.compile('[\0\ud800-\udfff\U00010000-\U0010ffff]')
-"""Characters that some database refuses: halves of one, and rare ones."""
+"""Characters that some database refuses.
+
+They are NUL, halves of a UTF-16 pair, and characters above U+FFFF, such as an
+emoji.
+"""
 
 _MOST_BYTES = 65535
 """Length of a column of text in MySQL, in bytes."""
 
-_CUT = ' … (cut)'
+_MARK_OF_CUT = ' … (cut)'
 
 
 def storable(text: str) -> str:
-    """Return a text that every database takes, such as a message of an error.
+    """Return a text, such as the message of an error, as databases take it.
 
-    :returns: the text with U+FFFD in the place of what some refuse, and with
-        its end cut off and marked where it has more than 65,535 bytes in
-        UTF-8.
+    A character that some database refuses becomes U+FFFD. A text of more than
+    65,535 bytes in UTF-8 is cut off, and ends in ``… (cut)``.
     """
-    text = _UNSTORABLE.sub('\N{REPLACEMENT CHARACTER}', text)
-    encoded = text.encode()
+    storable_text = _UNSTORABLE.sub('\N{REPLACEMENT CHARACTER}', text)
+    encoded = storable_text.encode()
     if len(encoded) <= _MOST_BYTES:
-        return text
-    beginning = encoded[: _MOST_BYTES - len(_CUT.encode())]
-    # The cut may be in the middle of a character, which is left out then.
-    return beginning.decode(errors='ignore') + _CUT
+        return storable_text
+    beginning = encoded[: _MOST_BYTES - len(_MARK_OF_CUT.encode())]
+    # The cut may be in the middle of a character, which is then left out.
+    return beginning.decode(errors='ignore') + _MARK_OF_CUT
 
 
 @contextlib.contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Name a file in the errors of writing it.
+    """Add the name of a file to errors of writing it.
 
     Python names a file that cannot be opened, but not one that cannot be
-    written, such as on a full disk.
+    written, such as on a full disk: "No space left on device".
 
     :raises: OSError with the name of the file.
     """
@@ -149,8 +152,8 @@ class InspectionRulesError(Exception):
 def reason_of(exc: Exception) -> str:
     """Return the text of an error for users.
 
-    That of an unforeseen one, such as in the code of a plugin, names its
-    class: the text alone may say nothing.
+    The text of an unforeseen error, such as in the code of a plugin, also
+    names its class. ``KeyError: 'cpu'`` says more than ``'cpu'`` alone.
     """
     if isinstance(exc, InspectionRulesError):
         return str(exc)
@@ -214,9 +217,11 @@ class Problem:
         return f'{self.pointer}: {self.sentence}'
 
     def below(self, pointer: str) -> 'Problem':
-        """Return the problem as one of a document that has this one in it.
+        """Return the problem of a part of a document as one of the document.
 
-        :param pointer: where this document is in that one.
+        ``/priority`` of a rule is ``/rules/3/priority`` of a list of rules.
+
+        :param pointer: the place of the part in the document: ``/rules/3``.
         """
         return dataclasses.replace(self, pointer=pointer + self.pointer)
 
@@ -237,17 +242,18 @@ def first_of(problems: typing.Iterable[Problem]) -> list[Problem]:
 
     Texts that are too long for an answer are shortened.
     """
-    # Problems of a large rule set are searched for while this iterates: to
-    # count all of them would take too long.
     remaining = iter(problems)
     first = []
     for problem in itertools.islice(remaining, MOST_PROBLEMS):
         first.append(problem.shortened())
-    others = len(list(itertools.islice(remaining, _MOST_COUNTED)))
-    if others == _MOST_COUNTED:
-        first.append(Problem('', _('and %d or more others') % others))
-    elif others > 0:
-        first.append(Problem('', _('and %d more') % others))
+    # The iterator may search a large rule set for its problems while it goes
+    # on. To count all of them would take too long.
+    count_of_others = len(list(itertools.islice(remaining, _MOST_COUNTED)))
+    if count_of_others == _MOST_COUNTED:
+        text = _('and %d or more others') % count_of_others
+        first.append(Problem('', text))
+    elif count_of_others > 0:
+        first.append(Problem('', _('and %d more') % count_of_others))
     return first
 
 
@@ -322,11 +328,13 @@ class InvalidRules(InvalidInput):
         problems: list[Problem] = []
         clauses: list[str] = []
         for index, problems_of_rule in refused.items():
-            place = f'/rules/{index}'
-            problems += [problem.below(place) for problem in problems_of_rule]
+            pointer = f'/rules/{index}'
+            for problem in problems_of_rule:
+                problems.append(problem.below(pointer))
             first, *others = problems_of_rule
-            # The place stands once, before the first problem of its rule.
-            clauses.append(f'{place}: {first}')
+            # In the message, the rule is named only before its first problem:
+            # "/rules/3: /priority: must be …; /scope: must be …".
+            clauses.append(f'{pointer}: {first}')
             clauses += [str(problem) for problem in others]
         self.problems = tuple(first_of(problems))
         super().__init__(_('Invalid inspection rule %s') % listed(clauses))

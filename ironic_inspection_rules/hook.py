@@ -41,13 +41,14 @@ def prepare_conductor() -> None:
     """
     with start.required():
         name.check(NAMES)
-    # An API without a database reaches these objects through this conductor,
-    # which has them since it imported their module.
+    # An API without a database calls the methods of these objects through this
+    # conductor. The import of their module has registered them.
     object_names = [
         object_class.obj_name() for object_class in storage.CLASSES
     ]
     LOG.debug('Answers for %s', object_names)
-    # A bad rule or option is to stop the service now, not fail inspections.
+    # Called now, so that a bad rule or option stops the service at its start,
+    # instead of failing every inspection.
     start.rules()
     inspection_patch.replace_rules(inspection.apply_rules)
     inspection_patch.around_inspection(inspection.of_task)
@@ -56,7 +57,8 @@ def prepare_conductor() -> None:
     redfish.install(inspection.note_redfish)
     deploy_patch.install_trait_checks(deploy.find_problem_of_node)
     if CONF.inspection_queue.enabled:
-        # Not loaded if it is switched off.
+        # Imported here, so that a conductor without durable inspection, which
+        # is off by default, loads nothing of the queue.
         from ironic_inspection_rules.queue import power_on
 
         with start.required():

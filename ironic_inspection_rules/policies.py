@@ -156,10 +156,11 @@ def register(enforcer: policy.Enforcer) -> None:
 
 
 def get_enforcer() -> policy.Enforcer:
-    """Return an enforcer of Ironic's policies and ours, for ``oslopolicy-*``.
+    """Return an enforcer of Ironic's policies and ours.
 
-    Both stand in one policy file. The arguments of the command are read as
-    those of Ironic, without the options that are oslo.policy's own.
+    The commands of oslo.policy, such as ``oslopolicy-list-redundant``, ask for
+    it. An operator has both kinds of policies in one file. Ironic reads the
+    arguments of the command, without the options that are oslo.policy's own.
     """
     enforcer = ironic_policy.get_oslo_policy_enforcer()
     register(enforcer)

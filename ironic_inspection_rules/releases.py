@@ -21,18 +21,26 @@ def major(release: str) -> int:
 
 
 def is_between(release: str, first: str | None, last: str | None) -> bool:
-    """Return whether a release is none before the first or after the last.
+    """Return whether a release is neither before the first nor after the last.
 
-    :param release: a series, such as ``'39'``, stands for all its releases.
+    ``'37.0.0'`` is between ``'35.1'`` and ``'39'``.
+
+    :param release: a release, or a series such as ``'39'``, which may have
+        releases inside and outside of the range: it counts as inside.
     :param first: None if there is no first one.
     :param last: None if there is no last one.
     """
     release_numbers = numbers(release)
-    # Compared no further than these go: 39 is not before 39.1, nor after it.
+    # Only as many numbers are compared as the release has: the series 39 is
+    # neither before 39.1 nor after it.
     length = len(release_numbers)
-    if first is not None and release_numbers < numbers(first)[:length]:
-        return False
-    return last is None or release_numbers <= numbers(last)[:length]
+    is_before_first = (
+        first is not None and release_numbers < numbers(first)[:length]
+    )
+    is_after_last = (
+        last is not None and release_numbers > numbers(last)[:length]
+    )
+    return not is_before_first and not is_after_last
 
 
 OLDEST, NEWEST = major(TRIED[0]), major(TRIED[-1])

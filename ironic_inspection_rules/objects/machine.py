@@ -155,13 +155,15 @@ class InspectedMachine(base.IronicObject):
 
 
 def _sum_lengths(*columns):
-    """Build the sum of the lengths of columns that may be null.
+    """Build the SQL sum of the lengths of columns that may be null.
 
-    MySQL counts bytes, which is the same: Ironic writes JSON in ASCII.
+    MySQL counts bytes, other databases characters. This is the same, as Ironic
+    writes JSON in ASCII.
     """
     total: sa.ColumnElement[int] = sa.literal(0)
     for column in columns:
-        # An integer: else the type of the column would decode the number.
+        # Without the type, SQLAlchemy would take the length for JSON, as the
+        # column is, and decode it.
         length = sa.func.length(column, type_=sa.Integer)
         total += sa.func.coalesce(length, 0)
     return total.label('length')
@@ -181,7 +183,8 @@ def _read_rows(model, node_ids):
 def _select_of_nodes(table, node_ids, *columns):
     """Build the query for rows of nodes, in the order of their creation.
 
-    :param table: the columns of the table.
+    :param table: all columns of the table, by their names.
+    :param node_ids: the ``id`` of each node.
     :param columns: the columns to read.
     """
     return (
@@ -192,23 +195,23 @@ def _select_of_nodes(table, node_ids, *columns):
 
 
 def _convert_like_objects(model, rows):
-    """Convert the values of rows as Ironic's objects do, to JSON data.
+    """Convert the values of rows to JSON data, as Ironic's objects do.
 
-    Times become text, and a mapping that is null in the database becomes
-    empty. The rows are changed in place.
+    Times become text such as ``2026-05-17T10:00:00+00:00``, and a mapping that
+    is null in the database becomes empty. The rows are changed in place.
     """
-    times = []
-    mappings = []
+    names_of_times = []
+    names_of_mappings = []
     for column in model.__table__.columns:
         if isinstance(column.type, sa.DateTime):
-            times.append(column.name)
+            names_of_times.append(column.name)
         elif isinstance(column.type, types.JsonEncodedDict):
-            mappings.append(column.name)
+            names_of_mappings.append(column.name)
     for row in rows:
-        for name in times:
+        for name in names_of_times:
             if row[name] is not None:
                 row[name] = f'{_as_iso_text(row[name])}+00:00'
-        for name in mappings:
+        for name in names_of_mappings:
             # A column that a release of Ironic has added is null in old rows.
             if row[name] is None:
                 row[name] = {}
@@ -216,7 +219,10 @@ def _convert_like_objects(model, rows):
 
 
 def _as_iso_text(time):
-    """Return a time in UTC as ISO 8601 text, None for None."""
+    """Return a time as ISO 8601 text, in UTC and without a zone.
+
+    :returns: None for None.
+    """
     if time is None:
         return None
     return timeutils.normalize_time(time).isoformat()

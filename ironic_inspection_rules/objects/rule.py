@@ -26,9 +26,10 @@ from ironic_inspection_rules.objects import remotable
 
 @contextlib.contextmanager
 def _raise_errors_of_ironic() -> Iterator[None]:
-    """Replace our exceptions by Ironic's while the context lasts.
+    """Raise Ironic's exceptions in place of ours inside the ``with`` block.
 
-    Ironic's RPC carries only Ironic's exceptions to the caller.
+    The caller may be an API without a database, and Ironic's RPC carries only
+    Ironic's own exceptions from the conductor to it.
     """
     try:
         yield
@@ -47,8 +48,10 @@ def _raise_errors_of_ironic() -> Iterator[None]:
 def _object_field(field):
     """Build the field of a versioned object for a field of a rule.
 
+    The field ``priority``, an int, becomes an ``IntegerField`` with the same
+    default.
+
     :param field: a field of the dataclass :class:`.model.Rule`.
-    :returns: an object of oslo.versionedobjects, by the field's name or type.
     """
     if field.name == 'uuid':
         return object_fields.UUIDField()
@@ -57,14 +60,14 @@ def _object_field(field):
     if field.name == model.VARS:
         return object_fields.FlexibleDictField(default={})
     if isinstance(field.type, types.UnionType):
-        # "str | None": no other type of a rule's field may be None.
+        # Its type is "str | None", as all fields that may be None are text.
         return object_fields.StringField(nullable=True)
-    classes = {
+    class_by_type = {
         int: object_fields.IntegerField,
         bool: object_fields.BooleanField,
         str: object_fields.StringField,
     }
-    return classes[field.type](default=field.default)
+    return class_by_type[field.type](default=field.default)
 
 
 def origin(context, message=None):
@@ -276,7 +279,7 @@ def _describe_version(rule, is_secret):
     if rule.rule_created_at:
         created_at = rule.rule_created_at.isoformat() + '+00:00'
     return {
-        # Fields that were added since the revision was made.
+        # A revision does not have fields that rules got in later releases.
         **model.DEFAULTS,
         **rule.fields,
         'revision': rule.rule_revision,
@@ -288,10 +291,11 @@ def _describe_version(rule, is_secret):
 def _with_plain_lists(values):
     """Return values with plain lists in place of lists of versioned objects.
 
-    A list of an object never equals the list in the database, so a rule that
-    is saved unchanged would count as changed.
+    A list of a versioned object never equals the list in the database, so a
+    rule that is saved without a change would count as changed.
 
-    :param values: values by field, as the object has them.
+    :param values: values by field, as the object has them. Its lists are the
+        conditions and the actions.
     """
     columns = dict(values)
     for name in model.OPERATIONS:

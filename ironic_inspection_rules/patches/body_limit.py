@@ -69,11 +69,12 @@ _inspection_endings: set[str] = {'continue_inspection'}
 
 
 def as_inspection_data(ending: str) -> None:
-    """Let bodies of requests be as large as inspection data.
+    """Let the bodies of some requests be as large as inspection data.
 
     Their limit becomes ``[api]max_json_body_size_inspection``.
 
-    :param ending: the end of the paths of these requests.
+    :param ending: the end of the paths of these requests, such as
+        ``inventory/reapply``.
     """
     _inspection_endings.add(ending)
     if IS_OF_IRONIC and name.are_here((INSPECTION_PATH,)):
@@ -97,8 +98,11 @@ def depth() -> int:
 def of_size(path: str) -> SizeLimit:
     """Return how large the body of a request may be.
 
-    Large bodies of this plugin's own calls, such as rule sets, count as those
-    of an inspection.
+    Ironic has three limits: for inspection data, for deployments, whose body
+    may have a config drive in it, and for all other requests.
+
+    :param path: the path of the request. Those that were given to
+        :func:`as_inspection_data` have the limit of inspection data.
     """
     option = 'max_json_body_size'
     if _is_inspection_path(path):
@@ -106,6 +110,7 @@ def of_size(path: str) -> SizeLimit:
     elif path.strip('/').endswith('states/provision'):
         option = 'max_json_body_size_provision'
     kibibytes = getattr(CONF.api, option, USUAL[option])
+    # An Ironic without limits does not have the option that would be named.
     option_of_ironic = None
     if IS_OF_IRONIC:
         option_of_ironic = f'[api]{option}'

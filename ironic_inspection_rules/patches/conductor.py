@@ -77,8 +77,9 @@ def keep_running_while(busy: Callable[[], bool]) -> None:
     def has_reserved() -> bool:
         return busy() or stock_has_reserved()
 
-    # A conductor that stops calls this again and again, until it returns
-    # False or the time to stop gracefully is over. There is no other hook.
+    # A conductor that stops asks again and again whether it has locked nodes,
+    # until the answer is False or the time to stop gracefully is over. It asks
+    # nothing else, so our work counts as such a node.
     manager.has_reserved = has_reserved
 
 
@@ -87,10 +88,11 @@ def after_work(finish: Callable[[], None]) -> None:
 
     :param finish: must not raise; may be called more than once.
     """
-    # For programs that are no service of Ironic, and for an API that another
-    # web server runs. The processes of Ironic's own services end without
-    # calling what is registered here.
+    # This is for programs that are no service of Ironic, and for an API that
+    # another web server runs.
     atexit.register(finish)
+    # Processes of Ironic's own services end without calling what is registered
+    # above.
     for method in STOPS:
         stop = method.find()
         if stop is not None:
@@ -100,10 +102,9 @@ def after_work(finish: Callable[[], None]) -> None:
 def _wrap_stop(
     finish: Callable[[], None], stop: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Wrap the method that stops a service, to call ``finish`` afterwards.
+    """Return the method that stops a service, with ``finish`` called after it.
 
-    It is called after an error, too. A conductor or an API may end without the
-    functions of ``atexit``, and must store its last records.
+    ``finish`` is called after an error, too.
     """
 
     @functools.wraps(stop)
@@ -117,9 +118,10 @@ def _wrap_stop(
 
 
 def _find_manager() -> Any:
-    """Return the manager of the conductor in this process, None without one.
+    """Return the manager of the conductor in this process.
 
-    A manager that lacks a needed name is left out.
+    :returns: None if there is no conductor, or if this Ironic lacks a name
+        that is needed to work with it.
     """
     if name.are_here([MANAGER, SHUTDOWN, HAS_RESERVED]):
         return MANAGER.find()

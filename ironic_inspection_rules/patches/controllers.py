@@ -107,8 +107,8 @@ NAMES = (
     ANSWER,
 )
 
-# Ironic's own calls lie between the API that lists nodes and the query, and
-# pass on no filters but those that they know.
+# A context variable, as calls of Ironic lie between the API that lists nodes
+# and the query, and they pass on only filters that they know.
 _CONDITIONS_ON_NODES: contextvars.ContextVar[
     tuple[sa.ColumnElement[bool], ...]
 ] = contextvars.ContextVar('node_query_conditions', default=())
@@ -150,7 +150,8 @@ def serve_of_node(path: str, controller: Callable[..., Controller]) -> None:
 def show_in_root(path: str, allowed: Callable[[], bool]) -> None:
     """List ``/v1/<path>`` among the resources that ``GET /v1`` shows.
 
-    :param allowed: whether the request's microversion has it.
+    :param allowed: returns whether the microversion of the present request has
+        it.
     """
     ROOT.find()[path] = allowed
 
@@ -158,17 +159,19 @@ def show_in_root(path: str, allowed: Callable[[], bool]) -> None:
 def undecorated(method: _Method) -> _Method:
     """Return a method of an Ironic controller without its JSON decorators.
 
-    :returns: a function that converts its arguments, returns plain data and
-        raises errors. The method would answer with JSON and a status.
+    The method itself answers with JSON and a status. The function that is
+    returned converts its arguments as well, but returns plain data and raises
+    errors.
     """
-    # Ironic marks a function that converts its arguments, and functools.wraps
-    # copies the mark to all decorators around it. The innermost function that
-    # has the mark is the one without JSON.
+    # Ironic sets arguments_transformed on a function that converts its
+    # arguments, and functools.wraps copies that to the decorators around it.
+    # Of the functions that have it, the innermost is the one without JSON.
+    undecorated_method = method
     while True:
-        inner = getattr(method, '__wrapped__', None)
+        inner = getattr(undecorated_method, '__wrapped__', None)
         if not getattr(inner, 'arguments_transformed', False):
-            return method
-        method = typing.cast(_Method, inner)
+            return undecorated_method
+        undecorated_method = typing.cast(_Method, inner)
 
 
 def validated_inspection_data(data: typing.Any) -> dict[str, typing.Any]:
@@ -184,18 +187,18 @@ def post_inspection_data(
     node_uuid: str | None,
     hand_over: Callable[..., None] | None = None,
 ) -> typing.Any:
-    """Look a node up and hand its data over, as Ironic does.
+    """Find a node and hand its inspection data to a conductor, as Ironic does.
 
     :param node_uuid: the UUID that the ramdisk sends, if any.
     :param hand_over: called in place of ``ConductorAPI.continue_inspection``
         when the node is found, with the same arguments; None for Ironic's own.
     """
     if hand_over is not None:
-        # Ironic makes a ConductorAPI for each request, so that this replaces
-        # the method of the present request only.
+        # Ironic makes a ConductorAPI for each request, so this replaces the
+        # method only for the present one.
         api.request.rpcapi.continue_inspection = hand_over
-    # Without the decorators, which would make the answer and take errors for
-    # answers: the caller has to tell a refusal from a hand-over.
+    # The decorators of the method would turn an error into an answer, and the
+    # caller could not tell that the data were refused.
     post = inspect.unwrap(_stock_post)
     return post(ramdisk.ContinueInspectionController(), data, node_uuid)
 
@@ -260,14 +263,15 @@ def _convert_nodes(
 ) -> typing.Any:
     """Make the answer of a list of nodes: Ironic's own, or only UUIDs.
 
-    Everybody may see UUIDs, so no policy is checked.
+    Ironic checks for every node which fields the client may see. Everybody may
+    see UUIDs, so nothing is checked for these.
     """
     if not _ONLY_UUIDS.get():
         return _stock_answer(nodes, limit, url, *args, **kwargs)
-    items = [{'uuid': node.uuid} for node in nodes]
-    # With the link to the next page, which the caller needs.
+    listed_nodes = [{'uuid': node.uuid} for node in nodes]
+    # It also adds the link to the next page, which the caller needs.
     return collection.list_convert_with_links(
-        items, 'nodes', limit, url, *args, **kwargs
+        listed_nodes, 'nodes', limit, url, *args, **kwargs
     )
 
 

@@ -26,8 +26,8 @@ _IS_JOINED = 'inspection_rules_is_joined'
 """The option of a connection that calls of Ironic's objects join."""
 
 
-class _Undone(Exception):
-    """A deadlock, under a name that Ironic does not know."""
+class _RenamedDeadlock(Exception):
+    """A deadlock, as an exception that Ironic does not know."""
 
 
 @contextlib.contextmanager
@@ -35,8 +35,8 @@ def transaction() -> Iterator[Any]:
     """Open a transaction that Ironic's objects join inside of the block.
 
     After a deadlock, the database undoes the whole transaction. Ironic would
-    repeat only its last call. So Ironic gets an exception that it does not
-    know.
+    only repeat its last call, and what came before would be lost. So Ironic
+    gets an exception after which it repeats nothing.
 
     :raises: oslo_db.exception.DBDeadlock if the whole transaction must be
         repeated.
@@ -46,30 +46,33 @@ def transaction() -> Iterator[Any]:
         # thread.
         with _stock_session() as session:
             engine = session.get_bind()
-            # After oslo.db's own listener, which translates the error.
+            # Listeners are called in their order: that of oslo.db comes first,
+            # and makes a DBDeadlock of the error of the driver.
             if not sa.event.contains(engine, 'handle_error', _rename_deadlock):
                 sa.event.listen(
                     engine, 'handle_error', _rename_deadlock, retval=True
                 )
             session.connection(execution_options={_IS_JOINED: True})
             yield session
-    except _Undone as exc:
+    except _RenamedDeadlock as exc:
         raise db_exc.DBDeadlock(exc) from exc
 
 
 def _rename_deadlock(context: sa.ExceptionContext) -> Exception | None:
     """Return another exception for a deadlock in a joined transaction.
 
-    The engine calls this for errors of every connection; None leaves an error
-    as it is.
+    The engine calls this for the errors of all its connections. Those of other
+    transactions stay as they are.
+
+    :returns: None for an error that stays.
     """
-    # The listener of oslo.db has translated the error of the driver.
-    failure = getattr(context, 'chained_exception', None)
-    if not isinstance(failure, db_exc.DBDeadlock):
+    # The listener of oslo.db has put its own exception here.
+    error = getattr(context, 'chained_exception', None)
+    if not isinstance(error, db_exc.DBDeadlock):
         return None
     if context.connection is None:
         return None
     options = context.connection.get_execution_options()
     if not options.get(_IS_JOINED):
         return None
-    return _Undone(str(failure))
+    return _RenamedDeadlock(str(error))

@@ -42,12 +42,12 @@ def install_trait_checks(
 ) -> None:
     """Check the traits of an instance when its node is validated or deployed.
 
-    From then on, a deployment is refused before Ironic touches the node, and a
-    validation has the problem in its result for ``deploy``, before what the
-    deploy interface itself finds.
+    From then on, Ironic refuses a deployment of a node without these traits
+    before it changes the node. ``GET /v1/nodes/<ident>/validate`` answers
+    ``{'deploy': {'result': False, 'reason': …}}``.
 
-    :param find_problem: returns what is wrong with a node, None when nothing
-        is.
+    :param find_problem: returns why the traits of a node do not suffice, as a
+        sentence; None if they do.
     """
 
     # Ironic calls this after the deploy interface has accepted the node, when
@@ -65,7 +65,7 @@ def install_trait_checks(
         _stock_validate_node(task, event)
         reason = find_problem(task.node)
         if reason is not None:
-            # The answer is 400: without a code this error gives 500.
+            # With the code, the answer is 400; without one it would be 500.
             raise exception.InstanceDeployFailure(
                 reason, code=exception.InvalidParameterValue.code
             )

@@ -87,16 +87,19 @@ def around_inspection(context: Around) -> None:
 def before_inspection(prepare: Callable[[typing.Any], None]) -> None:
     """Call a function when a conductor begins an inspection.
 
-    To be called after :func:`around_inspection`, which wraps stock Ironic.
+    This has to come after :func:`around_inspection`, which replaces Ironic's
+    function without a look at what stands there.
 
     :param prepare: called with the task; an error fails the inspection.
     """
-    inspect = INSPECT.find()
+    # Not Ironic's own function, but the one that around_inspection() has put
+    # in its place.
+    inspect_as_before = INSPECT.find()
 
-    @functools.wraps(inspect)
+    @functools.wraps(inspect_as_before)
     def inspect_hardware(task: typing.Any) -> None:
         prepare(task)
-        inspect(task)
+        inspect_as_before(task)
 
     INSPECT.put(inspect_hardware)
 
@@ -137,6 +140,8 @@ def replace_power_on(put: Callable[[str], object]) -> None:
 def after_removal(forget: Callable[[str], None]) -> None:
     """Call a function for every node that was removed.
 
+    Nothing is patched in an Ironic without the patched name.
+
     :param forget: called with the UUID of the node.
     """
     if not name.are_here([DESTROY]):
@@ -145,7 +150,8 @@ def after_removal(forget: Callable[[str], None]) -> None:
     @functools.wraps(_stock_destroy)
     def destroy(node: typing.Any, *args: typing.Any) -> None:
         _stock_destroy(node, *args)
-        # Only now: a node that could not be removed keeps its records.
+        # This line is not reached for a node that could not be removed, which
+        # keeps its records.
         forget(node.uuid)
 
     DESTROY.put(destroy)

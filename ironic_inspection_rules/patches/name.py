@@ -55,12 +55,12 @@ class Name:
             return None
 
     def put(self, value: Any) -> None:
-        """Replace the object of the name."""
-        # Of a name without a dot, the owner is empty: "module:" is the module.
-        owner, _dot, attribute = self.path.rpartition('.')
-        setattr(
-            pkgutil.resolve_name(f'{self.module}:{owner}'), attribute, value
-        )
+        """Replace the object of the name in its module or class."""
+        # For 'Node.destroy' these are 'Node' and 'destroy'. For a path without
+        # a dot, the path of the owner is empty, and 'module:' is the module.
+        owner_path, _dot, attribute = self.path.rpartition('.')
+        owner = pkgutil.resolve_name(f'{self.module}:{owner_path}')
+        setattr(owner, attribute, value)
 
     def find_problem(self) -> str | None:
         """Return why this Ironic lacks the name or its parameters.
@@ -71,16 +71,16 @@ class Name:
             owner: Any = importlib.import_module(self.module)
         except ModuleNotFoundError:
             if not self.in_every_release:
-                # In such a release nothing needs the name.
+                # In a release without the module, nothing needs the name.
                 return None
             return f'{self.module} is not there'
-        *classes, attribute = self.path.split('.')
-        for class_name in classes:
-            # None for a missing class, which then lacks the attribute, too.
+        *class_names, attribute = self.path.split('.')
+        for class_name in class_names:
+            # None for a missing class: it lacks the attribute below, too.
             owner = getattr(owner, class_name, None)
         if not hasattr(owner, attribute):
             if _sets_on_instances(owner, attribute):
-                # There is no instance by which to check more than the name.
+                # There is no instance here to look at the attribute itself.
                 return None
             return f'{self} is not there'
         if self.parameters is None:
@@ -155,14 +155,20 @@ def _warn_of_untried(installed: str) -> None:
 
 
 def _sets_on_instances(owner: Any, attribute: str) -> bool:
-    """Check if a class, or a base of it, has an attribute in its __init__."""
+    """Return whether the ``__init__`` of a class, or of a base, has a name.
+
+    Such an attribute is one of the instances: ``self._shutdown = …``.
+
+    :param owner: a class, or any other object, which has no instances.
+    """
     if not isinstance(owner, type):
         return False
     for base in owner.__mro__:
-        # Not getattr: a base without an __init__ would show another base's.
+        # The __dict__ and not getattr(), by which a base without an __init__
+        # would show that of another base.
         init = base.__dict__.get('__init__')
-        # The code names all attributes that it sets, and also those that it
-        # only reads: without an object, nothing more is known.
+        # co_names has the attributes that the code sets, and also those that
+        # it only reads. Without an instance, nothing more is known.
         if inspect.isfunction(init) and attribute in init.__code__.co_names:
             return True
     return False
@@ -171,24 +177,28 @@ def _sets_on_instances(owner: Any, attribute: str) -> bool:
 def _find_problem_of_call(name: Name, function: Any) -> str | None:
     """Return why a function cannot be called with the parameters of a name.
 
-    :returns: a sentence without a full stop; None if it can.
+    The function has to take these parameters first, in this order. Further
+    ones must have defaults.
+
+    :returns: a sentence without a full stop: ``… takes (self, node) instead of
+        (self, task)``; None if the function can be called.
     """
     if not callable(function):
         return f'{name} is not a function'
     signature = inspect.signature(inspect.unwrap(function))
     parameters = list(signature.parameters.values())
-    parameter_names = [parameter.name for parameter in parameters]
-    needed = list(name.parameters or ())
-    begins_as_needed = parameter_names[: len(needed)] == needed
-    further = parameters[len(needed) :]
-    if begins_as_needed and all(map(_may_be_left_out, further)):
+    taken_names = [parameter.name for parameter in parameters]
+    needed_names = list(name.parameters or ())
+    begins_as_needed = taken_names[: len(needed_names)] == needed_names
+    further_parameters = parameters[len(needed_names) :]
+    if begins_as_needed and all(map(_may_be_left_out, further_parameters)):
         return None
-    takes = ', '.join(parameter_names)
-    return f'{name} takes ({takes}) instead of ({", ".join(needed)})'
+    takes = ', '.join(taken_names)
+    return f'{name} takes ({takes}) instead of ({", ".join(needed_names)})'
 
 
 def _may_be_left_out(parameter: inspect.Parameter) -> bool:
-    """Check if a function can be called without a parameter."""
+    """Return whether a function can be called without a parameter."""
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
         return True
     return parameter.default is not parameter.empty

@@ -59,10 +59,12 @@ class RedfishInspection:
             of_node=node.properties,
             of_inspection=self.properties,
         )
+        # Every copy is one of its own, as rules change that of the node, and
+        # Ironic changes that of the inspection.
         if merged != node.properties:
             node.properties = copy.deepcopy(merged)
-        # In place, as Ironic's code has this mapping. Three copies, as others
-        # change each of them.
+        # This mapping is changed in place, as Ironic's code has it in a
+        # variable.
         self.properties.clear()
         self.properties.update(copy.deepcopy(merged))
         self.reconciled = copy.deepcopy(merged)
@@ -117,7 +119,7 @@ def _merge(
         if not inspection_removed_it:
             merged[key] = value
     for key, value in of_inspection.items():
-        was_changed = key not in base or base[key] != value
-        if was_changed:
+        inspection_changed_it = key not in base or base[key] != value
+        if inspection_changed_it:
             merged[key] = value
     return merged

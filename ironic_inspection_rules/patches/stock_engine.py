@@ -26,9 +26,11 @@ NAMES = (CHECK_RULE,)
 
 
 def fills_values() -> bool:
-    """Check if Ironic fills in fields in the values of eq, lt and gt.
+    """Return whether Ironic fills in fields in the values of eq, lt and gt.
 
-    It does since 39.0, and since 35.1 in that series.
+    An older release compares the text ``{node.driver}`` with its braces. Newer
+    releases, which fill in the name of the driver, begin with 39.0 and, in the
+    series of 35, with 35.1.
     """
     return 'values' in getattr(operators.EqOperator, 'FORMATTED_ARGS', ())
 
@@ -107,27 +109,29 @@ def run(
     inventory: dict[str, Any],
     plugin_data: dict[str, Any],
 ) -> Exception | None:
-    """Run rules as stock Ironic does.
+    """Run rules as stock Ironic does, on a stand-in for a machine.
 
     The first error ends the run; changes before the error stay.
 
     :param rules: in the order in which they run; they are not changed.
-    :param plugin_data: may be changed, see :func:`as_plain_data`.
+    :param task: its node, its ports and its traits are changed.
+    :param plugin_data: are changed, too. The engine may leave objects of its
+        own in them, which :func:`as_plain_data` replaces.
     :returns: the error that would fail the inspection, None if none would.
     """
     logger = logging.getLogger(engine.__package__)
-    level = logger.level
-    # A trial must not look like an inspection in the log.
+    level_before = logger.level
+    # Nothing is logged, as a trial must not look like an inspection.
     logger.setLevel(logging.CRITICAL + 1)
     try:
         # A copy, as the engine changes the rules that it runs.
         for rule in copy.deepcopy(list(rules)):
             _run_rule(rule, task, inventory, plugin_data)
-    # Ironic fails an inspection for any error of its engine.
+    # Any error, as Ironic fails an inspection for any error of its engine.
     except Exception as exc:
         return exc
     finally:
-        logger.setLevel(level)
+        logger.setLevel(level_before)
     return None
 
 
@@ -163,16 +167,16 @@ def is_of_fail_action(error: Exception) -> bool:
 
 def as_plain_data(value: Any) -> Any:
     """Return data without the views that Ironic's engine puts into them."""
-    # A view holds the wrapped value in one of these attributes, depending on
-    # its class. A view may wrap another view.
+    # A view has the wrapped value in one of these attributes, depending on its
+    # class. A view of the first class may wrap one of the second.
     if hasattr(value, '_data'):
         value = value._data
     if hasattr(value, '_original'):
         value = value._original
     if isinstance(value, dict):
-        return {key: as_plain_data(item) for key, item in value.items()}
+        return {key: as_plain_data(child) for key, child in value.items()}
     if isinstance(value, list | tuple):
-        return [as_plain_data(item) for item in value]
+        return [as_plain_data(child) for child in value]
     return value
 
 
