@@ -116,7 +116,10 @@ def match(
 
 
 def _rule_or_none(posted: typing.Any) -> Fields | None:
-    """Return what was posted, None for what can match no stored rule."""
+    """Return a posted rule, or None if it can match no stored rule.
+
+    That is anything but a mapping, and a mapping whose ``uuid`` is no text.
+    """
     if not isinstance(posted, dict):
         return None
     if not isinstance(posted.get('uuid'), str | None):
@@ -170,10 +173,10 @@ class _Matcher:
                 continue
             matched_by = None
             if rule.get('description'):
-                # Several rules have this description, else it would have
-                # matched before.
+                # Several rules have this description. Otherwise the rule would
+                # have been matched by it before.
                 matched_by = 'description'
-            # Several equal rules are matched with as many stored ones.
+            # The next equal rule gets another stored rule.
             matches[index] = Match(equal_rules.popleft(), matched_by)
         return matches
 
@@ -259,14 +262,16 @@ def _unique(rules: typing.Iterable[Fields]) -> dict[str, Fields]:
 
 
 def _content(rule: Fields) -> typing.Hashable:
-    """Return a key for the content of a rule: all but its UUID.
+    """Return a key for the content of a rule, which is all but its UUID.
 
-    It can be hashed, and two rules of the same content have the same key.
+    The key can be hashed. Two rules with the same content have the same key: a
+    field that one of them leaves out counts as its default.
     """
     own_vars = rule.get(model.VARS)
     names_of_vars: list[typing.Any] = []
     if isinstance(own_vars, dict):
-        # Vars are computed in their order, which a mapping does not compare.
+        # Vars are computed in their order, and mappings that differ only in
+        # their order are equal. So the order is a part of the key.
         names_of_vars = list(own_vars)
     content: list[typing.Any] = [names_of_vars]
     for name in _CONTENT:
@@ -406,10 +411,10 @@ def _positions_in_set(
         )
         for index, position in zip(indexes, among_equals, strict=True):
             positions[index] = position
-    # Every phase and priority got its positions by itself, so two rules may
-    # have come to one position. A rule that keeps its old position stays
-    # there, others get a free position.
-    taken = {
+    # The rules of every phase and priority got their positions without a look
+    # at the others, so two rules may have the same position. A rule that keeps
+    # its old position stays there; others get a free position.
+    taken_positions = {
         position
         for position, old_position in zip(
             positions, old_positions, strict=True
@@ -417,16 +422,18 @@ def _positions_in_set(
         if position == old_position
     }
     for indexes in indexes_of_equals.values():
-        before = None
+        position_before = None
         for index in indexes:
             if positions[index] != old_positions[index]:
-                free = _free_position(before, positions[index], taken)
+                free = _free_position(
+                    position_before, positions[index], taken_positions
+                )
                 if free is None:
                     # There is no room: all rules get new positions.
                     return _whole_numbers(len(positions))
                 positions[index] = free
-                taken.add(free)
-            before = positions[index]
+                taken_positions.add(free)
+            position_before = positions[index]
     return positions
 
 
@@ -468,23 +475,24 @@ def _rising_positions(
     :param old_positions: the positions of the rules, None for a new rule.
     """
     positions: list[float] = []
-    low = None
-    start = 0
+    last_kept = None
+    # Index of the first rule that has no position yet.
+    next_index = 0
     for index, kept_position in _longest_rising(old_positions):
-        # The rules before this one, up to the last that keeps its position.
-        positions += _positions_between(low, kept_position, index - start)
+        # The rules between this one and the last that keeps its position.
+        positions += _positions_between(
+            last_kept, kept_position, count=index - next_index
+        )
         positions.append(kept_position)
-        low = kept_position
-        start = index + 1
+        last_kept = kept_position
+        next_index = index + 1
     # The rules after the last one that keeps its position.
-    count_of_rest = len(old_positions) - start
-    positions += _positions_between(low, high=None, count=count_of_rest)
-    if any(
-        position >= following
-        for position, following in itertools.pairwise(positions)
-    ):
-        # Two positions are so near that no float is between them.
-        return _whole_numbers(len(positions))
+    count_of_rest = len(old_positions) - next_index
+    positions += _positions_between(last_kept, high=None, count=count_of_rest)
+    for position, following in itertools.pairwise(positions):
+        if position >= following:
+            # Two kept positions are so near that no float is between them.
+            return _whole_numbers(len(positions))
     return positions
 
 
@@ -527,28 +535,29 @@ def _longest_rising(
     """
     tails: list[float] = []
     # By length, as in tails: the index of the number that the part ends with.
-    ends: list[int] = []
-    # By index of a number: that of the one before it in its part.
-    before: dict[int, int] = {}
+    index_of_tail: list[int] = []
+    # By the index of a number: the index of the number before it in its part.
+    previous_index: dict[int, int] = {}
     for index, value in enumerate(values):
         if value is None:
             continue
+        # Length of the longest part that this number can follow.
         length = bisect.bisect_left(tails, value)
         if length:
-            before[index] = ends[length - 1]
-        # A new end of the parts of this length, or the first such part.
+            previous_index[index] = index_of_tail[length - 1]
+        # The slice is empty if there is no longer part: then this appends.
         tails[length : length + 1] = [value]
-        ends[length : length + 1] = [index]
-    chosen: list[tuple[int, float]] = []
-    last = None
-    if ends:
-        last = ends[-1]
-    while last is not None:
-        value = values[last]
+        index_of_tail[length : length + 1] = [index]
+    backwards: list[tuple[int, float]] = []
+    last_index = None
+    if index_of_tail:
+        last_index = index_of_tail[-1]
+    while last_index is not None:
+        value = values[last_index]
         assert value is not None
-        chosen.append((last, value))
-        last = before.get(last)
-    return chosen[::-1]
+        backwards.append((last_index, value))
+        last_index = previous_index.get(last_index)
+    return backwards[::-1]
 
 
 def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
@@ -583,7 +592,8 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
         if outcome not in _SIGNS:
             continue
         name = step['description'] or _('(no description)')
-        # "(known after apply)" has parentheses already.
+        # A new rule may have "(known after apply)" in place of its UUID, which
+        # is in parentheses already.
         identity = step['uuid'].strip('()')
         if step['matched_by']:
             identity += _(', found by %s') % step['matched_by']
@@ -606,7 +616,7 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
 def lines(step: Fields) -> list[str]:
     """Return the change of a rule as a diff of YAML, without file names.
 
-    What is sensitive is not in it.
+    The content of a sensitive rule is not in it.
 
     :param step: the rule ``before`` and ``after`` the change, None where
         there is none, and the names of the ``fields`` that differ.

@@ -42,18 +42,16 @@ Plans = typing.Mapping[str, tuple[compiler.CompiledRule, ...]]
 
 
 def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
-    """Put rules into the order they run in.
+    """Sort rules into the order in which they run.
 
-    In a phase the highest priority comes first; among equals built-in rules,
-    then the order given (spec 003 "Priorities").
+    In a phase, the highest priority comes first. At equal priority, built-in
+    rules come before stored ones, and rules of the same kind keep the order in
+    which they are given (spec 003 "Priorities").
     """
 
     def key(rule: model.Rule) -> tuple[int, int, bool]:
-        return (
-            model.PHASES.index(rule.phase),
-            -rule.priority,
-            not rule.built_in,
-        )
+        is_stored = not rule.built_in
+        return model.PHASES.index(rule.phase), -rule.priority, is_stored
 
     return sorted(rules, key=key)
 
@@ -126,11 +124,11 @@ class Repository:
         self.options = self._format_options()
 
     def _format_options(self) -> str:
-        """Return the :attr:`options`, which :meth:`with_options` reads.
+        """Return the :attr:`options` as JSON, for :meth:`with_options`.
 
-        They are what decides, beside the stored rules, how a run goes. A run
-        is stored with them, so that it can be replayed after the
-        configuration has changed. The same options always give the same text.
+        How a run goes depends on the stored rules and on these. A run is
+        stored with them, so that it can be replayed after the configuration
+        has changed. The same options always give the same text.
         """
         built_in = []
         for rule in self.built_in:
@@ -148,17 +146,17 @@ class Repository:
         :param options: the :attr:`options` of a repository, perhaps of
             another time: other built-in rules, another default scope.
         """
-        read = json.loads(options)
+        decoded = json.loads(options)
         built_in = [
-            model.Rule.from_mapping(fields) for fields in read['built_in']
+            model.Rule.from_mapping(fields) for fields in decoded['built_in']
         ]
         return Repository(
             self.ops,
             built_in,
             read_revision=self._read_revision,
             read_rules=self._read_rules,
-            default_scope=read['default_scope'],
-            mask_secrets=read['mask_secrets'],
+            default_scope=decoded['default_scope'],
+            mask_secrets=decoded['mask_secrets'],
             built_in_tables=self.built_in_tables,
             source=self._source,
             limits=self.limits,
@@ -177,25 +175,26 @@ class Repository:
         :raises: :class:`.exceptions.Conflict` where rows of a table are not
             there, although the rules have not changed meanwhile.
         """
-        # Before the lock: mostly nothing has changed, and no inspection waits
-        # for the query of another one.
+        # The revision is read outside of the lock, so that no inspection waits
+        # for the query of another one. Mostly nothing has changed.
         revision = self._read_revision(context)
-        # Only one thread reads and compiles; the others wait, and find its
-        # snapshot. A thread that has read an earlier revision meanwhile reads
-        # the rules once more, and ends with the newest as well.
+        # One thread reads and compiles the rules. The others wait, and find
+        # its snapshot. If a thread has read an older revision before that, it
+        # reads the rules once more, and ends with the newest as well.
         with self._lock:
             while revision != self.snapshot.revision:
                 try:
                     snapshot = self._build_snapshot(context, revision)
                 except exceptions.Conflict:
-                    # Rows of a table were replaced while it was read.
+                    # Rows of a table were replaced while it was read. If the
+                    # rule set has not changed, they are missing for good.
                     revision_before = revision
                     revision = self._read_revision(context)
                     if revision == revision_before:
                         raise
                     continue
-                # If another revision is stored by now, the rules may be those
-                # before the change or after it: they are read once more.
+                # If another revision is stored by now, nobody knows to which
+                # of both the rules belong. They are read once more.
                 revision = self._read_revision(context)
                 if revision == snapshot.revision:
                     self.snapshot = snapshot
@@ -236,11 +235,11 @@ class Repository:
     def with_stored(
         self, stored: typing.Iterable[typing.Mapping[str, typing.Any]]
     ) -> list[model.Rule]:
-        """Return the built-in rules and some stored ones.
+        """Return the built-in rules, and the given stored rules after them.
 
-        Those without a scope get the default one.
+        Stored rules without a scope get the default scope.
 
-        :param stored: the fields of stored rules.
+        :param stored: the fields of each stored rule.
         """
         rules = list(self.built_in)
         for fields in stored:
@@ -270,10 +269,10 @@ class Repository:
     ) -> dict[str, tuple[compiler.CompiledRule, ...]]:
         """Compile the rules that run, and return them by phase, in order.
 
-        All rules that cannot be compiled are logged; another release, or
-        another set of plugins, may have stored them. If there is one, no rule
-        runs: without it, the other rules may do harm. An early rule that reads
-        a node is logged as a warning.
+        A rule may not compile if another release, or one with other plugins,
+        has stored it. All such rules are logged. If there is one, no rule
+        runs, as the others may do harm without it. An early rule that reads a
+        node is logged as a warning.
 
         :param tables: what the rules read as ``{tables.NAME}``.
         :raises: :class:`.exceptions.InvalidRule` for the first rule that
@@ -349,7 +348,7 @@ def _warn_of_node_fields(rule: model.Rule) -> None:
     It still runs, without these values, as it has run until now.
     """
     problems = validation.check_fields_of_node(rule.to_mapping())
-    # In their order; two fields may be at one place.
+    # A dict, unlike a set, keeps their order. Two fields may be at one place.
     places = dict.fromkeys(problem.pointer for problem in problems)
     if places:
         LOG.warning(

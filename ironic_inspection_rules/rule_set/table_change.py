@@ -76,20 +76,20 @@ def compare(before: Pairs, after: Pairs) -> TableDifference:
         may be missing in both.
     """
     difference = TableDifference()
+    # Old rows that were not found in the new table so far, by key.
     old_rows: dict[str, table.Row] = {}
     for key, row in before:
         old_rows[key] = row
     for key, row in after:
-        old = old_rows.pop(key, None)
-        if old is None:
+        old_row = old_rows.pop(key, None)
+        if old_row is None:
             difference.new.add(RowChange(key, before=None, after=row))
             continue
-        # For "==" 1, 1.0 and true are equal. same() tells them apart, but is
-        # slow: it is called only for rows that are equal.
-        is_same = old == row and data_path.same(old, row)
+        # For "==", 1 and 1.0 and true are equal. same() tells them apart, but
+        # is slow, so it is called only for rows that are equal.
+        is_same = old_row == row and data_path.same(old_row, row)
         if not is_same:
-            difference.changed.add(RowChange(key, old, row))
-    # What is left of the old rows, the new table does not have.
+            difference.changed.add(RowChange(key, before=old_row, after=row))
     for key, row in old_rows.items():
         difference.gone.add(RowChange(key, before=row, after=None))
     return difference
@@ -136,7 +136,7 @@ class Step:
         Of the rows that are new, changed or gone it has the numbers, and the
         first :data:`MOST_SHOWN`.
         """
-        # A column that was secret stays hidden, and so does one that will be.
+        # A column is masked if it is secret before or after the change.
         secret: set[str] = set()
         for definition in (self.before, self.after):
             if definition is not None:
@@ -178,15 +178,15 @@ def _represent_changed(
     """
     before = change.before or {}
     after = change.after or {}
-    names = []
+    differing = []
     for column in {**before, **after}:
         is_in_both = column in before and column in after
         if not is_in_both or not data_path.same(before[column], after[column]):
-            names.append(column)
+            differing.append(column)
     return {
         'key': change.key,
-        'before': disclosure.row(_pick(before, names), secret),
-        'after': disclosure.row(_pick(after, names), secret),
+        'before': disclosure.row(_pick(before, differing), secret),
+        'after': disclosure.row(_pick(after, differing), secret),
     }
 
 
@@ -222,24 +222,24 @@ def with_kept_secrets(
     if not secret_in_both:
         return None
     rows: list[table.Row] = []
-    has_kept = False
+    has_any_secret_back = False
     for key, row in wanted.pairs:
         missing = [column for column in secret_in_both if column not in row]
         stored_row: typing.Any = None
         if missing:
+            # path.ABSENT if the key is new.
             stored_row = stored.row(key)
-        # It is path.ABSENT where the key is new.
         if not isinstance(stored_row, dict):
             rows.append(row)
             continue
-        kept_values = _pick(stored_row, missing)
-        if kept_values:
-            has_kept = True
-        # The order of columns is stored, too: a secret that only came back
-        # stands where it was, else the row would look changed.
-        stored_order = dict.fromkeys([*stored_row, *row])
-        rows.append(_pick({**row, **kept_values}, stored_order))
-    if not has_kept:
+        stored_secrets = _pick(stored_row, missing)
+        if stored_secrets:
+            has_any_secret_back = True
+        # The order of columns is stored, too. A secret comes back at its old
+        # place, as the row would otherwise look changed.
+        columns_in_order = dict.fromkeys([*stored_row, *row])
+        rows.append(_pick({**row, **stored_secrets}, columns_in_order))
+    if not has_any_secret_back:
         return None
     return rows
 

@@ -22,8 +22,8 @@ StoredPairs = typing.Sequence[typing.Sequence[typing.Any]]
 
 Described = dict[str, typing.Any]
 
-_AT_ONCE = 100
-"""Chunks that are read at once."""
+_CHUNKS_PER_CALL = 100
+"""How many chunks one call of the source reads."""
 
 
 class Source(typing.Protocol):
@@ -70,7 +70,8 @@ class TableStore:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._kept: dict[str, StoredTable] = {}
+        # The tables that refresh() has returned last, by name.
+        self._newest: dict[str, StoredTable] = {}
 
     def refresh(self, context: typing.Any) -> dict[str, StoredTable]:
         """Return the newest tables; only those that changed are read.
@@ -81,13 +82,13 @@ class TableStore:
         """
         tables = {}
         for described in self._source.list_plain(context):
-            # _read_table() looks up what it need not read in the tables kept
-            # so far, so these are replaced only at the end.
+            # This looks up rows that have not changed in the tables of before,
+            # which are replaced only at the end.
             tables[described['name']] = self._read_table(
                 context, described, revision=None
             )
-        self._kept = tables
-        return self._kept
+        self._newest = tables
+        return self._newest
 
     def of_revision(
         self, context: typing.Any, revision: int
@@ -112,21 +113,21 @@ class TableStore:
         :raises: :class:`.exceptions.Conflict` as :func:`read_chunks`.
         """
         name = described['name']
-        kept = self._kept.get(name)
-        if kept is not None and kept.revision == described['revision']:
-            return kept
-        chunks = read_chunks(self._source, context, name, revision, kept)
-        index: dict[str, table.Row] = {}
-        keys = {}
+        newest = self._newest.get(name)
+        if newest is not None and newest.revision == described['revision']:
+            return newest
+        chunks = read_chunks(self._source, context, name, revision, newest)
+        rows_by_key: dict[str, table.Row] = {}
+        keys_by_digest = {}
         for digest, pairs in chunks.items():
-            keys[digest] = tuple(key for key, _row in pairs)
-            index.update(pairs)
+            keys_by_digest[digest] = tuple(key for key, _row in pairs)
+            rows_by_key.update(pairs)
         definition = described['definition']
-        # It is not checked, as it was checked before it was stored.
+        # The rows are not checked here, as they were before they were stored.
         built = table.Table(
-            definition_of(name, definition), index, definition['columns']
+            definition_of(name, definition), rows_by_key, definition['columns']
         )
-        return StoredTable(built, described['revision'], keys)
+        return StoredTable(built, described['revision'], keys_by_digest)
 
 
 def read_chunks(
@@ -141,15 +142,19 @@ def read_chunks(
     Some neighbouring rows are stored as one chunk, by the digest of their
     content. So a table of another revision has most of the same chunks.
 
-    :param kept: the table at another revision; chunks that it has are not
-        read.
+    :param kept: the table at another revision, which is in memory. Chunks that
+        it has are taken from it, and not read.
+    :returns: the rows, each with its key, by the digest of their chunk:
+        ``{'9f2c…': [('SN1', {…}), ('SN2', {…})]}``.
     :raises: :class:`.exceptions.Conflict` if another change replaced some.
     """
     digests = source.list_digests(context, name, revision)
-    kept_digests: typing.Collection[str] = ()
+    digests_in_memory: typing.Collection[str] = ()
     if kept is not None:
-        kept_digests = kept.chunks.keys()
-    new_digests = [digest for digest in digests if digest not in kept_digests]
+        digests_in_memory = kept.chunks.keys()
+    new_digests = [
+        digest for digest in digests if digest not in digests_in_memory
+    ]
     new_chunks = _read_new_chunks(source, context, name, revision, new_digests)
     # The digests and the rows are read by several queries. Between these,
     # another process may have stored other rows and removed the old ones.
@@ -159,7 +164,7 @@ def read_chunks(
         )
     chunks = {}
     for digest in digests:
-        if kept is not None and digest in kept_digests:
+        if kept is not None and digest in digests_in_memory:
             chunks[digest] = kept.pairs(digest)
         else:
             chunks[digest] = new_chunks[digest]
@@ -175,18 +180,21 @@ def _read_new_chunks(
 ) -> dict[str, Pairs]:
     """Read chunks from the source, by their digests.
 
-    Many rows have the same texts: equal ones become one object.
+    Many rows have the same texts. Equal texts become the same string, which
+    saves memory.
 
     :param revision: the revision that has the chunks; None for the newest.
-    :returns: without the chunks that the source does not have any more.
+    :returns: the rows, each with its key, by digest. Chunks that the source
+        does not have any more are missing.
     """
     chunks: dict[str, Pairs] = {}
     equal_texts = text_cache.EqualTexts()
-    for start in range(0, len(digests), _AT_ONCE):
-        portion = source.read_chunks(
-            context, name, digests[start : start + _AT_ONCE], revision
+    for start in range(0, len(digests), _CHUNKS_PER_CALL):
+        digests_of_call = digests[start : start + _CHUNKS_PER_CALL]
+        stored_chunks = source.read_chunks(
+            context, name, digests_of_call, revision
         )
-        for digest, pairs in portion.items():
+        for digest, pairs in stored_chunks.items():
             chunks[digest] = [
                 (key, equal_texts.build_mapping(row.items()))
                 for key, row in pairs
