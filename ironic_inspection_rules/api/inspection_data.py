@@ -168,7 +168,7 @@ def portions(
     portion = Portion(nodes=[], failing=[])
     total = 0
     for node in nodes:
-        # A node may have both: find_all() reads both to compare their times.
+        # Of a node with both, find_all() may read both to compare their times.
         length = passed_lengths.get(node.uuid, 0)
         length += failed_lengths.get(node.uuid, 0)
         if portion.nodes and total + length > most_characters:

@@ -60,7 +60,7 @@ Stored = Sequence[str | None]
 def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
     """Yield the rows of a table in chunks, as they are stored.
 
-    A chunk ends behind a row whose key has a checksum that divides by
+    A chunk ends behind a row if the checksum of its key is a multiple of
     :data:`_MEAN_ROWS`, or when it is full. So a new or changed row changes a
     single chunk, and all other chunks stay. A change of this function would
     make other chunks of the same rows, and all tables would be stored anew.
