@@ -176,7 +176,7 @@ class Addresses:
         # As prefixes: addresses that begin alike are in one network, and must
         # begin alike afterwards.
         shifted = self._numbers.shift(
-            free_bits, bases, f'net {fixed_bits}', prefix=True
+            free_bits, bases, f'net {fixed_bits}', keeps_prefixes=True
         )
         new_bits = ''.join(map(str, shifted))
         return int(fixed_bits + new_bits, 2)

@@ -31,7 +31,7 @@ class Digits:
         digits: Sequence[int],
         bases: Sequence[int],
         domain: str,
-        prefix: bool = False,
+        keeps_prefixes: bool = False,
     ) -> list[int]:
         """Shift the digits of a number, by distances that depend on the key.
 
@@ -46,15 +46,15 @@ class Digits:
             decimal digit, 16 of a hexadecimal one.
         :param domain: a name for a sort of numbers. Equal numbers of different
             sorts are replaced differently.
-        :param prefix: whether to leave out the second pass: numbers that begin
-            alike still do, as the addresses of one network must.
+        :param keeps_prefixes: whether to leave out the second pass: numbers
+            that begin alike still do, as the addresses of one network must.
         """
         key = hmac.digest(self._key, repr((domain, bases)).encode(), 'sha256')
         shifted = [
             _shift_digit(key, place, digits, bases)
             for place in range(len(digits))
         ]
-        if not prefix:
+        if not keeps_prefixes:
             # The second pass: the first digits depend on the last digits.
             shifted.reverse()
             bases_from_behind = bases[::-1]

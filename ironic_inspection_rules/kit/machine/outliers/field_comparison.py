@@ -155,13 +155,7 @@ def compare(sketches: Sequence[sketch.Sketch], min_peers: int) -> Differences:
                     _text_difference(path, value, normal)
                 )
     for path, amounts in number_columns(sketches):
-        # The least or the most of several numbers of a machine scatters more
-        # than one number does.
-        is_extreme = path.endswith((' least', ' most'))
-        is_measured = peer_difference.is_measured(path)
-        usual = norm.find_range(
-            amounts, min_peers, measured=is_measured, extreme=is_extreme
-        )
+        usual = _find_range(path, amounts, min_peers)
         if usual is None:
             continue
         for odd in usual.odd:
@@ -169,6 +163,24 @@ def compare(sketches: Sequence[sketch.Sketch], min_peers: int) -> Differences:
                 _number_difference(path, odd, usual)
             )
     return differences
+
+
+def _find_range(
+    path: str, amounts: Sequence[float], min_peers: int
+) -> norm.Range | None:
+    """Return the normal number of a field, and the machines far from it.
+
+    :param amounts: the number of every machine; NaN where it reports nothing.
+    :returns: None where the numbers vary too much for any to be normal.
+    """
+    if not peer_difference.is_measured(path):
+        return norm.find_range_of_counts(amounts, min_peers)
+    noise = norm.NOISE_OF_MEASUREMENT
+    if path.endswith((' least', ' most')):
+        # The least or the most of several numbers of a machine scatters more
+        # than one number does.
+        noise = norm.NOISE_OF_EXTREME
+    return norm.find_range_of_measurements(amounts, min_peers, noise)
 
 
 def _number_difference(

@@ -20,10 +20,10 @@ NEARLY_ALL = 0.75
 QUARTER = 0.25
 """Share of peers that is enough for a second value to be normal too."""
 
-_NOISE_OF_MEASUREMENT = 0.03
+NOISE_OF_MEASUREMENT = 0.03
 """Expected noise of a measurement, as a share of the measured value."""
 
-_NOISE_OF_EXTREME = 0.045
+NOISE_OF_EXTREME = 0.045
 """Expected noise of the least or the most of several measurements."""
 
 _NOISE_OF_CAPACITY = 0.005
@@ -151,46 +151,61 @@ class Range:
     odd: tuple[Odd, ...]
 
 
-def find_range(
-    values: Sequence[float],
-    min_peers: int,
-    measured: bool,
-    extreme: bool = False,
+def find_range_of_counts(
+    values: Sequence[float], min_peers: int
 ) -> Range | None:
-    """Return the normal number of peers, and the machines far from it.
+    """Return the normal count or capacity, and the machines far from it.
 
-    Counts and capacities are compared with the number that nearly all peers
-    have. Without such a number, and for measurements, the median is normal.
+    The number that nearly all peers have is normal, such as 8 processors. If
+    there is no such number, it is the median.
 
     :param values: of the peers; NaN where a peer reports nothing.
     :param min_peers: how many peers must report a number.
-    :param measured: whether the number is measured, so that all differ.
-    :param extreme: whether it is the least or the most of several numbers.
     :returns: None where too few peers report a number, or their numbers vary
         too much.
     """
-    reported = [
+    reported = _reported_numbers(values)
+    if len(reported) < min_peers:
+        return None
+    normal = find_norm((value for _index, value in reported), min_peers)
+    if normal is not None:
+        return _range_around_norm(reported, normal)
+    return _range_by_spread(reported, _NOISE_OF_CAPACITY)
+
+
+def find_range_of_measurements(
+    values: Sequence[float], min_peers: int, noise: float
+) -> Range | None:
+    """Return the normal measurement, and the machines far from it.
+
+    All measurements differ, such as the speed of a disk: the median is normal.
+
+    :param values: of the peers; NaN where a peer reports nothing.
+    :param min_peers: how many peers must report a number.
+    :param noise: the expected noise, as a share of the measured value.
+    :returns: None where too few peers report a number, or their numbers vary
+        too much.
+    """
+    reported = _reported_numbers(values)
+    if len(reported) < min_peers:
+        return None
+    if statistics.median(value for _index, value in reported) == 0:
+        # A share of zero is no noise. The numbers are counts after all, as of
+        # errors in a burn-in.
+        return find_range_of_counts(values, min_peers)
+    return _range_by_spread(reported, noise)
+
+
+def _reported_numbers(values: Sequence[float]) -> list[tuple[int, float]]:
+    """Return the numbers that are reported, with the indexes of machines.
+
+    For example, ``[(0, 8.0), (2, 8.0)]`` of 8, NaN and 8.
+    """
+    return [
         (index, value)
         for index, value in enumerate(values)
         if not math.isnan(value)
     ]
-    if len(reported) < min_peers:
-        return None
-    amounts = [value for _place, value in reported]
-    # Noise is a share of the median. If the median is zero, there is no noise,
-    # and the numbers are counts after all, as of errors in a burn-in.
-    is_median_zero = statistics.median(amounts) == 0
-    if not measured or is_median_zero:
-        normal = find_norm(amounts, min_peers)
-        if normal is not None:
-            return _range_around_norm(reported, normal)
-    if not measured:
-        noise = _NOISE_OF_CAPACITY
-    elif extreme:
-        noise = _NOISE_OF_EXTREME
-    else:
-        noise = _NOISE_OF_MEASUREMENT
-    return _range_by_spread(reported, noise)
 
 
 def _range_around_norm(
@@ -238,7 +253,7 @@ def _range_by_spread(
     :returns: None where the numbers vary too much to be compared, or more
         than a quarter of the machines would be odd.
     """
-    amounts = [value for _place, value in reported]
+    amounts = [value for _index, value in reported]
     median = statistics.median(amounts)
     distances = [abs(value - median) for value in amounts]
     # By the median of the distances, and not by their mean, which a single
