@@ -179,6 +179,7 @@ def _send(
             'A request of the action api-call failed: %s',
             type(exc).__name__,
         )
+        # In words of this project, as the text of the error is not shown.
         for kind, problem in _PROBLEMS:
             if isinstance(exc, kind):
                 return problem

@@ -513,7 +513,7 @@ def _keep_from_failing(task) -> Iterator[None]:
     """
     process_event = task.process_event
 
-    def process(event: str, *args: Any, **kwargs: Any) -> None:
+    def process_event_or_raise(event: str, *args: Any, **kwargs: Any) -> None:
         # Ironic fails a node while it handles the error that is the reason:
         # in "except Exception", it calls process_event('fail').
         cause = sys.exception()
@@ -530,7 +530,7 @@ def _keep_from_failing(task) -> Iterator[None]:
                 )
         process_event(event, *args, **kwargs)
 
-    task.process_event = process
+    task.process_event = process_event_or_raise
     try:
         yield
     finally:

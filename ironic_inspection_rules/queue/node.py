@@ -178,8 +178,8 @@ def lock(
         except ironic_exception.NodeNotFound as exc:
             raise exceptions.NodeGone(str(exc)) from exc
         except ironic_exception.NodeLocked as exc:
-            # At the second try, somebody was faster after a dead worker was
-            # removed. This one is at work.
+            # At the second try, somebody else has locked the node since the
+            # first one, and is at work.
             if is_second_try or not _unlock_dead_holder(
                 context, requests, request
             ):
