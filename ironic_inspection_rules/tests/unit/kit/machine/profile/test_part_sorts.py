@@ -100,7 +100,9 @@ class RangeTestCase(machines.ProfileTestCase):
         tolerated = component.parse_tolerance(['disks=29%', 'processors=10%'])
         self.assertEqual((71, 129), tolerated.widen_sizes('disks', 100, 100))
         self.assertEqual((9, 9), tolerated.widen_counts('processors', 9, 9))
-        self.assertEqual((18, 88), tolerated.widen_counts('processors', 20, 80))
+        self.assertEqual(
+            (18, 88), tolerated.widen_counts('processors', 20, 80)
+        )
 
     def test_a_tolerance_that_is_none_is_refused(self):
         for text in (
