@@ -233,10 +233,13 @@ class _WritingRule:
         if exclusion.exclude(conditions, later_conditions):
             # No machine meets both at first. In the other order this write
             # may follow the later one, which makes its conditions hold.
-            if undecided is None or any(
-                condition.inner for condition in undecided
+            # Whether groups exclude each other is known in clear cases only,
+            # so that nothing is said of them.
+            if undecided is None:
+                return False
+            if any(
+                condition.inner for condition in later_conditions + undecided
             ):
-                # It does not, or hardly: a group may be decided in part.
                 return False
             return not exclusion.exclude(later_conditions, undecided)
         # The later write never follows this one. The order decides only if
