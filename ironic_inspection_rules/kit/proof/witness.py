@@ -376,7 +376,6 @@ def _clean_text(cell: cells.Cell, text: str) -> str:
     written.
     """
     variable = cell.machine.texts[cell.terms['text'].get_id()]
-    # Without a regular expression, the text is one that rules compare with.
     meets_regex = bool(variable.languages)
     if meets_regex or any(map(_is_surrogate, text)):
         return typing.cast(str, cell.machine.alphabet.cleaned(text))
