@@ -69,17 +69,13 @@ def find_or_create_request(
         with transaction.writer() as session:
             began = accept(session)
             # Any: SQLAlchemy 2.0 tells mypy that attributes are columns.
-            open_request: Any = _open_request(session, node_uuid)
-            if open_request is not None:
-                reason = reason_to_end(open_request, began)
+            pending: Any = _open_request(session, node_uuid)
+            if pending is not None:
+                reason = reason_to_end(pending, began)
                 if reason is None:
-                    return open_request, False
+                    return pending, False
                 is_ended = _supersede(
-                    session,
-                    open_request.id,
-                    state_of_ended,
-                    reason,
-                    open_request.state,
+                    session, pending.id, state_of_ended, reason, pending.state
                 )
                 if not is_ended:
                     # Since it was read, it has ended, or a worker has begun to
@@ -87,7 +83,7 @@ def find_or_create_request(
                     raise exceptions.RequestPending(node_uuid)
                 # The node has this time only until the first data of its
                 # inspection are accepted; after that, the request has it.
-                began = began or open_request.inspection_began_at
+                began = began or pending.inspection_began_at
             row = models.RequestRow(
                 **values,
                 open_node_uuid=node_uuid,
