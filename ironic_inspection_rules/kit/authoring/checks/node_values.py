@@ -23,9 +23,11 @@ _ROOT_DEVICE = ('properties', 'root_device')
 # root device hints: "s== /dev/sda".
 _KERNEL_NAME = re.compile(r'(?:s?==? ?|<in> )?/dev/(?:[shv]d|xvd|nvme|md)\w*')
 _CUSTOM_PREFIX = 'CUSTOM_'
-_PREFIXES_OF_ALL = ('', _CUSTOM_PREFIX, 'CUSTOM', 'C')
-"""Prefixes that all traits begin with, or all custom ones: a prefix may end in
-the middle of ``CUSTOM_``."""
+_PREFIXES_OF_ALL = tuple(
+    _CUSTOM_PREFIX[:length] for length in range(len(_CUSTOM_PREFIX) + 1)
+)
+"""Prefixes that all traits begin with, or all custom traits: the empty one,
+``C``, ``CU`` and so on, up to ``CUSTOM_``."""
 
 
 def check_capabilities(
