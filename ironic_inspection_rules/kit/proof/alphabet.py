@@ -219,9 +219,10 @@ class Alphabet:
             language for the pattern.
         """
         text = z3.String('text')
-        solver = z3.Solver()
-        solver.add(z3.InRe(text, self.language(among)))
-        solver.add(z3.InRe(marked(text), self.matching(pattern, searches)))
+        solver = effort.new_solver()
+        effort.add(solver, z3.InRe(text, self.language(among)))
+        matches = z3.InRe(marked(text), self.matching(pattern, searches))
+        effort.add(solver, matches)
         try:
             if not effort.can_hold(solver, effort.LANGUAGE):
                 return ''
@@ -257,9 +258,9 @@ class Alphabet:
         :param wanted: the formula.
         :param among: a regular expression of the language.
         """
-        solver = z3.Solver()
-        solver.add(z3.InRe(text, self.language(among)))
-        solver.add(wanted)
+        solver = effort.new_solver()
+        effort.add(solver, z3.InRe(text, self.language(among)))
+        effort.add(solver, wanted)
         try:
             return not effort.can_hold(solver, effort.LANGUAGE)
         except effort.GivenUp:

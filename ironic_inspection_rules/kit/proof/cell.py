@@ -223,7 +223,9 @@ class Cell:
         if wanted in self._only:
             return self._only[wanted]
         has_only_wanted = z3.Bool(f'{self.name} has only {sorted(wanted)}')
-        for name in wanted:
+        # Sorted, as a set has no order: the solver may take another way where
+        # the fields come in another order.
+        for name in sorted(wanted):
             # It makes the entry in "below", if no rule has looked at it yet.
             self.child(name)
         for name, below in self.below.items():

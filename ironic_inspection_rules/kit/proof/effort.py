@@ -64,14 +64,58 @@ class GivenUp(Exception):
     """The solver does not know; the message says why."""
 
 
-def steps_taken(solver: z3.Solver) -> int:
+class _StepsElsewhere:
+    """The steps in all contexts but the main one; see :func:`new_solver`."""
+
+    taken = 0
+
+
+def new_solver() -> z3.Solver:
+    """Return a solver whose checks do not depend on earlier work.
+
+    z3 numbers its terms, and orders the parts of a formula by these numbers.
+    It gives the number of a term that is gone to the next one, and when a term
+    goes may depend on the garbage collector of Python. So the same formulas
+    may take more steps in one run of the program than in the next, and give
+    another machine. This solver has a context of its own, with numbers of its
+    own: they depend on nothing but what :func:`add` gives to the solver.
+    """
+    return z3.Solver(ctx=z3.Context())
+
+
+def add(solver: z3.Solver, formula: logic.Formula) -> None:
+    """Add a formula of the main context to a solver of :func:`new_solver`."""
+    solver.add(formula.translate(solver.ctx))
+
+
+def steps_taken(counter: z3.Solver) -> int:
     """Return how many steps all solvers have taken since the program began.
 
-    Any solver knows the count of the whole process. So only the difference of
-    two counts, before and after a check, says something of the check.
+    Only the difference of two counts, before and after a check, says something
+    of the check.
+
+    :param counter: any solver of the main context of z3.
     """
+    return _steps_in_context(counter) + _StepsElsewhere.taken
+
+
+def _steps_in_context(solver: z3.Solver) -> int:
+    """Return how many steps the context of a solver has taken."""
     # "rlimit", the limit of resources, is what z3 calls the limit of steps.
     return int(solver.statistics().get_key_value('rlimit count'))
+
+
+def simplified_in(solver: z3.Solver, formula: logic.Formula) -> logic.Formula:
+    """Return a formula simplified, in the context of a solver.
+
+    :param solver: one of :func:`new_solver`. In the main context the result
+        would depend on earlier work.
+    :param formula: a formula of the main context.
+    """
+    steps_before = _steps_in_context(solver)
+    simplified = z3.simplify(formula.translate(solver.ctx))
+    _StepsElsewhere.taken += _steps_in_context(solver) - steps_before
+    return simplified
 
 
 def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
@@ -82,7 +126,9 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
     :raises: KeyboardInterrupt where a user has interrupted the program.
     """
     limit.set_on(solver)
-    steps_before = steps_taken(solver)
+    steps_before = _steps_in_context(solver)
+    result = z3.unknown
+    reason: str | None = None
     try:
         result = solver.check(*assumed)
     except z3.Z3Exception as exc:
@@ -90,16 +136,18 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
         reason = reason_of(exc)
         if reason is None:
             raise
-    else:
-        if result != z3.unknown:
-            return bool(result == z3.sat)
+    steps_of_check = _steps_in_context(solver) - steps_before
+    if solver.ctx != z3.main_ctx():
+        _StepsElsewhere.taken += steps_of_check
+    if result != z3.unknown:
+        return bool(result == z3.sat)
+    if reason is None:
         words = solver.reason_unknown()
         reason = _REASON_BY_WORDS.get(words, words)
     if reason == _INTERRUPTED:
         # While the solver works it catches the signal itself: without this
         # the program would go on with the next check.
         raise KeyboardInterrupt
-    steps_of_check = steps_taken(solver) - steps_before
     if reason == TIME and steps_of_check >= limit.steps:
         # The solver says "canceled" for both limits: it was that of steps.
         reason = STEPS

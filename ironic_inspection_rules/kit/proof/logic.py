@@ -147,8 +147,14 @@ def example_of(term: Term, solver: z3.Solver) -> str:
     """Return the text of a term in the model of the last check.
 
     If the formulas leave the text open, the solver chooses it.
+
+    :param term: a term of the main context.
+    :param solver: one with a context of its own, of
+        :func:`.effort.new_solver`.
     """
-    return text_of(solver.model().eval(term, model_completion=True))
+    term_in_context = term.translate(solver.ctx)
+    model = solver.model()
+    return text_of(model.eval(term_in_context, model_completion=True))
 
 
 def _character_of(escape: re.Match[str]) -> str:

@@ -41,8 +41,7 @@ class Deadline:
 
     def __init__(self, seconds: float, steps: int | None = None) -> None:
         self._ends_at = time.monotonic() + seconds
-        # Any solver counts the steps of all solvers. This one does nothing
-        # else.
+        # It only counts steps: those of all solvers.
         self._counter = z3.Solver()
         self._last_step = math.inf
         if steps is not None:
@@ -108,6 +107,8 @@ class MachineSearch:
         # How much rules had asked of the machine, in counts, when its facts
         # were last collected.
         self._asked: tuple[int, ...] = ()
+        # It only counts steps: those of all solvers.
+        self._counter = z3.Solver()
         # Reasons of the restrictions that do not hold for the machine found
         # last.
         self._lifted_reasons: list[str] = []
@@ -205,11 +206,11 @@ class MachineSearch:
         # Raises where no time or steps are left: to simplify a large formula
         # takes long.
         self._limit_of_check()
-        simplified = logic.simplified(formula)
-        if simplified is logic.FALSE:
+        self._solver = effort.new_solver()
+        simplified = effort.simplified_in(self._solver, formula)
+        if z3.is_false(simplified):
             return None
         self._collect_facts()
-        self._solver = z3.Solver()
         self._solver.add(simplified)
         labels = self._add_facts(find_constant_names(simplified))
         return self._find_in_rounds(simplified, labels)
@@ -246,7 +247,7 @@ class MachineSearch:
                 if fact.label:
                     labels.append(fact.label)
                     formula = z3.Implies(z3.Bool(fact.label), formula)
-                self._solver.add(formula)
+                effort.add(self._solver, formula)
         return labels
 
     def _find_in_rounds(
@@ -280,9 +281,9 @@ class MachineSearch:
                 # lifted for it, the engine may not confirm it: their reasons
                 # are then those of the answer "unknown".
                 self._lifted_reasons = lifted_reasons
-                return witnesses.Witness.of(
-                    self._machine, self._solver.model()
-                )
+                # The terms of the machine are in the main context.
+                solution = self._solver.model().translate(z3.main_ctx())
+                return witnesses.Witness.of(self._machine, solution)
             usual_in_the_way = contradicting.intersection(self._ranks)
             if usual_in_the_way:
                 # All of the lowest rank are given up at once: one might be
@@ -332,15 +333,15 @@ class MachineSearch:
         limit = self._limit_of_check()
         # In the solver an assumption is "label → formula": with the truth
         # values of the labels, the formulas are to hold as well.
-        labels = map(z3.Bool, assumed)
-        steps_before = effort.steps_taken(self._solver)
+        labels = [z3.Bool(label, self._solver.ctx) for label in assumed]
+        steps_before = effort.steps_taken(self._counter)
         can_hold = False
         reason_given_up = ''
         try:
             can_hold = effort.can_hold(self._solver, limit, *labels)
         except effort.GivenUp as exc:
             reason_given_up = str(exc)
-        self._steps_left -= effort.steps_taken(self._solver) - steps_before
+        self._steps_left -= effort.steps_taken(self._counter) - steps_before
         if reason_given_up:
             # Where the check has used up what was left for the question or
             # the proof, this raises: a better reason than that of the solver.

@@ -171,9 +171,10 @@ class TextVariable:
         :returns: None if there is no such text, or the solver does not find
             one in time.
         """
-        solver = z3.Solver()
+        solver = effort.new_solver()
+        effort.add(solver, holds)
         try:
-            if not effort.can_hold(solver, effort.LANGUAGE, holds):
+            if not effort.can_hold(solver, effort.LANGUAGE):
                 return None
         except effort.GivenUp:
             return None

@@ -917,9 +917,7 @@ def _where_identities_differ(
             cases_of_same.append(logic.conj(guard, guard_of_other))
     are_not_same = logic.negated(logic.disj(*cases_of_same))
     do_differ = machine.guess(
-        'whether two values are the same',
-        'differ',
-        *_sort_by_fingerprint(one, other),
+        'whether two values are the same', 'differ', _Pair(one, other)
     )
     return logic.conj(are_not_same, do_differ)
 
@@ -967,20 +965,23 @@ def guess_difference(
     It is the same guess in either order of the two.
     """
     return machine.guess(
-        'whether two values are the same',
-        'differ',
-        *_sort_by_fingerprint(one, other),
+        'whether two values are the same', 'differ', _Pair(one, other)
     )
 
 
-def _sort_by_fingerprint(*things: typing.Any) -> list[typing.Any]:
-    """Sort alternatives or values, so that both orders are one.
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two alternatives or values, in either order.
 
     A guess about "a" and "b" is then the guess about "b" and "a".
     """
-    return sorted(things, key=_text_of_fingerprint)
 
+    one: typing.Any
+    other: typing.Any
 
-def _text_of_fingerprint(thing: typing.Any) -> str:
-    # Fingerprints are of several types, which have no order among them.
-    return repr(fingerprint(thing))
+    @property
+    def fingerprint(self) -> Hashable:
+        """A key, which is equal for both orders of the two."""
+        # The keys of the two are of several types, and have addresses in them:
+        # there is no order to sort them by.
+        return frozenset((fingerprint(self.one), fingerprint(self.other)))

@@ -62,6 +62,55 @@ class EffortTestCase(base.TestCase):
         self.assertLess(before, effort.steps_taken(solver))
 
 
+class EarlierWorkTestCase(base.TestCase):
+    """Proofs that the program made before change nothing in a proof."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(leisure.Leisure())
+
+    def prove(self, *fields):
+        """Return the proof of a rule that fails without any of some fields.
+
+        :returns: the proof, and all that its solvers were asked.
+        """
+        asked = []
+        can_hold = effort.can_hold
+
+        def noted(solver, limit, *assumed):
+            asked.append((solver.sexpr(), *map(str, assumed)))
+            return can_hold(solver, limit, *assumed)
+
+        rule = validation.parse(
+            {
+                'uuid': RULE['uuid'],
+                'conditions': [
+                    {'op': '!is-empty', 'args': [f'{{inventory.{field}}}']}
+                    for field in fields
+                ],
+                'actions': [{'op': 'fail', 'args': ['no']}],
+            },
+            registry.installed(),
+        )
+        with mock.patch.object(effort, 'can_hold', noted):
+            proof = question.Proof([rule], leisure.SECONDS)
+            list(proof.answers([question.DEAD, 'gap:/name']))
+        return proof, asked
+
+    def test_the_solver_is_asked_the_same(self):
+        _proof, asked = self.prove('a.one', 'a.two', 'a.three')
+        # As long as this proof is kept, the next one has the same terms, which
+        # the solver has numbered in another order.
+        _kept = self.prove('b.three', 'b.two', 'b.one')
+        _proof, asked_later = self.prove('b.one', 'b.two', 'b.three')
+        renamed = [
+            tuple(text.replace('inventory.b', 'inventory.a') for text in check)
+            for check in asked_later
+        ]
+        self.assertGreater(len(asked), 1)
+        self.assertEqual(asked, renamed)
+
+
 def unconfirmed(places=12):
     """Return two rules that write to common places, and may never match.
 
