@@ -669,6 +669,9 @@ def _change_line(change: JsonObject) -> str:
     """
     sign = {'add': '+', 'remove': '-'}.get(change['op'], '~')
     if change['object'] == 'traits':
+        # A trait has no value that could be another one.
+        if change['op'] != 'remove':
+            sign = '+'
         # The path of a trait is "/" and its name.
         return f'{sign} {change["path"][1:]}'
     where = change['path']

@@ -95,8 +95,8 @@ class ExportInspectionData(command.BaremetalCommand):
             anonymizer = _build_anonymizer(parsed_args)
             directory = pathlib.Path(parsed_args.directory)
             directory.mkdir(parents=True, exist_ok=True)
-            has_files = any(directory.iterdir())
-            if has_files and not parsed_args.force:
+            # With --force it is not listed, which may be forbidden.
+            if not parsed_args.force and any(directory.iterdir()):
                 raise osc_exceptions.CommandError(
                     _(
                         '%s is not empty: name another directory, or add '

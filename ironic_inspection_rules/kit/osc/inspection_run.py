@@ -551,8 +551,7 @@ def _trait_line(change: dict[str, Any]) -> str:
     """
     # The path of a trait is "/" and its name.
     trait = _('trait %s') % change['path'][1:]
-    was_there = change['before'] is not None
-    if change['op'] == 'add' and was_there:
+    if change['op'] == 'add' and change['before'] is not None:
         return _('%s: was there already') % trait
     return f'{trait}: {_VERBS[change["op"]]}'
 

@@ -424,7 +424,7 @@ def _list_reasons(traced: trace.RuleTrace) -> list[str]:
     :returns: e.g. ``eq: values=[2, 4]`` or ``log``: the op, with the reason if
         it is known; equal texts once.
     """
-    # The op and, if it is known, the reason.
+    # The op and, if it is known, the reason. A reason may be empty.
     ops_with_reasons = []
     if traced.matched:
         for action in traced.actions:
@@ -435,9 +435,9 @@ def _list_reasons(traced: trace.RuleTrace) -> list[str]:
             if not condition.result:
                 ops_with_reasons.append((condition.op, condition.reason))
     lines = []
-    for op, reason in dict.fromkeys(ops_with_reasons):
+    for op, reason in ops_with_reasons:
         if reason:
             lines.append(f'{op}: {reason}')
         else:
             lines.append(op)
-    return lines
+    return list(dict.fromkeys(lines))

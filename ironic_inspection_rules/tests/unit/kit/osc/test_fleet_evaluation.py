@@ -519,6 +519,17 @@ class EvaluateNodesTestCase(base.TestCase):
             lines,
         )
 
+    def test_a_trait_is_added_or_removed(self):
+        for op, line in (
+            ('add', '+ CUSTOM_A'),
+            ('replace', '+ CUSTOM_A'),
+            ('remove', '- CUSTOM_A'),
+        ):
+            self.app = fakes.App(self.ironic)
+            self.says(a={'changes': [{**TAGGED, 'op': op}], 'differs': True})
+            self.evaluate('--nodes', '--rules', self.rules(RULE))
+            self.assertIn(line, self.app.stdout.getvalue())
+
     def test_changes_of_sensitive_rules_are_said_to_be_withheld(self):
         withheld = 'What sensitive rules would change is withheld.'
         for sensitive in (False, True):

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+from unittest import mock
 
 import fixtures
 from osc_lib import exceptions as osc_exceptions
@@ -197,6 +198,14 @@ class ExportInspectionDataTestCase(base.TestCase):
         self.assertEqual('mine', mine.read_text())
         self.export('--force')
         self.assertIn('kept', json.loads(mine.read_text())['plugin_data'])
+
+    def test_a_directory_that_is_not_listed_needs_force(self):
+        with mock.patch.object(
+            pathlib.Path, 'iterdir', side_effect=PermissionError('no')
+        ):
+            self.assertRaises(osc_exceptions.CommandError, self.export)
+            self.assertFalse(self.export('--force'))
+        self.assertIn('rack1-07.json', self.texts())
 
     def test_a_name_in_other_letters_does_not_hide_a_file(self):
         self.ironic.routes['GET', '/nodes'] = (

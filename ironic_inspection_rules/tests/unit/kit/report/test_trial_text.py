@@ -148,7 +148,7 @@ class ListingTestCase(base.TestCase):
         rule = model.Rule(uuid='u', description='d', actions=())
         idle = [
             trace.ActionTrace('log', idle=reasons.NotRun('error', reason))
-            for reason in ('why', 'why', None)
+            for reason in ('why', 'why', None, '')
         ]
         for actions, cells in (
             (idle, [['d', 'main', 'yes', 'log: why'], ['log']]),
