@@ -175,11 +175,12 @@ def _mask_mapping(
         return mapping
     changed: dict[typing.Any, typing.Any] = {}
     for key, item in mapping.items():
-        # Most names are harmless, and most values plain: they cost no call.
+        # Most names are harmless, and most values plain or empty: they cost
+        # no call.
         may_be_secret = key not in _HARMLESS_NAMES and isinstance(key, str)
         if may_be_secret and is_secret(key):
             masked = mask_at(key, item)
-        elif item.__class__ in _PLAIN_TYPES:
+        elif item.__class__ in _PLAIN_TYPES or not item:
             # There are no names in it.
             masked = item
         else:
