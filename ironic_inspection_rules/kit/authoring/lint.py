@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: its checks, their names and levels; order and doubles of findings."""
+"""Run the checks of ``lint``, and sort and deduplicate their findings.
+
+This module also defines the names and levels of the checks.
+"""
 
 import dataclasses
 import typing
@@ -40,13 +43,18 @@ NOTE = 'note'
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One thing that an author should look at.
+    """A problem in a file that its author should look at.
 
-    ``line`` and ``column`` count from one. ``rule`` is what names the rule,
-    and None where the whole file is at fault. ``check`` is the name of the
-    check that found it, ``level`` one of ``error`` (the rule cannot be
-    used), ``warning`` (it can, but hardly does what it should) and ``note``
-    (it is good where its author knows this).
+    :ivar path: the path of the file.
+    :ivar line: the number of the line, starting at 1.
+    :ivar column: the number of the column, starting at 1.
+    :ivar level: ``error`` if the rule cannot be used, ``warning`` if it can be
+        used but probably does not do what it should, ``note`` if it is fine as
+        long as the author is aware of it.
+    :ivar check: the name of the check that found the problem.
+    :ivar rule: the label of the rule; None if the problem concerns the whole
+        file.
+    :ivar message: what is wrong.
     """
 
     path: str
@@ -59,7 +67,7 @@ class Finding:
 
     @property
     def is_problem(self) -> bool:
-        """Whether something should be mended."""
+        """Whether the author should change something."""
         return self.level != NOTE
 
 
@@ -87,24 +95,27 @@ UNREPORTED = 'unreported-field'
 UNUSED = 'unused-table'
 
 _NOTES = frozenset((ALL_TRAITS, NEEDS, INSPECTOR_RULE))
-"""Checks whose findings are notes: an author may know what they say."""
+"""Checks whose findings are notes, because the author may be aware of what
+they say."""
 
 _ALSO_OF_REFUSED = frozenset((PLAIN_SCALAR, STOCK, NO_FIELD))
-"""Checks that say something new of an argument for which a rule is refused."""
+"""Checks that add information about an argument for which a rule is
+refused."""
 
 _NOT_OF_INSPECTOR = frozenset(
     ('list-arguments', NO_FIELD, 'only-fails', 'overwritten', 'secret')
 )
-"""Checks that leave out rules of ironic-inspector. These have neither lists of
-arguments, nor loops, nor a mark of sensitive rules, and are converted before
+"""Checks that skip rules of ironic-inspector. These rules have no lists of
+arguments, no loops and no mark for sensitive rules, and are converted before
 anybody improves them."""
 
 
 class _Check(typing.NamedTuple):
-    """The mistake that a check finds, and what finds it in one rule.
+    """A check: a description of the mistake, and the function that finds it.
 
-    ``find`` is None where the mistake is found otherwise: by validation, in
-    several rules together, or in tables.
+    :ivar description: what is wrong, as a sentence.
+    :ivar find: finds the mistakes of one rule; None if the mistake is found
+        elsewhere: by validation, by comparing rules, or in tables.
     """
 
     description: str
@@ -236,7 +247,7 @@ _CHECKS = {
         _('The rule is in the language of ironic-inspector.')
     ),
 }
-"""By the name of the check, which its findings have."""
+"""All checks by name. Findings have the name of their check."""
 
 _CHECKS_OF_RULE_SETS: dict[
     str,
@@ -249,24 +260,32 @@ _CHECKS_OF_RULE_SETS: dict[
     CONFLICT: conflicts.check,
     TOO_EARLY: inventory.check_order,
 }
-"""By the name of a check, what finds its mistakes in all valid rules."""
+"""Functions that find mistakes in the set of all valid rules, by the name of
+the check."""
 
 DESCRIPTIONS = {name: check.description for name, check in _CHECKS.items()}
 
 OPTIONAL = frozenset(_CHECKS) - {FILE, INVALID, DUPLICATE, TABLE}
-"""The checks of rules that could be made; an author may do without them."""
+"""The checks that an author may disable."""
 
 
 def _ignore_progress(count: int) -> None:
-    """Take the number of machines that were tried, which nobody shows."""
+    """Ignore the number of machines that were tried.
+
+    This is the default of :attr:`Site.advance`, for callers that do not show
+    progress.
+    """
 
 
 @dataclasses.dataclass(frozen=True)
 class Site:
-    """Site where the rules are to run, as far as it is known.
+    """What is known about the site where the rules will run.
 
-    ``target`` are the inspections that count, ``inventories`` the files of
-    machines. ``advance`` is called with how many more machines were tried.
+    :ivar target: how machines are inspected, which decides what data they
+        report.
+    :ivar inventories: paths of files with the inventories of machines.
+    :ivar advance: called with the number of machines that have been tried
+        since the last call.
     """
 
     target: inventory_fields.InspectionTarget = inventory_fields.ANY
@@ -280,12 +299,13 @@ ANYWHERE = Site()
 def lint(
     paths: typing.Iterable[str], ops: registry.Registry, site: Site = ANYWHERE
 ) -> list[Finding]:
-    """Check files of rules, and those in folders.
+    """Check the rules in files and folders.
 
-    Rules of all files count as one set: a rule may make one of another file
-    unreachable.
+    The rules of all files are checked as one set, because a rule may make a
+    rule of another file unreachable.
 
-    :raises: :class:`.exceptions.InvalidDocument` for a folder without any.
+    :raises: :class:`.exceptions.InvalidDocument` if a folder has no rule
+        files.
     """
     findings: list[Finding] = []
     documents = []
@@ -323,10 +343,13 @@ def of_documents(
     site: Site = ANYWHERE,
     given_tables: table_file.FileTables | None = None,
 ) -> typing.Iterator[Finding]:
-    """Check the rules and tables of files that are read; see :func:`lint`.
+    """Check the rules and tables of files that have been read already.
 
-    :param given_tables: the tables of these files, None to read them.
-    :returns: findings in no order, some of them twice; see :func:`in_order`.
+    See :func:`lint`, which reads the files as well.
+
+    :param given_tables: the tables of these files; None to read them.
+    :returns: findings in no particular order and possibly repeated; see
+        :func:`in_order`.
     """
     documents = list(documents)
     valid: list[checked_rule.CheckedRule] = []
@@ -341,10 +364,12 @@ def of_documents(
             if not rule.problems:
                 valid.append(rule)
             elif isinstance(written.entry, dict):
-                # It is refused, but not everything in it is wrong.
+                # The rule is refused, but its valid parts can still be
+                # checked.
                 refused.append(rule)
     rules = [*valid, *refused]
-    # Refused rules count too: another rule may read what they mean to write.
+    # Refused rules count as well, because another rule may read the data that
+    # they are meant to write.
     names: set[str] = set()
     for rule in rules:
         names.update(effects.names_of_plugin_data(rule.actions))
@@ -381,17 +406,17 @@ def _check_file(
             yield _make_finding_at(
                 rule, '', file_rule.OF_INSPECTOR, INSPECTOR_RULE
             )
-            # One finding is enough for all rules of a file.
+            # Report this only once per file.
             return
 
 
 def _without_refused(
     rule: checked_rule.CheckedRule, findings: typing.Iterable[Finding]
 ) -> typing.Iterator[Finding]:
-    """Leave out findings at a place for which the rule is refused.
+    """Skip findings at places for which the rule is refused anyway.
 
-    The checks in ``_ALSO_OF_REFUSED`` say why the author may have written
-    what is refused there, so their findings stay.
+    Findings of the checks in ``_ALSO_OF_REFUSED`` are kept, because they say
+    why the author may have written the refused value.
     """
     refused_places = {
         rule.written.place(problem.pointer) for problem in rule.problems
@@ -408,7 +433,7 @@ def _load_tables(
 ) -> tuple[table_file.FileTables, list[Finding]]:
     """Return the tables of files, and the errors in them as findings.
 
-    :param given_tables: the tables of these files, None to read them.
+    :param given_tables: the tables of these files; None to read them.
     """
     file_tables = given_tables or table_file.NO_TABLES
     errors: list[exceptions.InvalidDocument] = []
@@ -440,15 +465,16 @@ def _check_tables(
     file_tables: table_file.FileTables,
     tables_by_name: table.Tables,
 ) -> typing.Iterator[Finding]:
-    """Check the tables of files, and what rules read of them.
+    """Check the tables of files, and the rows and columns that rules read.
 
-    :param file_tables: the tables as files have them, with their lines.
+    :param file_tables: the tables as they are in the files, with line numbers.
     :param tables_by_name: the same tables as rules read them.
     """
     yield from _check_table_names(rules, file_tables, tables_by_name)
     for rule, pointer, message in tables.check_values(rules, tables_by_name):
         yield _make_finding_at(rule.written, pointer, message, TABLE_VALUE)
-    # Rules that are not sensitive read "******" in place of a secret column.
+    # Rules that are not sensitive read "******" instead of the value of a
+    # secret column.
     for rule, pointer, message in secrets.check_columns(rules, tables_by_name):
         yield _make_finding_at(rule.written, pointer, message, MASKED_VALUE)
     for name, file_table in file_tables.tables.items():
@@ -471,10 +497,10 @@ def _check_table_names(
     file_tables: table_file.FileTables,
     tables_by_name: table.Tables,
 ) -> typing.Iterator[Finding]:
-    """Find tables and columns that rules read and that are not there.
+    """Find tables and columns that rules read but that do not exist.
 
-    Without a table in any file the rules mean those of the server, so that
-    this is only a note.
+    If no file has tables, the rules probably read tables of the server, so the
+    finding is only a note.
     """
     for rule in rules:
         for problem in table_check.find_problems(rule.rule, tables_by_name):
@@ -496,7 +522,7 @@ def _check_cells(
 ) -> typing.Iterator[Finding]:
     """Find the cells of a table that YAML misreads, such as ``0123``."""
     if file_table.rows is None:
-        # They are no list, which is a finding of its own.
+        # The rows are not a list, which is reported separately.
         return
     for column, pointer, message in scalars.check_table(
         file_table.rows, definition
@@ -518,9 +544,9 @@ def _check_rule_set(
     site: Site,
     tables_by_name: table.Tables,
 ) -> typing.Iterator[Finding]:
-    """Yield mistakes that a rule has only because of other rules or machines.
+    """Find mistakes that depend on other rules or on machines.
 
-    For example, a rule is not reached if a rule before it always ends the
+    For example, a rule is never reached if a rule before it always ends the
     inspection. If the site has files with the inventories of machines, a rule
     that matches none of these machines is a finding, and so is a file that
     cannot be read.
@@ -539,7 +565,7 @@ def _check_rule_set(
     )
     for rule, message in tried.unmatched:
         yield _make_finding_at(rule.written, '', message, UNMATCHED)
-    # Files of machines that cannot be read: no rule is at fault.
+    # No rule is at fault if an inventory file cannot be read.
     for path, (line, column), reason in tried.broken:
         yield Finding(
             path=path,
@@ -555,9 +581,9 @@ def _check_rule_set(
 def _find_duplicates(
     rules: list[checked_rule.CheckedRule],
 ) -> typing.Iterator[Finding]:
-    """Find rules whose UUID an earlier rule has.
+    """Find rules that have the same UUID as an earlier rule.
 
-    A rule without a UUID gets one that is made of its content.
+    A rule without a UUID gets a UUID that is derived from its content.
     """
     first_rules: dict[str, file_rule.WrittenRule] = {}
     for rule in rules:
@@ -579,17 +605,18 @@ def _check_rule(
     written_names: frozenset[str],
     target: inventory_fields.InspectionTarget,
 ) -> typing.Iterator[Finding]:
-    """Check a rule by itself.
+    """Check a single rule.
 
-    :param written_names: names in plugin data that any rule writes, so that
-        this one may read them.
+    :param written_names: the names in plugin data that any of the rules
+        writes. This rule may read them even if no inspection reports them.
     :param target: how machines are inspected, which decides what data they
         report.
     """
     is_of_inspector = rule.written.is_of_inspector
     for name, check in _CHECKS.items():
         if check.find is None:
-            # It is found by validation, in several rules, or in tables.
+            # The mistake is found by validation, by comparing rules, or in
+            # tables.
             continue
         if is_of_inspector and name in _NOT_OF_INSPECTOR:
             continue
@@ -614,7 +641,8 @@ def _find_fields_of_built_in_rules(
     rule: file_rule.WrittenRule,
 ) -> typing.Iterator[Finding]:
     """Find a UUID or a priority that only a built-in rule may have."""
-    # Operations are validated elsewhere: their problems are skipped here.
+    # Validate without ops: problems in operations are reported elsewhere, and
+    # are skipped below.
     no_ops = registry.Registry({}, {})
     for problem in validation.validate(rule.entry, no_ops):
         if problem.pointer in ('/uuid', '/priority'):
@@ -632,11 +660,12 @@ def _make_finding_at(
     *,
     level: str | None = None,
 ) -> Finding:
-    """Return the finding of a check, at a place in a rule.
+    """Create the finding of a check at a place in a rule.
 
-    :param pointer: the place, such as ``/actions/0/args/path``; empty for the
-        rule as a whole.
-    :param level: how bad it is; None for the level of the check.
+    :param pointer: the place, e.g. ``/actions/0/args/path``; empty for the
+        whole rule.
+    :param check: the name of the check that found the mistake.
+    :param level: the level of the finding; None for the level of the check.
     """
     return _make_finding(
         rule, exceptions.Problem(pointer, message), check, level=level
@@ -650,10 +679,10 @@ def _make_finding(
     *,
     level: str | None = None,
 ) -> Finding:
-    """Return the finding of a check, at the place of a problem.
+    """Create the finding of a check at the place of a problem.
 
-    :param check: the name of the check that has found the problem.
-    :param level: how bad it is; None for the level of the check.
+    :param check: the name of the check that found the problem.
+    :param level: the level of the finding; None for the level of the check.
     """
     if level is None and check in _NOTES:
         level = NOTE

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What lint --fix mends, where only one correction is possible.
+"""Find and make the corrections of ``lint --fix`` in a file.
 
-A name is mended where it can only be a slip: no rule, op, filter or machine
-has it, and exactly one known name is a typing error away.
+Only unambiguous mistakes are corrected. A name is corrected only if no rule,
+op, filter or machine has it, and exactly one known name differs from it by a
+typing error.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -37,21 +38,21 @@ from ironic_inspection_rules.plugins.actions import schema
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 
-_ROUNDS = 10  # One mending may bring another to light.
+_ROUNDS = 10  # Because one correction may reveal another one.
 
 Change = mended_text.Change
 Wanted = list[tuple[file_rule.WrittenRule, Change]]
-"""Changes to be made, each with its rule."""
+"""Changes to make, each with its rule."""
 
 _UNIT = re.compile('_([kmgt]i?b|bytes)$')
-"""The unit at the end of a name, such as that of ``physical_mb``."""
+"""Pattern of the unit at the end of a name, e.g. of ``physical_mb``."""
 
 _BYTE_ORDER_MARK = '\ufeff'
-"""The byte order mark, which editors of Windows begin a file with."""
+"""The byte order mark, which Windows editors write at the start of a file."""
 
 
 class Mended(typing.NamedTuple):
-    """One change that was made in a file; ``line`` counts from one."""
+    """A change that was made in a file; ``line`` starts at 1."""
 
     path: str
     line: int
@@ -59,13 +60,13 @@ class Mended(typing.NamedTuple):
 
 
 def mend(path: str, ops: registry.Registry) -> list[Mended]:
-    """Mend all in a file for which only one correction is possible.
+    """Correct all mistakes in a file that have exactly one correction.
 
-    The rest of it stays as it is, and a file with nothing to mend is not
+    The rest of the file is unchanged. A file without corrections is not
     written.
 
-    :returns: the changes made; none in a file that cannot be read.
-    :raises: OSError where it cannot be written.
+    :returns: the changes that were made; none if the file cannot be read.
+    :raises: OSError if the file cannot be written.
     """
     try:
         with open(path, encoding='utf-8', newline='') as stream:
@@ -77,10 +78,10 @@ def mend(path: str, ops: registry.Registry) -> list[Mended]:
         yaml.YAMLError,
         exceptions.InvalidDocument,
     ):
-        # The checks say why it cannot be read.
+        # The checks report why the file cannot be read.
         return []
     if after != before:
-        # A link stays one: the file that it leads to is replaced.
+        # If the path is a link, replace the file to which it points.
         _replace_file(os.path.realpath(path), after)
     return mended
 
@@ -88,15 +89,15 @@ def mend(path: str, ops: registry.Registry) -> list[Mended]:
 def mend_text(
     path: str, text: str, ops: registry.Registry
 ) -> tuple[str, list[Mended]]:
-    """Return the text of a file after mending, and what was mended.
+    """Return the corrected text of a file, and the changes that were made.
 
-    A name that is mended may bring another slip to light, so it is read and
-    mended again until nothing is left to mend.
+    A corrected name may reveal another mistake, so the text is read and
+    corrected again until nothing is left to correct.
 
-    :raises: :class:`.exceptions.InvalidDocument` where it is no file of rules.
+    :raises: :class:`.exceptions.InvalidDocument` if it is not a file of rules.
     """
-    # A byte order mark is set aside. The parser leaves it out, so with it all
-    # places would be off by one.
+    # Remove the byte order mark first. The parser skips it, so all positions
+    # would be off by one.
     byte_order_mark = ''
     if text.startswith(_BYTE_ORDER_MARK):
         byte_order_mark = _BYTE_ORDER_MARK
@@ -117,15 +118,15 @@ def mend_text(
 def _list_wanted_changes(
     text: str, parsed: document.Document, ops: registry.Registry
 ) -> Wanted:
-    """Return the changes that mend the rules of a file.
+    """Return the changes that correct the rules of a file.
 
-    Those that its text has no place for, as for a value with aliases, are
-    left out.
+    Changes that cannot be made in the text, e.g. of a value with aliases, are
+    skipped.
     """
     places = mended_text.FileText(text)
     wanted = []
     for rule in file_rule.list_rules(parsed):
-        # Two checks may ask for one change.
+        # Two checks may request the same change.
         for change in dict.fromkeys(changes(rule, ops)):
             if places.has_room(rule.index, change):
                 wanted.append((rule, change))
@@ -137,9 +138,9 @@ def _make_changes(
 ) -> tuple[str, Wanted]:
     """Make changes in the text of a file.
 
-    The text is changed only if it then reads as the changed rules. If it does
-    not with all changes together, each half is tried on its own, down to
-    single changes: one that goes wrong costs no other one.
+    The text is changed only if it then parses to the changed rules. If it does
+    not with all changes, each half is tried separately, down to single
+    changes, so that one bad change does not prevent the others.
 
     :returns: the text, and the changes that were made.
     """
@@ -152,7 +153,7 @@ def _make_changes(
         return text, []
     half = len(wanted) // 2
     half_made, done = _make_changes(text, parsed, wanted[:half])
-    # The places of the second half may have moved, so the text is read again.
+    # The positions of the second half may have moved, so parse the text again.
     read_again = document.parse(parsed.path, half_made)
     second_half = []
     for rule, change in wanted[half:]:
@@ -165,12 +166,12 @@ def _make_changes(
 def _make_all_changes(
     text: str, parsed: document.Document, wanted: Wanted
 ) -> str | None:
-    """Return the text of a file with all changes, if it reads as expected.
+    """Return the text of a file with all changes, if it parses as expected.
 
-    The changes are made twice, in the values of the rules and in the text.
-    The edited text is read again and has to give the changed values.
+    The changes are made both in the values of the rules and in the text. The
+    edited text must then parse to the changed values.
 
-    :returns: None if it gives others, or no change has changed anything.
+    :returns: None if it parses to other values, or if nothing changes.
     """
     by_entry: dict[int, list[Change]] = {}
     by_place = []
@@ -192,7 +193,7 @@ def _make_all_changes(
         TypeError,
         AttributeError,
     ):
-        # Rules may have any form: a change may have no place any more after
+        # Rules may have any form, so a change may no longer be possible after
         # another change.
         return None
     if edited == text or not data_path.same(list(entries), expected):
@@ -203,10 +204,10 @@ def _make_all_changes(
 def changes(
     rule: file_rule.WrittenRule, ops: registry.Registry
 ) -> Iterator[Change]:
-    """Yield the changes that mend a rule as its file has it.
+    """Yield the changes that correct a rule as it is in its file.
 
-    They mend keys, choices, ops, arguments, filters, fields and paths. A rule
-    in the form of ironic-inspector has no changes.
+    They correct keys, choices, ops, arguments, filters, fields and paths. A
+    rule in the form of ironic-inspector has no changes.
     """
     entry = rule.entry
     if not isinstance(entry, dict) or rule.is_of_inspector:
@@ -221,7 +222,8 @@ def changes(
     yield from shape.mendings(checked)
     yield from values.mendings(checked)
     for pointer, field, _item in reach.fields(checked):
-        # At most one is meant: a field begins with "ports." or with "data".
+        # At most one of these applies, because a field starts with "ports." or
+        # with "data".
         meant = names.port_meant(field.text) or names.data_meant(field.text)
         if meant:
             yield mended_text.RewriteText(
@@ -242,7 +244,8 @@ def _mend_keys(
 ) -> Iterator[Change]:
     """Yield the changes that rename unknown keys of a mapping.
 
-    ``conditons`` becomes ``conditions``, unless the mapping has both.
+    For example, ``conditons`` becomes ``conditions``, unless the mapping
+    already has that key.
 
     :param pointer: the place of the mapping in the rule.
     """
@@ -255,7 +258,7 @@ def _mend_keys(
                 name_meant[key] = name
     names = list(name_meant.values())
     for key, name in name_meant.items():
-        # Of two keys that seem to mean the same name, either may be right.
+        # If two keys seem to mean the same name, either may be right.
         if names.count(name) == 1:
             yield mended_text.RenameKey(pointer, key, name)
 
@@ -263,9 +266,9 @@ def _mend_keys(
 def _mend_choice(
     pointer: str, value: typing.Any, choices: Iterable[str]
 ) -> Iterator[Change]:
-    """Yield the change that mends a word which is none of its choices.
+    """Yield the change that corrects a word which is not a valid choice.
 
-    ``enforec`` becomes ``enforce``.
+    For example, ``enforec`` becomes ``enforce``.
     """
     if isinstance(value, str) and value not in choices:
         meant = suggestion.find_intended(value, choices)
@@ -276,9 +279,9 @@ def _mend_choice(
 def _mend_conditions(
     pointer: str, conditions: typing.Any, ops: registry.Registry
 ) -> Iterator[Change]:
-    """Yield the changes that mend conditions, and conditions in groups.
+    """Yield the changes that correct conditions, including those in groups.
 
-    :param pointer: the place of the list, such as ``/conditions``.
+    :param pointer: the place of the list, e.g. ``/conditions``.
     :param conditions: the list as it is written, of any type.
     """
     keys = {**form.CONDITION['properties'], **form.GROUP['properties']}
@@ -292,7 +295,7 @@ def _mend_conditions(
 def _mend_actions(
     pointer: str, actions: typing.Any, ops: registry.Registry
 ) -> Iterator[Change]:
-    """Yield the changes that mend actions, and their conditions.
+    """Yield the changes that correct actions and their conditions.
 
     :param pointer: the place of the list.
     :param actions: the list as it is written, of any type.
@@ -309,7 +312,7 @@ def _list_mappings(
 ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
     """Yield the items that are mappings, with their pointers.
 
-    Validation reports any other item.
+    Validation reports all other items.
 
     :param items: the value of ``conditions`` or ``actions``, of any type.
     """
@@ -326,12 +329,13 @@ def _mend_operation(
     known: Mapping[str, registry.Op],
     keys: Collection[str],
 ) -> Iterator[Change]:
-    """Yield the changes that mend a condition or an action.
+    """Yield the changes that correct a condition or an action.
 
-    They mend its keys, ``multiple``, op and arguments, and the fields in
-    arguments and loop. Conditions inside of it are left out.
+    They correct its keys, ``multiple``, op and arguments, and the fields in
+    the arguments and the loop. Conditions inside the operation are not
+    included.
 
-    :param known: the ops that may be there.
+    :param known: the ops that the operation may have.
     :param keys: the keys that the operation may have.
     """
     yield from _mend_keys(pointer, operation, keys)
@@ -353,9 +357,9 @@ def _mend_operation(
 def _mend_arguments(
     pointer: str, args: typing.Any, op: registry.Op
 ) -> Iterator[Change]:
-    """Yield the changes that mend the arguments of an operation.
+    """Yield the changes that correct the arguments of an operation.
 
-    A list of arguments gets names, and wrong names and traits are mended.
+    A list of arguments gets names. Wrong names and traits are corrected.
     """
     if isinstance(args, list):
         yield from _name_arguments(pointer, args, op)
@@ -368,7 +372,7 @@ def _mend_arguments(
 def _name_arguments(
     pointer: str, args: list[typing.Any], op: registry.Op
 ) -> Iterator[Change]:
-    """Yield the change from a list of arguments to a mapping of their names.
+    """Yield the change from a list of arguments to a mapping with names.
 
     ``args: ["/driver", ipmi]`` becomes ``args: {path: "/driver", value:
     ipmi}``.
@@ -377,8 +381,8 @@ def _name_arguments(
     if problems:
         # The checks report them.
         return
-    # For an op that takes any number of values, the whole list is one
-    # argument, such as "values".
+    # If an op accepts any number of values, the whole list is one argument,
+    # e.g. "values".
     is_one_argument = False
     if bound:
         first = op.signature.arguments[0]
@@ -387,7 +391,10 @@ def _name_arguments(
 
 
 def _mend_trait(pointer: str, name: typing.Any) -> Iterator[Change]:
-    """Yield the change that makes a trait of ``custom-gpu``: CUSTOM_GPU."""
+    """Yield the change that makes a name a valid trait.
+
+    For example, ``custom-gpu`` becomes ``CUSTOM_GPU``.
+    """
     if not isinstance(name, str) or interpolation.fields(name):
         return
     if not trait_names.find_problem(name):
@@ -398,9 +405,10 @@ def _mend_trait(pointer: str, name: typing.Any) -> Iterator[Change]:
 
 
 def _mend_filters(pointer: str, value: typing.Any) -> Iterator[Change]:
-    """Yield the changes that mend filters and roots in fields of a value.
+    """Yield the changes that correct filters and roots in fields of a value.
 
-    :param value: arguments or a loop, of any form, with fields in its texts.
+    :param value: arguments or a loop, of any type, whose texts may have
+        fields.
     """
     known = registry.filters()
     roots = (*interpolation.ROOTS, interpolation.ITEM)
@@ -419,10 +427,10 @@ def _mend_filters(pointer: str, value: typing.Any) -> Iterator[Change]:
 
 
 def _mend_paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
-    """Yield the changes that mend the attributes in paths of actions.
+    """Yield the changes that correct the attributes in paths of actions.
 
-    ``/resource_clas`` becomes ``/resource_class``. A path that has the wrong
-    name twice is left as it is.
+    For example, ``/resource_clas`` becomes ``/resource_class``. A path that
+    contains the wrong name twice is unchanged.
     """
     attributes = {'node': schema.NODE, 'port': schema.PORT}
     for action in rule.actions:
@@ -431,7 +439,8 @@ def _mend_paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
             meant = suggestion.find_intended(
                 name, attributes.get(write.kind, ())
             )
-            # The name of such a write is the path as the action has it.
+            # The name of this kind of write is the path as it is in the
+            # action.
             path = write.name
             if meant and path.count(name) == 1:
                 pointer = action.pointer_to(write.argument)
@@ -440,10 +449,10 @@ def _mend_paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
 
 
 def _find_wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
-    """Find a name in a field that no machine has, and the name meant.
+    """Find a name in a field that no machine has, and the intended name.
 
-    :returns: None if all names of the field may be right. The name meant is
-        None if no known name, or several, are a typing error away.
+    :returns: None if all names of the field may be right. The intended name is
+        None unless exactly one known name differs by a typing error.
     """
     unknown = names.find_unknown_name(use)
     if unknown is not None:
@@ -457,8 +466,8 @@ def _find_wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
     if not isinstance(step, inventory_fields.UnknownStep):
         return None
     if step.steps in ((), ('plugin_data',)):
-        # A root is mended with the filters. In plugin data any name may be
-        # right, as hooks of a site put there what they like.
+        # A root is corrected together with the filters. In plugin data any
+        # name may be right, because hooks of a site may store any data there.
         return None
     return step.name, suggestion.find_intended(step.name, step.above.names)
 
@@ -466,11 +475,11 @@ def _find_wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
 def _rewrite_name(
     pointer: str, text: str, *, old: str, new: str | None
 ) -> Iterator[Change]:
-    """Yield the change of a name in a field, if it is clear what is meant.
+    """Yield the change of a name in a field, if the intended name is clear.
 
     :param pointer: the place of the text around the field.
     :param text: the text of the field, without braces.
-    :param new: the name that is meant, None if it is unknown.
+    :param new: the intended name; None if it is unknown.
     """
     if new is None:
         return
@@ -480,16 +489,16 @@ def _rewrite_name(
         return
     whole_name = re.compile(rf'(?<![\w-]){re.escape(old)}(?![\w-])')
     mended, count = whole_name.subn(new, text)
-    # If the name is there twice, either place may be right.
+    # If the name occurs twice, either place may be right.
     if count == 1:
         yield mended_text.RewriteText(pointer, f'{{{text}}}', f'{{{mended}}}')
 
 
 def _replace_file(path: str, text: str) -> None:
-    """Replace a file at once; its mode and owner stay.
+    """Replace a file atomically, and keep its mode and owner.
 
-    Readers find the old text or the new text, even if the machine stops in
-    between.
+    Readers see either the old text or the new text, even if the machine stops
+    in between.
     """
     status = os.stat(path)
     descriptor, name = tempfile.mkstemp(
@@ -504,7 +513,7 @@ def _replace_file(path: str, text: str) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(name, status.st_mode & 0o7777)
-        # Only root may give a file to somebody else.
+        # Only root may change the owner of a file.
         with contextlib.suppress(PermissionError):
             os.chown(name, status.st_uid, status.st_gid)
         os.replace(name, path)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A JSON Schema of files of rules, for editors.
+"""Build the JSON Schema of rule files, which editors use.
 
-It says what validation says, as far as a schema can; the tests of this module
-list under ``EXCEPTIONS`` what only validation knows.
+The schema checks what validation checks, as far as JSON Schema can express it.
+The tests of this module list under ``EXCEPTIONS`` what only validation can
+check.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -66,24 +67,24 @@ DESCRIPTIONS = {
     'retries': _('How often it is tried again.'),
     'backoff_factor': _('Seconds between tries, doubled each time.'),
 }
-"""Texts that editors show of conditions and actions, and of arguments."""
+"""Texts that editors show for conditions, actions and their arguments."""
 
 _HIDDEN_PREFIX = 'inspector-'
-"""Prefix of the ops of ironic-inspector, which editors do not offer: new rules
-should not have them."""
+"""Prefix of the ops of ironic-inspector. Editors do not offer these ops,
+because new rules should not use them."""
 
 _ONE_FIELD = r'^\{(?!\{)[\s\S]*\}' + form.END
 """Pattern of a field without text around it."""
 
 _NEGATION = r'!?\s*'
-"""Pattern of what may stand before the op of a condition."""
+"""Pattern of what may precede the op of a condition."""
 
 _IS_RULE: Schema = {
     'if': {'type': 'object', 'required': ['actions']},
     'then': {'$ref': '#/definitions/rule'},
 }
-"""A schema by which a mapping with actions must be a rule. Its users add an
-``else`` for all other values."""
+"""Schema which requires that a mapping with actions is a rule. Code that uses
+it adds an ``else`` for all other values."""
 
 
 def _refer_to(name: str) -> Schema:
@@ -96,16 +97,16 @@ def schema(
     built_in: bool = False,
     tables: table.Tables = types.MappingProxyType({}),
 ) -> Schema:
-    """Return the schema of files.
+    """Return the JSON Schema of rule files.
 
-    :param built_in: whether the files hold built-in rules, which may have
-        names for UUIDs and any priority.
+    :param built_in: whether the files contain built-in rules, which may have
+        names instead of UUIDs, and any priority.
     :param tables: the tables whose columns editors complete.
-    :raises: :class:`.exceptions.PluginError` if an op fails to declare what
-        its arguments are.
+    :raises: :class:`.exceptions.PluginError` if an op fails when it declares
+        its arguments.
     """
     return {
-        # The draft that language servers for YAML know best.
+        # Language servers for YAML support this draft best.
         '$schema': 'http://json-schema.org/draft-07/schema#',
         'title': _('Inspection rules'),
         'if': {'type': 'array'},
@@ -121,10 +122,10 @@ def schema(
 
 
 def _several_rules_schema(tables: table.Tables) -> Schema:
-    """Return the schema of a mapping that has rules, and is no rule itself.
+    """Return the schema of a mapping that contains rules, but is not a rule.
 
-    It is a request or an answer of the API with a list of rules, or it has
-    rules by name.
+    The mapping is either a request or an answer of the API, which has a list
+    of rules, or it maps names to rules.
 
     :param tables: the tables whose columns editors complete.
     """
@@ -132,7 +133,8 @@ def _several_rules_schema(tables: table.Tables) -> Schema:
         'required': [rule_form.TABLES],
         'properties': {
             rule_form.TABLES: {
-                # A rule may have this name; then the file has rules by name.
+                # A rule may also have this name. The file then maps names to
+                # rules.
                 'type': 'object',
                 'not': {'required': ['actions']},
             }
@@ -167,11 +169,11 @@ def _several_rules_schema(tables: table.Tables) -> Schema:
 
 
 def _named_schema() -> Schema:
-    """Return the schema of a value in a file of rules by name.
+    """Return the schema of one value in a file that maps names to rules.
 
-    The value is a rule, or a list of rules; such a list may have texts in it,
-    which stand for rules, as ``{{ my_rule }}`` does in a file of Ansible. Any
-    other list or scalar has no part in the rules.
+    The value is a rule or a list of rules. Such a list may contain texts that
+    stand for rules, e.g. ``{{ my_rule }}`` in a file of Ansible. Any other
+    list or scalar is ignored.
     """
     items = {'if': {'type': 'string'}, 'else': _refer_to('rule')}
     return {
@@ -245,8 +247,8 @@ def _table_schema() -> Schema:
 def _known_table_schema(known: table.Table) -> Schema:
     """Return the schema of a table whose columns are known.
 
-    Editors complete the known columns. Other columns are no errors, as a file
-    of rows may have more by now.
+    Editors complete the known columns. Other columns are accepted, because the
+    file with the rows may have gained columns in the meantime.
     """
     columns = sorted(known.known_columns)
     named: Schema = {'properties': dict.fromkeys(columns, True)}
@@ -264,8 +266,9 @@ def _known_table_schema(known: table.Table) -> Schema:
 def _list_fields_of(tables: table.Tables) -> list[str]:
     """List the fields over tables that editors offer.
 
-    For example ``{tables.racks | row}`` and ``{tables.racks | row |
-    get('/room')}``; with ``row(KEY)`` for a table without a key of machines.
+    Examples are ``{tables.racks | row}`` and ``{tables.racks | row |
+    get('/room')}``. If a table does not say which key a machine has, the
+    filter is ``row(KEY)``.
     """
     fields = []
     for name, named_table in tables.items():
@@ -280,9 +283,9 @@ def _list_fields_of(tables: table.Tables) -> list[str]:
 
 
 def _rule_schema(built_in: bool, tables: table.Tables) -> Schema:
-    """Return the schema of a rule, with what editors show of its fields.
+    """Return the schema of a rule, with the texts that editors show.
 
-    :param built_in: whether it is the schema of a built-in rule.
+    :param built_in: whether the schema is for a built-in rule.
     :param tables: the tables whose rows editors offer as values.
     """
     rule_schema = form.rule(built_in)
@@ -304,8 +307,8 @@ def _rule_schema(built_in: bool, tables: table.Tables) -> Schema:
         'properties': {'phase': {'const': model.EARLY}},
         'required': ['phase'],
     }
-    # In the early phase the node is not known yet, and so neither is its
-    # scope. Some actions need the node.
+    # The node is unknown in the early phase. Therefore a rule cannot have a
+    # scope, and cannot use actions that need the node.
     early_properties = {
         'scope': {'enum': ['', None]},
         'actions': {'items': _refer_to('earlyAction')},
@@ -315,12 +318,13 @@ def _rule_schema(built_in: bool, tables: table.Tables) -> Schema:
 
 
 def _operation_schemas(ops: registry.Registry) -> dict[str, Schema]:
-    """Return the definitions that conditions and actions refer to, by name.
+    """Return the definitions to which conditions and actions refer, by name.
 
-    They are the schemas of conditions by the depth of their group, of actions,
-    of the arguments of all ops, and of traits and texts in arguments.
+    There are definitions for conditions (one per depth of groups), for
+    actions, for the arguments of all ops, and for traits and texts in
+    arguments.
     """
-    # Conditions that are no groups.
+    # All conditions except groups.
     singles = {
         name: op
         for name, op in ops.conditions.items()
@@ -331,8 +335,8 @@ def _operation_schemas(ops: registry.Registry) -> dict[str, Schema]:
         for name, op in ops.actions.items()
         if op.plugin.SUPPORTS_EARLY
     }
-    # One branch for every op: if the operation has the op, these are its
-    # arguments.
+    # There is one branch per op: if the operation has this op, its arguments
+    # must match the schema of the op.
     condition_calls = [
         {
             'if': _op_schema([name], sign=_NEGATION),
@@ -349,19 +353,20 @@ def _operation_schemas(ops: registry.Registry) -> dict[str, Schema]:
         for name, op in ops.actions.items()
     ]
     definitions = {
-        # Values of arguments: anything with a field in it, text with fields,
-        # the name of a trait.
+        # Schemas of values in arguments: a value that contains a field, a text
+        # with fields, and the name of a trait.
         'varies': form.VARYING,
         'written': filter_schema.text_with_fields(registry.filters()),
         'trait': _trait_schema(),
-        # Which arguments belong to which op.
+        # Schemas that select the arguments by the op.
         'conditionArgs': {'allOf': condition_calls},
         'actionArgs': {'allOf': action_calls},
-        # In the early phase there are fewer actions.
+        # Fewer actions are available in the early phase.
         'action': _action_schema(ops.actions),
         'earlyAction': _action_schema(early_actions),
     }
-    # Schemas cannot count, so groups inside groups have names with a number.
+    # JSON Schema cannot count, so every depth of groups has its own
+    # definition, with the depth in its name.
     for depth in range(form.DEEPEST_GROUP):
         definitions[_condition_name(depth)] = _condition_schema(
             ops.conditions, depth
@@ -386,9 +391,10 @@ def _trait_schema() -> Schema:
 def _condition_name(depth: int) -> str:
     """Return the name of the definition of a condition.
 
-    It is ``condition``, and ``condition2`` inside of two groups.
+    It is ``condition`` outside of groups, and e.g. ``condition2`` inside two
+    nested groups.
 
-    :param depth: the number of groups around it.
+    :param depth: the number of groups around the condition.
     """
     if depth == 0:
         return 'condition'
@@ -396,9 +402,9 @@ def _condition_name(depth: int) -> str:
 
 
 def _action_schema(ops: Mapping[str, registry.Op]) -> Schema:
-    """Return the schema of an action with one of some ops.
+    """Return the schema of an action that uses one of the given ops.
 
-    :param ops: all actions, or those of the early phase.
+    :param ops: all actions, or the actions of the early phase.
     """
     when = {
         **form.ACTION['properties']['when'],
@@ -411,13 +417,13 @@ def _action_schema(ops: Mapping[str, registry.Op]) -> Schema:
 
 
 def _op_schema(names: Iterable[str], sign: str) -> Schema:
-    """Return the schema of an operation that has one of some ops.
+    """Return a schema that matches an operation with one of the given ops.
 
-    With it, another schema counts for these ops only: ``if`` the op is
-    ``eq``, ``then`` the arguments are those of ``eq``.
+    It is used as the ``if`` of another schema. For example, if the op is
+    ``eq``, the arguments must be the arguments of ``eq``.
 
-    :param sign: the pattern of what may stand before the op, such as the
-        ``!`` of a condition that must not hold.
+    :param sign: the pattern of what may precede the op, e.g. the ``!`` of a
+        negated condition.
     """
     op = form.text_matching(rf'\s*{sign}{form.match_names(names)}\s*')
     return {'properties': {'op': op}, 'required': ['op']}
@@ -426,15 +432,15 @@ def _op_schema(names: Iterable[str], sign: str) -> Schema:
 def _describe_operation(
     shape: Schema, ops: Mapping[str, registry.Op], sign: str, **fields: Schema
 ) -> Schema:
-    """Return the schema of an operation with what editors show and offer.
+    """Add to the schema of an operation what editors show and offer.
 
-    :param shape: the schema of any operation.
+    :param shape: the schema that all operations of the kind share.
     :param ops: the ops that the operation may have.
-    :param sign: the pattern of what may stand before the op.
+    :param sign: the pattern of what may precede the op.
     :param fields: schemas that replace fields of the shape.
     """
-    # Editors offer every "const" as a value. The pattern beside them accepts
-    # the ops with a sign or spaces as well.
+    # Editors offer every "const" as a value. The pattern also accepts ops with
+    # a sign or with spaces.
     offered = []
     for name, op in ops.items():
         if not name.startswith(_HIDDEN_PREFIX):
@@ -454,25 +460,26 @@ def _describe_operation(
 def _summarize(op: registry.Op) -> str:
     """Return the first paragraph of a plugin's docstring as plain text.
 
-    ``eq`` has "All values are equal.", of the docstring "``eq``: all values
-    are equal.".
+    The docstring "``eq``: all values are equal." becomes "All values are
+    equal.".
     """
     docstring = (type(op.plugin).__doc__ or '').strip()
     paragraph, _blank, _rest = docstring.partition('\n\n')
     text = ' '.join(paragraph.split())
-    # Docstrings begin with the name of the op, which editors show anyway.
+    # Remove the name of the op, because editors show it anyway.
     text = re.sub(r'^``[^`]+``:\s*', '', text)
     text = text.replace('``', '"')
     return text[:1].upper() + text[1:]
 
 
 def _condition_schema(ops: Mapping[str, registry.Op], depth: int) -> Schema:
-    """Return the schema of a condition, which may be inside of groups.
+    """Return the schema of a condition at some depth of groups.
 
-    Only a group has conditions of its own, with the schema of the next depth.
+    Only a group may have conditions of its own. These have the schema of the
+    next depth.
 
-    :param ops: the ops that the condition may have; at the last depth no
-        groups.
+    :param ops: the ops that the condition may have. At the last depth they
+        must not include groups.
     :param depth: the number of groups around the condition.
     """
     groups = [
@@ -506,22 +513,22 @@ def _condition_schema(ops: Mapping[str, registry.Op], depth: int) -> Schema:
 
 
 class _Case(typing.NamedTuple):
-    """Schemas of arguments that depend on the values of others.
+    """Schemas of arguments that depend on the values of other arguments.
 
-    Where ``path`` is ``/retired``, for example, ``value`` is a boolean.
+    For example, if ``path`` is ``/retired``, then ``value`` must be a boolean.
 
-    :ivar where: schemas of the arguments that decide, such as ``path``, by
-        their names.
-    :ivar then: schemas of the arguments that depend on these.
+    :ivar where: schemas of the arguments that decide, e.g. ``path``, by name.
+    :ivar then: schemas of the arguments that depend on them, by name.
     """
 
     where: Schema
     then: Schema
 
     def by_name(self) -> Schema:
-        """Return the case for arguments in a mapping.
+        """Return the schema of the case for arguments in a mapping.
 
-        ``{path: /retired, value: true}`` has them by their names.
+        The mapping ``{path: /retired, value: true}`` has the arguments by
+        name.
         """
         return {
             'if': {'properties': self.where, 'required': [*self.where]},
@@ -529,9 +536,9 @@ class _Case(typing.NamedTuple):
         }
 
     def by_place(self, declared: Iterable[arguments.Argument]) -> Schema:
-        """Return the case for a list of arguments without names.
+        """Return the schema of the case for arguments in a list.
 
-        ``[/retired, true]`` has them in the order of the op.
+        The list ``[/retired, true]`` has the arguments in the order of the op.
 
         :param declared: the arguments of the op, in their order.
         """
@@ -543,11 +550,12 @@ class _Case(typing.NamedTuple):
 
 
 def _find_cases(op: registry.Op) -> list[_Case]:
-    """Return the cases of an op that takes other values at other paths.
+    """Return the cases of an op whose values depend on the path.
 
-    ``set-attribute``, for example, declares a type for every attribute.
+    For example, ``set-attribute`` declares a type for every attribute.
 
-    :raises: :class:`.exceptions.PluginError` if the op fails to declare them.
+    :raises: :class:`.exceptions.PluginError` if the op fails when it declares
+        its cases.
     """
     try:
         declared = op.cases()
@@ -563,9 +571,9 @@ def _find_cases(op: registry.Op) -> list[_Case]:
 
 
 def _arguments_schema(op: registry.Op) -> Schema:
-    """Return the schema of the arguments of an op, which is no group.
+    """Return the schema of the arguments of an op that is not a group.
 
-    They have names, or are a list, which is deprecated for most ops.
+    The arguments are a mapping or a list. A list is deprecated for most ops.
     """
     declared = op.signature.arguments
     required = [argument.name for argument in declared if argument.required]
@@ -583,7 +591,7 @@ def _arguments_schema(op: registry.Op) -> Schema:
         mapping['allOf'] = [case.by_name() for case in cases]
     forms = [mapping, *_list_schemas(op, cases)]
     required_fields = ['args']
-    # Without a required argument "args" may be null or left out.
+    # If no argument is required, "args" may be null or missing.
     if not required:
         forms.append(form.NULL)
         required_fields = []
@@ -592,16 +600,16 @@ def _arguments_schema(op: registry.Op) -> Schema:
 
 
 def _list_schemas(op: registry.Op, cases: list[_Case]) -> Iterator[Schema]:
-    """Yield the schema of an op's arguments in a list, if it takes a list.
+    """Yield the schema of a list of arguments, if the op accepts a list.
 
-    Lists are deprecated, except for an op that takes any number of values.
+    Lists are deprecated, except for ops that accept any number of values.
     """
     declared = op.signature.arguments
     needs_names = any(
         argument.required and argument.keyword_only for argument in declared
     )
     if needs_names:
-        # A list cannot have all required arguments.
+        # A list has no place for a required argument that is keyword-only.
         return
     positional = [
         argument for argument in declared if not argument.keyword_only
@@ -627,14 +635,14 @@ def _list_schemas(op: registry.Op, cases: list[_Case]) -> Iterator[Schema]:
 def _variadic_list_schema(
     op: registry.Op, argument: arguments.Argument
 ) -> Schema:
-    """Return the schema of a list of the values of an argument.
+    """Return the schema of a list whose items are the values of one argument.
 
-    ``[a, b]`` has the values a and b, and so has ``[[a, b]]``.
+    Both ``[a, b]`` and ``[[a, b]]`` have the values a and b.
     """
     listed: Schema = {
         'type': 'array',
         'minItems': 1,
-        # A single list without values.
+        # This is a single inner list without values.
         'not': {'const': [[]]},
     }
     item_schemas = op.plugin.SCHEMAS.get(argument.name)
@@ -646,10 +654,10 @@ def _variadic_list_schema(
 
 
 def _revert_schema(op: registry.Op) -> Schema:
-    """Return the schema of ``revert`` for actions of an op.
+    """Return the schema of ``revert`` for actions with the given op.
 
-    An action that cannot be undone has no ``revert``. An action with a
-    ``cleanup`` is always undone: ``revert: false`` would be a contradiction.
+    An action that cannot be undone must not set ``revert``. An action with a
+    ``cleanup`` is always undone, so ``revert: false`` would contradict it.
     """
     parts: list[Schema] = []
     if op.plugin.revert is None:
@@ -685,17 +693,18 @@ def _revert_schema(op: registry.Op) -> Schema:
 def _argument_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
     """Return the schema of one argument of an op, with a text for editors."""
     schema: Schema = {}
-    # A literal argument is taken as the rule has it: braces are no fields.
+    # The value of a literal argument is used unchanged, so braces in it are
+    # not fields.
     if argument.name not in op.plugin.LITERAL:
         schema = _template_schema(op, argument)
-        # In a regular expression braces are mostly no fields.
+        # Braces in a regular expression are usually quantifiers, not fields.
         if argument.type is not pattern.Pattern:
             schema = {'allOf': [_refer_to('written')], **schema}
     if argument.type is data_path.Path:
         # Validation refuses a path such as "/extra/list/-1".
         schema['not'] = {'type': 'string', 'pattern': form.NEGATIVE_INDEX}
     if op.name.startswith(_HIDDEN_PREFIX):
-        # A word of language servers: accept the name, but do not complete it.
+        # Language servers accept the name, but do not complete it.
         schema['doNotSuggest'] = True
     description = DESCRIPTIONS.get(argument.name)
     if not description:
@@ -704,15 +713,15 @@ def _argument_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
 
 
 def _template_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
-    """Return the schema of an argument that may have fields in it.
+    """Return the schema of an argument that may contain fields.
 
-    The schema accepts what the op declares, and whatever has a field, as a
-    field may become anything.
+    The schema accepts the values that the op declares. It also accepts any
+    value with a field, because a field can have any value on a machine.
     """
     declared = op.plugin.SCHEMAS.get(argument.name)
     if declared is not None and argument.variadic:
-        # A field may be one of the values, as in ["{node.name}", a], or give
-        # all of them, as in "{node.extra.names}".
+        # A field may stand for one value, as in ["{node.name}", a], or for all
+        # values, as in "{node.extra.names}".
         return form.any_of(
             {'type': 'array', 'items': form.any_of(*declared, form.VARIES)},
             {'type': 'string', 'pattern': form.FIELD},
@@ -727,7 +736,7 @@ def _template_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
     if not argument.required and form.NULL not in schemas:
         schemas.append(form.NULL)
     if argument.type in (list, typing.Any):
-        # There may be a field anywhere inside.
+        # Any part of the value may contain a field.
         schemas.append(form.VARIES)
     else:
         schemas.append(form.VARIES_TEXT)

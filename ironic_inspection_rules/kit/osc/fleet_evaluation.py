@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""evaluate --nodes: rules tried on a fleet, groups printed, exit codes."""
+"""Implement ``evaluate --nodes``, which tries rules on many machines.
+
+This module evaluates the rules, prints groups of machines that change alike,
+and chooses the exit status.
+"""
 
 from collections.abc import Iterator, Sequence
 import functools
@@ -36,7 +40,7 @@ from ironic_inspection_rules.rule_file import yaml_text
 EXIT_ERROR = 1
 EXIT_DIFFERENT = 2
 
-# Limits of tables for people; JSON has everything.
+# Limits of the tables for people. JSON output contains everything.
 _MAX_GROUPS = 20
 _MAX_NAMES = 10
 _MAX_CHANGES = 8
@@ -44,7 +48,7 @@ _MAX_ERROR_LENGTH = 200
 """Long enough for the name of a rule, which comes before the reason."""
 
 _BEFORE = ('traits', 'resource_class')
-"""Fields of a node that a result has with their present values."""
+"""Fields of a node whose present values are added to a result."""
 
 _RULE_FIELDS = (
     'uuid',
@@ -59,14 +63,14 @@ JsonObject = dict[str, Any]
 
 
 def add_arguments(parser: Any) -> None:
-    """Add the options for many machines to ``evaluate``."""
+    """Add the options for many machines to the parser of ``evaluate``."""
     node_selection.add_argument(
         parser,
         '--nodes',
         _('Try the rules on many machines. %s'),
         action='extend',
     )
-    # No default: None shows that neither option was given.
+    # The default is None, which shows that neither option was given.
     compare = parser.add_mutually_exclusive_group()
     compare.add_argument(
         '--compare',
@@ -94,11 +98,11 @@ def add_arguments(parser: Any) -> None:
 
 
 def check_options(parsed_args: Any) -> None:
-    """Refuse options of ``evaluate`` that do not go together.
+    """Refuse options of ``evaluate`` that cannot be combined.
 
     :raises: CommandError that names the options.
     """
-    # --nodes without filters is an empty list, and means all nodes.
+    # ``--nodes`` without filters is an empty list, which selects all nodes.
     is_for_many = parsed_args.nodes is not None
     is_for_one = parsed_args.node or parsed_args.inventory
     has_options_for_many = (
@@ -133,8 +137,8 @@ def check_options(parsed_args: Any) -> None:
 def run(caller: Any, parsed_args: Any) -> int:
     """Try rules on many nodes, and print and report what the rules would do.
 
-    Nothing is changed in Ironic. The rules are in the files of ``--rules``,
-    or else in force.
+    This changes nothing in Ironic. The rules come from the files of
+    ``--rules``. Without that option, the rules in force are tried.
 
     :param caller: the command.
     :returns: the exit status of the command.
@@ -151,7 +155,8 @@ def run(caller: Any, parsed_args: Any) -> int:
         ),
         rule_files.explain_refusal(baremetal, files),
     ):
-        # A rule of a file may be recognized by its conditions and actions.
+        # Conditions and actions are requested, because a rule in a file may be
+        # matched to a rule in force by them.
         needs_details = bool(files.rules)
         in_force = list(
             inspection_rule.inspection_rules(baremetal, details=needs_details)
@@ -163,7 +168,7 @@ def run(caller: Any, parsed_args: Any) -> int:
         arguments.write(
             parsed_args.report, page.render(result), caller.app.stdout
         )
-    # If the page goes to standard output, the result goes nowhere.
+    # If the page is written to standard output, the result is discarded.
     output = arguments.choose_output(parsed_args.report, caller.app.stdout)
     if parsed_args.format == 'table':
         _print_tables(result, output)
@@ -179,11 +184,12 @@ def run(caller: Any, parsed_args: Any) -> int:
 def _exit_status(totals: summary.Summary) -> int:
     """Return the exit status of ``evaluate --nodes``.
 
-    It is 1 if a rule has an error, or if no machine has data to try rules on.
-    It is 2 if a node ends otherwise than by the rules in force; without a
-    comparison, if an inspection would fail. Otherwise it is 0.
+    The status is 1 if a rule has an error, or if there are machines but no
+    data to try the rules on. With a comparison, it is 2 if the result of a
+    node differs from the result of the rules in force. Without a comparison,
+    it is 2 if an inspection would fail. Otherwise it is 0.
     """
-    # Machines without data are an error only if no machine has any.
+    # Machines without data are an error only if no machine has data.
     nothing_tried = totals.machines > 0 and totals.tried == 0
     if totals.errors or nothing_tried:
         return EXIT_ERROR
@@ -197,13 +203,13 @@ def _exit_status(totals: summary.Summary) -> int:
 
 
 class NodeResults(NamedTuple):
-    """Two results of a node, as the API answers them.
+    """The two results of a node, as the API returns them.
 
-    A result has e.g. ``{"uuid": ..., "result": "ok", "changes": [...]}``.
+    A result looks like ``{"uuid": ..., "result": "ok", "changes": [...]}``.
 
-    :ivar compared: its changes are only those that differ from the rules in
-        force; without ``--compare`` it is the same as ``whole``.
-    :ivar whole: its changes are all that the rules make.
+    :ivar compared: the result whose changes are only those that differ from
+        the rules in force. Without ``--compare`` it is the same as ``whole``.
+    :ivar whole: the result with all changes that the rules make.
     """
 
     compared: JsonObject
@@ -222,8 +228,8 @@ def evaluate_nodes(
     :param nodes: mappings with ``uuid``.
     :param needs_whole: whether the caller reads :attr:`NodeResults.whole`.
     :param options: further arguments of :func:`.fleet.evaluate_page`. All
-        ``rules`` need a UUID, as the server would make up a new UUID for
-        every page.
+        ``rules`` must have a UUID, because the server would otherwise generate
+        a new UUID for every page.
     """
     evaluate = functools.partial(
         _evaluate_page, baremetal, options, needs_whole
@@ -233,7 +239,7 @@ def evaluate_nodes(
         uuids[start : start + fleet.PAGE]
         for start in range(0, len(uuids), fleet.PAGE)
     ]
-    # A page counts for as many steps of the progress as it has nodes.
+    # A page advances the progress bar by the number of its nodes.
     results_by_page = threads.map(
         evaluate, uuids_by_page, _('Trying'), weigh=len
     )
@@ -248,15 +254,15 @@ def _evaluate_page(
 ) -> list[NodeResults]:
     """Try rules on the nodes of one page, and return the results in order.
 
-    The answer to a comparison has only the changes that differ. If all
-    changes are needed as well, the page is requested again without a
+    The answer to a comparison contains only the changes that differ. If the
+    caller also needs all changes, the page is requested again without a
     comparison.
 
     :param options: further arguments of :func:`.fleet.evaluate_page`, by name.
     :param needs_whole: whether the caller reads :attr:`NodeResults.whole`.
-    :param uuids: of the nodes.
-    :raises: Invalid for an answer that says nothing of some nodes, or does not
-        say how their inspection would end, or whether that differs.
+    :param uuids: the UUIDs of the nodes.
+    :raises: Invalid if the answer omits a node, or does not say how an
+        inspection would end or whether its result differs.
     """
     answer = fleet.evaluate_page(baremetal, uuids, **options)
     compared = answer['nodes']
@@ -267,7 +273,7 @@ def _evaluate_page(
         whole = whole_answer['nodes']
     results_of_nodes = (summary.OK, summary.FAILED, summary.NOT_TRIED)
     for answered_nodes in (compared, whole):
-        # Results and nodes are paired by their places.
+        # Results are matched to nodes by position.
         if len(answered_nodes) != len(uuids):
             raise exceptions.Invalid(
                 _("Ironic's answer has %(answered)d of %(nodes)d nodes")
@@ -277,7 +283,7 @@ def _evaluate_page(
             _require_member(node, 'result', results_of_nodes)
     if options.get('compare'):
         for node in compared:
-            # Nothing is compared of a node on which no rule was tried.
+            # A node on which no rule was tried has no comparison.
             if node['result'] != summary.NOT_TRIED:
                 _require_member(node, 'differs', (True, False))
     results = []
@@ -291,11 +297,11 @@ def _require_member(
 ) -> None:
     """Check that a member of an answer about a node has a known value.
 
-    The exit status depends on these members: an unknown value must not pass
-    for a node on which all is well.
+    The exit status depends on these members. A node with an unknown value must
+    not be counted as a node without problems.
 
-    :param name: e.g. ``differs``.
-    :raises: Invalid for a missing member, and for another value.
+    :param name: the name of the member, e.g. ``differs``.
+    :raises: Invalid if the member is missing or has another value.
     """
     value = node.get(name)
     if value not in values:
@@ -316,12 +322,13 @@ def _require_member(
 class _TriedRules(NamedTuple):
     """The rules that are tried.
 
-    :ivar title: the names of their files, for the report.
+    :ivar title: the names of the rule files, for the report.
     :ivar sent: the rules of the files, which are sent to Ironic; None to try
         the rules in force.
-    :ivar after_apply: the rules that would be in force with the files.
+    :ivar after_apply: the rules that would be in force after the files are
+        applied.
     :ivar is_compared: whether only differences from the rules in force are
-        wanted.
+        requested.
     """
 
     title: str
@@ -333,9 +340,10 @@ class _TriedRules(NamedTuple):
 def _choose_rules(
     files: file_set.RuleFiles, in_force: Sequence[JsonObject], parsed_args: Any
 ) -> _TriedRules:
-    """Choose the rules to try, and whether their results are compared.
+    """Choose the rules to try, and decide whether their results are compared.
 
-    :param in_force: with conditions and actions if there are files.
+    :param in_force: the rules in force; with conditions and actions if there
+        are rule files.
     """
     if not parsed_args.rules:
         return _TriedRules(
@@ -349,8 +357,8 @@ def _choose_rules(
         sent, in_force, parsed_args.prune
     )
     title = ', '.join(map(os.path.basename, parsed_args.rules))
-    # Comparing is the default: without --compare and --no-compare, the value
-    # is None.
+    # Comparing is the default: the value is None if neither --compare nor
+    # --no-compare is given.
     is_compared = parsed_args.compare is not False
     if is_compared:
         title = _('%s compared with the rules in force') % title
@@ -370,15 +378,15 @@ def _evaluate_fleet(
     """Try the rules on the selected nodes.
 
     :param in_force: the rules in force.
-    :returns: two values: the JSON data of ``-f json`` and of the page, with
-        the result of every node, the summary and the capacity; and the
-        summary itself, which decides on the exit status.
+    :returns: two values. The first is the JSON data for ``-f json`` and for
+        the page: the result of every node, the summary and the capacity. The
+        second is the summary object, which decides the exit status.
     """
     tried = _choose_rules(files, in_force, parsed_args)
     rules_of_phase = _rules_of_phase(tried, parsed_args.phase)
     totals = summary.Summary(rules_of_phase, tried.is_compared)
     fleet_capacity = capacity.Capacity(flavors)
-    # The properties have the capabilities of a node.
+    # The capabilities of a node are in its properties.
     fields = [*_BEFORE, 'properties']
     if flavors:
         fields += capacity.FIELDS
@@ -398,8 +406,8 @@ def _evaluate_fleet(
         )
         for node, results in zip(nodes, all_results, strict=True):
             totals.add(results.compared, node)
-            # Not the compared results: which flavors fit depends on all that
-            # a node will have.
+            # The whole result is needed, because all values that a node will
+            # have decide which flavors fit, not only the differences.
             fleet_capacity.add(results.whole, node)
             # The traits and the resource class that the node has now.
             before = {name: node.get(name) for name in _BEFORE}
@@ -422,11 +430,11 @@ def _evaluate_fleet(
 def _rules_of_phase(tried: _TriedRules, phase: str | None) -> list[JsonObject]:
     """List the rules that are tried, with the fields that reports show.
 
-    :param phase: None for the rules of all phases.
+    :param phase: the phase of the rules; None for the rules of all phases.
     """
     rules = []
     for rule in tried.after_apply:
-        # A rule of a file may leave out fields.
+        # A rule in a file may omit fields.
         phase_of_rule = rule.get('phase') or model.MAIN
         is_tried = phase is None or phase == phase_of_rule
         if not is_tried:
@@ -441,9 +449,9 @@ def _rules_of_phase(tried: _TriedRules, phase: str | None) -> list[JsonObject]:
 
 
 def _print_tables(result: JsonObject, output: TextIO) -> None:
-    """Print the result for people, as short tables.
+    """Print the result as short tables for people.
 
-    :param result: the first result of :func:`_evaluate_fleet`.
+    :param result: the first value that :func:`_evaluate_fleet` returns.
     """
     totals = result['summary']
     parts = [
@@ -455,7 +463,7 @@ def _print_tables(result: JsonObject, output: TextIO) -> None:
     ]
     if any(map(stored_rule.is_posted_sensitive, result['rules'])):
         parts.append(_('What sensitive rules would change is withheld.'))
-    # Such as "No rule matches: 12 (rack1-07, rack1-08 and 10 more)".
+    # An example is "No rule matches: 12 (rack1-07, rack1-08 and 10 more)".
     for sentence, nodes in (
         (
             _('Instances that would no longer validate: %s'),
@@ -479,10 +487,11 @@ def _print_tables(result: JsonObject, output: TextIO) -> None:
 
 
 def _totals_line(totals: JsonObject) -> str:
-    """Return how many machines pass and fail, as a sentence.
+    """Return a sentence with the number of machines that pass and fail.
 
-    For example, ``3 machines: 2 pass, 1 would fail``. A comparison with the
-    rules in force adds how many machines get another result.
+    An example is ``3 machines: 2 pass, 1 would fail``. If the results were
+    compared with the rules in force, the sentence also has the number of
+    machines with a different result.
     """
     tried_count = totals['tried']
     passing = totals['ok']
@@ -504,10 +513,11 @@ def _totals_line(totals: JsonObject) -> str:
 
 
 def _rules_table(totals: JsonObject, output: TextIO) -> Iterator[str]:
-    """Yield a table of how often rules matched and failed, if rules are tried.
+    """Yield a table of how often each rule matched and failed.
 
-    The column "Audited" counts the machines that a rule in mode ``audit``
-    matches. It is there only if it has a number above 0.
+    Nothing is yielded if no rules are tried. The column "Audited" counts the
+    machines that a rule in mode ``audit`` matches. It is omitted if all its
+    numbers are 0.
     """
     rules = totals['rules']
     if not rules:
@@ -533,8 +543,8 @@ def _rules_table(totals: JsonObject, output: TextIO) -> Iterator[str]:
 def _gains_table(totals: JsonObject, output: TextIO) -> Iterator[str]:
     """Yield a table of what machines gain and lose, unless it is empty.
 
-    A row has a trait, a resource class or a capability, the number of machines
-    that gain it, and the number of those that lose it.
+    Each row has a trait, a resource class or a capability, the number of
+    machines that gain it, and the number of machines that lose it.
     """
     titles = {
         summary.TRAIT: _('trait'),
@@ -543,10 +553,10 @@ def _gains_table(totals: JsonObject, output: TextIO) -> Iterator[str]:
     }
     rows = []
     for kind in summary.KINDS:
-        # By name, the number of machines: {'CUSTOM_GPU': 3}.
+        # Numbers of machines by name, e.g. {'CUSTOM_GPU': 3}.
         gained = totals[kind]['gained']
         lost = totals[kind]['lost']
-        # Every name once, gained ones first.
+        # This contains every name once, with the gained names first.
         for name in {**gained, **lost}:
             gained_by = gained.get(name, 0)
             lost_by = lost.get(name, 0)
@@ -560,9 +570,9 @@ def _gains_table(totals: JsonObject, output: TextIO) -> Iterator[str]:
 def _groups_table(result: JsonObject, output: TextIO) -> Iterator[str]:
     """Yield a table of the largest groups of machines that change alike.
 
-    A row has the number of machines, the name of one of them, and what
-    becomes of all of them. A last line has the number of groups that are left
-    out.
+    Each row has the number of machines, the name of one of them, and what
+    happens to all of them. If some groups are omitted, a last line has their
+    number.
     """
     groups = result['summary']['groups']
     names = {node['uuid']: _node_name(node) for node in result['nodes']}
@@ -590,15 +600,15 @@ def _groups_table(result: JsonObject, output: TextIO) -> Iterator[str]:
 
 
 def _machine_lines(result: JsonObject) -> Iterator[str]:
-    """Yield a line for each machine that was tried, if there are few.
+    """Yield a line for each machine that was tried, if there are few machines.
 
-    A comparison has no lines, as its results are only differences.
+    A comparison yields no lines, because its results contain only differences.
     """
     nodes = result['nodes']
     if result['compared'] or len(nodes) > _MAX_NAMES:
         return
     for node in nodes:
-        # A machine that could not be tried is named below.
+        # Machines that could not be tried are listed separately below.
         if node['result'] == 'failed':
             yield _('%(name)s would fail: %(error)s') % {
                 'name': _node_name(node),
@@ -611,18 +621,18 @@ def _machine_lines(result: JsonObject) -> Iterator[str]:
 
 
 def _passing_sentence(node: JsonObject) -> str:
-    """Return a sentence on a node that passes: what Nova would choose it by.
+    """Return a sentence about a node that passes, and what Nova will see.
 
-    For example, ``rack1-07 passes and would have resource class big and no
-    traits``.
+    An example is ``rack1-07 passes and would have resource class big and no
+    traits``. Nova schedules instances by the resource class and the traits.
     """
-    # The sets of names before and after the changes, by kind.
+    # These are the names before and after the changes, by kind.
     names_by_kind = summary.differences(node['changes'], node, compared=False)
     traits_after = names_by_kind[summary.TRAIT].after
     traits = _('no traits')
     if traits_after:
         traits = _('traits %s') % ', '.join(sorted(traits_after))
-    # At most one, as a node has one resource class.
+    # This has at most one name, because a node has one resource class.
     classes_after = names_by_kind[summary.RESOURCE_CLASS].after
     resource_class = _('no resource class')
     if classes_after:
@@ -641,9 +651,9 @@ def _passing_sentence(node: JsonObject) -> str:
 
 
 def _lines_of_group(group: JsonObject) -> Iterator[str]:
-    """Yield lines that say what becomes of the machines of a group.
+    """Yield the lines that say what happens to the machines of a group.
 
-    For example, ``fails: no disk``, or ``+ CUSTOM_GPU`` and ``~ /extra/rack =
+    Examples are ``fails: no disk``, or ``+ CUSTOM_GPU`` and ``~ /extra/rack =
     "r1"``.
     """
     if group['error']:
@@ -657,22 +667,23 @@ def _lines_of_group(group: JsonObject) -> Iterator[str]:
         text = _P('and %d more change', 'and %d more changes', left_out)
         yield text % left_out
     if not group['changes'] and not group['error']:
-        # It passes where it failed, or what differs is withheld.
+        # Either the machine passes but failed before, or the differences are
+        # withheld.
         yield _('passes, nothing changes but what sensitive rules may set')
 
 
 def _change_line(change: JsonObject) -> str:
-    """Return a line on a change that all nodes of a group have in common.
+    """Return a line about a change that all nodes of a group have in common.
 
-    For example, ``+ CUSTOM_GPU`` or ``~ /extra/rack = "r1"``: + is added, - is
-    removed, ~ gets another value.
+    Examples are ``+ CUSTOM_GPU`` and ``~ /extra/rack = "r1"``. The sign is +
+    if a value is added, - if it is removed, and ~ if it is replaced.
     """
     sign = {'add': '+', 'remove': '-'}.get(change['op'], '~')
     if change['object'] == 'traits':
-        # A trait has no value that could be another one.
+        # A trait has no value that could change: it is added or removed.
         if change['op'] != 'remove':
             sign = '+'
-        # The path of a trait is "/" and its name.
+        # The path of a trait is "/" followed by its name.
         return f'{sign} {change["path"][1:]}'
     where = change['path']
     if change['object'] != 'node':

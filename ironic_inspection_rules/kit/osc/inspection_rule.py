@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""inspection rule get, edit, import, export, purge; evaluate on a machine."""
+"""Commands for rules: get, edit, import, export, purge and evaluate."""
 
 import collections
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ class GetInspectionRule(command.Guarded, shipped.ShowBaremetalInspectionRule):
 
     def take_action(self, parsed_args):
         # python-ironicclient would return None for an empty answer, and the
-        # command would fail on it.
+        # shipped command would fail on it.
         baremetal = self.baremetal
         uuid = inspection_rule.find_inspection_rule(
             baremetal, parsed_args.rule
@@ -95,7 +95,8 @@ class EditInspectionRule(command.ShowOne):
                 'metavar': _METAVARS.get(name, f'<{name}>')
             }
             if field.type is bool:
-                # The default None, and not False, leaves the field as it is.
+                # The default is None instead of False, because None leaves the
+                # field unchanged.
                 options = {'action': 'store_true', 'default': None}
             elif 'choices' in field.metadata:
                 options = {'choices': field.metadata['choices']}
@@ -103,9 +104,9 @@ class EditInspectionRule(command.ShowOne):
             parser.add_argument(f'--{name}', help=help_text, **options)
 
     def take_action(self, parsed_args):
-        """Create a rule, or change the named one, and return its fields.
+        """Create a rule, or change the named rule, and return its fields.
 
-        Warnings of lint about the rule go to standard error.
+        Warnings of lint about the rule are written to standard error.
         """
         baremetal = self.baremetal
         fields = _read_fields(parsed_args)
@@ -125,8 +126,8 @@ class EditInspectionRule(command.ShowOne):
             answer = inspection_rule.update_inspection_rule(
                 baremetal, uuid, fields
             )
-        # The answer has null for what a sensitive rule withholds: lint reads
-        # those fields that the user has just set.
+        # The answer has null for withheld fields of a sensitive rule. Use the
+        # fields that the user has just set, so that lint can check them.
         rule = {name: answer.get(name) for name in model.WRITABLE}
         rule.update(fields)
         for warning in rule_files.lint_rule(rule):
@@ -136,10 +137,10 @@ class EditInspectionRule(command.ShowOne):
 
 
 def _read_fields(parsed_args: Any) -> dict[str, Any]:
-    """Return the fields that the options set, as the API takes them.
+    """Return the fields that the options set, in the form of the API.
 
-    A field without its option is left out. An empty text, as in ``--scope
-    ""``, gives None, by which the API removes the field.
+    A field is omitted if its option is not given. An empty text, e.g.
+    ``--scope ""``, gives None, which makes the API remove the field.
     """
     fields: dict[str, Any] = {}
     for name in model.WRITABLE:
@@ -159,18 +160,18 @@ def _read_fields(parsed_args: Any) -> dict[str, Any]:
 def _read_content(name: str, path_or_text: str) -> Any:
     """Read the variables, conditions or actions of an option.
 
-    For example, ``--actions actions.yaml`` or ``--actions '[{"op": "log",
+    Examples are ``--actions actions.yaml`` and ``--actions '[{"op": "log",
     "args": {"msg": "done"}}]'``.
 
-    :param name: of the option, e.g. ``actions``.
+    :param name: the name of the option, e.g. ``actions``.
     :param path_or_text: the path of a file, or the text itself.
     """
-    # The shipped commands recognize a text in the same way.
+    # The shipped commands distinguish text from a path in the same way.
     is_text = path_or_text.lstrip().startswith(('[', '{'))
     path = path_or_text
     text: str | None = None
     if is_text:
-        # Errors name the option where they would name the file.
+        # Error messages name the option instead of a file.
         path = f'--{name}'
         text = path_or_text
     if name == model.VARS:
@@ -199,7 +200,7 @@ class ImportInspectionRules(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
-        """Store the rules and tables of the files, and print the numbers."""
+        """Store the rules and tables of the files, and print counts."""
         baremetal = self.baremetal
         files = rule_files.load(parsed_args.files, self.app.stderr)
         with rule_files.explain_refusal(baremetal, files):
@@ -208,8 +209,9 @@ class ImportInspectionRules(command.BaremetalCommand):
                 baremetal, files.rules, prune=False, tables=tables
             )
             if plan.changes:
-                # With the revision of the plan, Ironic refuses the change if
-                # somebody else has changed the rules since.
+                # Send the revision of the plan, so that Ironic refuses the
+                # change if somebody else has changed the rules in the
+                # meantime.
                 rule_set.replace_inspection_rules(
                     baremetal,
                     rules=files.rules,
@@ -220,8 +222,8 @@ class ImportInspectionRules(command.BaremetalCommand):
         counts = collections.Counter(step['outcome'] for step in plan.steps)
         created = counts['created']
         updated = counts['updated']
-        # Not the steps with this outcome: these are also about stored rules
-        # that are in none of the files.
+        # The steps with the outcome "unchanged" cannot be counted, because
+        # they include stored rules that are in none of the files.
         unchanged = len(files.rules) - created - updated
         self.app.stdout.write(
             _(
@@ -264,21 +266,21 @@ class ExportInspectionRules(command.BaremetalCommand):
     def take_action(self, parsed_args):
         """Write the rules and tables to a file or to standard output.
 
-        They are the stored ones, or with ``--revision`` those of a revision.
-        Sensitive rules, which Ironic gives without their operations, are named
-        on standard error.
+        They are the stored rules and tables, or with ``--revision`` the
+        content of that revision. Ironic returns sensitive rules without
+        operations. These rules are listed on standard error.
         """
         rules, tables = _read_rules_and_tables(
             self.baremetal, parsed_args.revision
         )
         entries = []
         for rule in rules:
-            # Operations that a sensitive rule withholds are null: "apply"
-            # takes null for what is stored.
+            # The withheld operations of a sensitive rule are null. "apply"
+            # keeps the stored value of a field that is null.
             entries.append({name: rule[name] for name in model.WRITABLE})
         content: Any = entries
         if tables:
-            # A list of rules has no place for tables.
+            # A list of rules cannot contain tables.
             content = {'tables': tables, 'rules': entries}
         path = parsed_args.file
         if path.endswith('.json'):
@@ -300,12 +302,12 @@ class ExportInspectionRules(command.BaremetalCommand):
 def _read_rules_and_tables(
     baremetal: Any, revision: int | None
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Read the rules to export, and the tables as a file has them.
+    """Read the rules to export, and the tables in the form of a rule file.
 
-    :param revision: number of a revision of the rule set; None for the stored
-        rules in force.
-    :returns: the rules as the API has them, and the tables by name, e.g.
-        ``{'racks': {'key': 'serial', 'rows': [...]}}``.
+    :param revision: the number of a revision of the rule set; None for the
+        stored rules in force.
+    :returns: two values: the rules in the form of the API, and the tables by
+        name, e.g. ``{'racks': {'key': 'serial', 'rows': [...]}}``.
     """
     if revision is None:
         in_force = inspection_rule.inspection_rules(baremetal, details=True)
@@ -313,7 +315,7 @@ def _read_rules_and_tables(
         return stored, inspection_table.export_tables(baremetal)
     content = rule_set.get_inspection_rule_revision(baremetal, revision)
     tables = {}
-    # An API of a release without tables has no such member.
+    # The API of a release without tables does not have this member.
     for described in content.get('tables') or ():
         tables[described['name']] = inspection_table.convert_to_file_form(
             described, described['rows']
@@ -386,9 +388,9 @@ class EvaluateInspectionRules(command.BaremetalCommand):
         fleet_evaluation.add_arguments(parser)
 
     def take_action(self, parsed_args):
-        """Try rules on the nodes of ``--nodes``, or else on one machine.
+        """Try rules on the nodes of ``--nodes``, or otherwise on one machine.
 
-        :returns: the exit status, as the class has it.
+        :returns: the exit status, as documented by the class.
         """
         fleet_evaluation.check_options(parsed_args)
         if parsed_args.nodes is not None:
@@ -403,7 +405,8 @@ class EvaluateInspectionRules(command.BaremetalCommand):
         if parsed_args.rules:
             files = rule_files.load(parsed_args.rules, self.app.stderr)
             request['rules'] = files.rules
-            # Not sent where it is false: older APIs do not know it.
+            # Omit the member if it is false, because older APIs do not know
+            # it.
             request['prune'] = parsed_args.prune or None
             request['tables'] = files.tables.entries
         if parsed_args.inventory:
@@ -415,7 +418,7 @@ class EvaluateInspectionRules(command.BaremetalCommand):
                 baremetal, **request
             )
         if result['result'] not in ('ok', 'failed'):
-            # Any other result would have the exit status of "ok".
+            # An unknown result must not lead to the exit status of "ok".
             raise exceptions.Invalid(
                 _(
                     "Ironic's answer has the result %s, where ok or failed is "
@@ -430,7 +433,7 @@ class EvaluateInspectionRules(command.BaremetalCommand):
 
 
 def _render(result: dict[str, Any], how: str) -> str:
-    """Return the result of trying rules on one machine as text.
+    """Format the result of trying rules on one machine.
 
     :param how: ``table``, ``json`` or ``yaml``.
     """
@@ -448,9 +451,9 @@ _VERDICTS = {True: _('true'), False: _('false'), None: _('error')}
 def _rule_cells(rule: dict[str, Any]) -> tuple[list[str], str]:
     """Return the cells of a rule that is not sensitive.
 
-    :returns: the first two cells, name and phase; and the last cell with the
-        results of the conditions, a line each, e.g. ``eq: false (values=[2,
-        4])``.
+    :returns: two values: a list with name and phase, which are the first two
+        cells; and the last cell, which has the result of each condition on its
+        own line, e.g. ``eq: false (values=[2, 4])``.
     """
     lines = []
     for condition in rule['conditions'] or ():
@@ -463,11 +466,11 @@ def _rule_cells(rule: dict[str, Any]) -> tuple[list[str], str]:
 
 
 def _as_tables(result: dict[str, Any]) -> str:
-    """Return the result of trying rules on one machine, as tables for people.
+    """Format the result of trying rules on one machine as tables for people.
 
-    A table has the rules and why they matched or did not, another table the
-    changes. Below come rules in mode ``audit``, an error and warnings. Of a
-    sensitive rule there is only its UUID.
+    The first table lists the rules, and why they matched or did not match. The
+    second table lists the changes. Rules in mode ``audit``, an error and
+    warnings follow. For a sensitive rule, only its UUID is shown.
     """
     rows = []
     for rule in result['rules']:
@@ -512,10 +515,10 @@ def _as_tables(result: dict[str, Any]) -> str:
 def _may_hide_changes(
     rules: Iterable[dict[str, Any]], audited: Iterable[dict[str, Any]]
 ) -> bool:
-    """Return whether there may be changes that the answer does not show.
+    """Return whether the answer may hide changes of sensitive rules.
 
-    A sensitive rule may also change something without a match: it may undo
-    what it did before. One in mode ``audit`` changes nothing.
+    A sensitive rule may change something even if it does not match, because it
+    may undo earlier changes. A rule in mode ``audit`` changes nothing.
     """
     audited_uuids = {rule['uuid'] for rule in audited}
     for rule in rules:
@@ -526,7 +529,7 @@ def _may_hide_changes(
 
 
 def _audit_lines(rule: dict[str, Any]) -> list[str]:
-    """Return what a matching rule in mode ``audit`` would do, as lines."""
+    """Return lines about what a matching rule in mode ``audit`` would do."""
     lines = [_('audit: %s') % (rule['description'] or rule['uuid'])]
     if rule['changes']:
         lines.append(_table_of_changes(rule['changes']))
@@ -538,7 +541,7 @@ def _audit_lines(rule: dict[str, Any]) -> list[str]:
 
 
 def _table_of_changes(changes: list[dict[str, Any]]) -> str:
-    """Return the changes that rules would make as a table, for people."""
+    """Format the changes that rules would make as a table for people."""
     rows = []
     for change in changes:
         value = json.dumps(change['value'], ensure_ascii=False)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""node rule run list, show; node rule explain; inspection rule statistics.
+"""Commands about recorded inspections, and about statistics of rules.
 
-They are ``openstack baremetal node rule …`` and ``openstack baremetal
-inspection rule statistics``.
+They are ``openstack baremetal node rule run list`` and ``show``, ``openstack
+baremetal node rule explain``, and ``openstack baremetal inspection rule
+statistics``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -68,14 +69,15 @@ class ListInspectionRuns(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns and a row for every inspection."""
+        """Return the columns, and one row per inspection."""
         runs = inspection_run.inspection_runs(
             self.baremetal, parsed_args.node, limit=parsed_args.limit
         )
         rows = []
-        # Ironic takes the limit as that of a page, and has further pages.
+        # Ironic treats the limit as the size of a page and returns further
+        # pages, so the number is limited here.
         for run in itertools.islice(runs, parsed_args.limit):
-            # A table has the error in short, JSON has it whole.
+            # The table shortens the error. JSON contains all of it.
             fields = {**run, 'error': command.Error(run['error'])}
             rows.append(tuple(fields[name] for name in _COLUMNS))
         return _COLUMNS, rows
@@ -96,9 +98,9 @@ class ShowInspectionRun(command.ShowOne):
         )
 
     def take_action(self, parsed_args):
-        """Return the fields of a run, and every phase as a field.
+        """Return the fields of a run, and each of its phases as a field.
 
-        A phase is shown as lines for people, and is whole in JSON.
+        A phase is formatted as lines for people, and is complete in JSON.
         """
         run = _read_run(self.baremetal, parsed_args.node, parsed_args.run)
         phases = run.pop('phases')
@@ -110,10 +112,10 @@ class ShowInspectionRun(command.ShowOne):
 
 
 class Phase(format_columns.DictColumn):
-    """A phase of a run, as lines for people."""
+    """A phase of a run, formatted as lines for people."""
 
     def human_readable(self):
-        """Return the lines."""
+        """Return the lines of the phase, or "nothing"."""
         return '\n'.join(phase_lines(self._value)) or _('nothing')
 
 
@@ -163,14 +165,14 @@ class ExplainInspection(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
-        """Print the answer to a question, or else all of the last run.
+        """Print the answer to a question, or the whole last run.
 
-        It is printed as text, or as the API answers it, in JSON or YAML.
+        The output is text, or the answer of the API in JSON or YAML.
         """
         baremetal = self.baremetal
         node = parsed_args.node
-        # The query of the call, e.g. {'port': '52:54:…', 'path': '/extra/a'};
-        # empty without a question.
+        # The query parameters of the request, e.g. {'port': '52:54:…', 'path':
+        # '/extra/a'}; empty if there is no question.
         question = {}
         for name in ('path', 'trait', 'port', 'rule'):
             value = getattr(parsed_args, name)
@@ -216,9 +218,10 @@ class ShowStatistics(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns and a row of counters for every rule.
+        """Return the columns, and one row of counters per rule.
 
-        The server sorts the rules, by ``--sort runs`` or ``--sort runs:desc``.
+        The server sorts the rules if ``--sort runs`` or ``--sort runs:desc``
+        is given.
         """
         key, _colon, direction = (parsed_args.sort or '').partition(':')
         statistics = inspection_run.rule_statistics(
@@ -233,7 +236,7 @@ class ShowStatistics(command.Lister):
             for name in columns:
                 value = counters[name]
                 if name == 'seconds':
-                    # A float of many digits, such as 0.0123456789.
+                    # This is a float with many digits, e.g. 0.0123456789.
                     value = round(value, 6)
                 row.append(value)
             rows.append(tuple(row))
@@ -243,25 +246,26 @@ class ShowStatistics(command.Lister):
 def _read_run(
     baremetal: Any, node: str, uuid: str | None = None
 ) -> dict[str, Any]:
-    """Read a run of a node from Ironic, the last run without a UUID.
+    """Read a run of a node from Ironic.
 
-    :raises: CommandError if Ironic keeps no run of the node.
+    :param uuid: the UUID of the run; None for the last run.
+    :raises: CommandError if Ironic has no run of the node.
     """
     if uuid is not None:
         return inspection_run.get_inspection_run(baremetal, node, uuid)
-    # Newest first.
+    # Ironic returns the newest run first.
     runs = inspection_run.inspection_runs(baremetal, node, limit=1)
     last_run = next(runs, None)
     if last_run is None:
         raise osc_exceptions.CommandError(
             _('No inspection of node %s is kept') % node
         )
-    # A run in a list lacks its phases.
+    # Read the run again, because a run in a list lacks its phases.
     return inspection_run.get_inspection_run(baremetal, node, last_run['uuid'])
 
 
 def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
-    """Yield lines about the rules of a phase: what they undid and did.
+    """Yield lines about what the rules of a phase undid and did.
 
     Rules in mode ``audit`` come last. For example::
 
@@ -271,7 +275,7 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
           because ge: true (values=(128, 64))
           trait CUSTOM_BIG: added
 
-    :param phase: a member of ``phases`` of a run, e.g. that of ``main``.
+    :param phase: a member of ``phases`` of a run, e.g. the phase ``main``.
     """
     for title, rules in (
         (_('undone: %s'), phase['reverted']),
@@ -280,7 +284,7 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
     ):
         lines_of_rule = functools.partial(_lines_of_rule, title)
         for rule in rules:
-            # The API shows only the UUID of a sensitive rule, and marks the
+            # For a sensitive rule the API returns only the UUID, and marks the
             # entry as withheld.
             sensitive_rule = _('a sensitive rule, %s') % rule['uuid']
             lines_if_withheld: Iterable[str] = [title % sensitive_rule]
@@ -295,12 +299,13 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
 
 
 def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterable[str]:
-    """Yield the name of a rule, and below it what the rule did in a phase.
+    """Yield the name of a rule, followed by what the rule did in a phase.
 
-    :param title: the first line, e.g. ``audit: %s`` for a rule's name.
+    :param title: the format of the first line, e.g. ``audit: %s``, which is
+        filled with the name of the rule.
     """
     yield title % _rule_name(rule)
-    # Values that a rule set as they were already are "confirmed".
+    # Values that already had the value that the rule sets are "confirmed".
     changes = [*rule['changes'], *rule.get('confirmed', ())]
     for line in _reason_lines(rule['conditions'], rule):
         yield f'  {line}'
@@ -324,9 +329,10 @@ def _reason_lines(
         fail was not carried out
           when ge: 0 times true, 3 times false
 
-    :param conditions: of the rule, with ``op``, ``result`` and ``reason``.
-    :param rule: its member ``when`` has the actions with conditions of their
-        own.
+    :param conditions: the conditions of the rule, with ``op``, ``result`` and
+        ``reason``.
+    :param rule: a mapping whose member ``when`` has the actions that have
+        conditions of their own.
     """
     for condition in conditions:
         result = _('undecided')
@@ -347,7 +353,7 @@ def _reason_lines(
 
 
 def _action_line(action: dict[str, Any]) -> str:
-    """Return a line that says whether an action ran, or why not.
+    """Return a line that says whether an action ran, and if not, why.
 
     :param action: e.g. ``{"action": "log", "ran": false, "reason": "the loop
         has no items"}``.
@@ -360,9 +366,9 @@ def _action_line(action: dict[str, Any]) -> str:
 
 
 def _in_brackets(reason: str | None) -> str:
-    """Return a reason as the end of a line, e.g. `` (too small)``.
+    """Return a reason in brackets, to append to a line: `` (too small)``.
 
-    Without a reason it is empty.
+    If there is no reason, the text is empty.
     """
     if not reason:
         return ''
@@ -370,7 +376,7 @@ def _in_brackets(reason: str | None) -> str:
 
 
 def run_lines(run: dict[str, Any]) -> Iterator[str]:
-    """Yield lines about a run: what rules did by phase, and its error."""
+    """Yield lines about a run: what the rules did per phase, and the error."""
     yield _run_line(run)
     for phase in model.PHASES:
         if phase not in run['phases']:
@@ -386,9 +392,9 @@ def run_lines(run: dict[str, Any]) -> Iterator[str]:
 
 
 def _run_line(run: dict[str, Any]) -> str:
-    """Return the line with UUID, time, event and result of a run.
+    """Return a line with the UUID, time, event and result of a run.
 
-    For example, ``in run 3f2b… of 2026-01-31T10:00:00 (inspection, ok)``.
+    An example is ``in run 3f2b… of 2026-01-31T10:00:00 (inspection, ok)``.
     """
     return _('in run %(uuid)s of %(when)s (%(event)s, %(result)s)') % {
         'uuid': run['uuid'],
@@ -399,9 +405,9 @@ def _run_line(run: dict[str, Any]) -> str:
 
 
 def answer_lines(answer: dict[str, Any]) -> Iterable[str]:
-    """Return lines about the rule that set a value, and why the rule ran.
+    """Return lines about the rule that set a value, and why that rule ran.
 
-    :param answer: of ``explain`` for a path or a trait.
+    :param answer: the answer of ``explain`` for a path or a trait.
     """
     sentence = _('set by the sensitive rule %s; what it does is withheld')
     lines_if_withheld = [sentence % answer['rule']['uuid']]
@@ -411,7 +417,7 @@ def answer_lines(answer: dict[str, Any]) -> Iterable[str]:
 
 
 def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
-    """Yield the change, the rule that made it, and why it ran."""
+    """Yield lines with a change, the rule that made it, and why it ran."""
     rule = answer['rule']
     yield change_line(answer)
     sentence = _(
@@ -419,7 +425,7 @@ def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
         '%(phase)s, action %(action)s'
     )
     if answer['revision'] is None:
-        # A built-in rule belongs to no revision of the stored rules.
+        # Built-in rules are not part of a revision of the stored rules.
         sentence = _('by rule %(rule)s, phase %(phase)s, action %(action)s')
     yield sentence % {
         'rule': _rule_name(rule),
@@ -431,8 +437,8 @@ def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
     if not answer['conditions']:
         yield _('because the rule has no conditions')
     yield from _reason_lines(answer['conditions'], answer)
-    # "current" says whether the value is still there. It is null where the
-    # API does not know that.
+    # "current" says whether the node still has the value. It is null if the
+    # API cannot tell.
     is_changed_since = answer['current'] is False
     if is_changed_since:
         value_now = json.dumps(answer['current_value'], ensure_ascii=False)
@@ -454,9 +460,9 @@ def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
 
 
 def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
-    """Yield whether a rule matched in a run, and what it did.
+    """Yield lines about whether a rule matched in a run, and what it did.
 
-    :param answer: of ``explain`` for a rule.
+    :param answer: the answer of ``explain`` for a rule.
     """
     if answer['matched']:
         text = _('rule %s matched')
@@ -472,7 +478,7 @@ def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
-    """Yield why a rule matched or did not, and what it changed.
+    """Yield lines about why a rule matched or not, and what it changed.
 
     For example::
 
@@ -486,7 +492,7 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
             'Evaluated again, on the data of that run and the node as it '
             'is now:'
         )
-    # Conditions are null where the rule has left no trace.
+    # Conditions are null if the run has no trace of the rule.
     yield from _reason_lines(answer['conditions'] or (), answer)
     yield from map(change_line, answer['changes'])
     has_trace = answer['conditions'] is not None
@@ -506,7 +512,7 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
 
 
 def change_line(change: dict[str, Any]) -> str:
-    """Return one change as a line: its place, the values before and after.
+    """Return a line about a change: place, value before and value after.
 
     For example::
 
@@ -532,8 +538,7 @@ def change_line(change: dict[str, Any]) -> str:
         }
     if change['op'] == 'add':
         return f'{where}: {after}'
-    # Two secrets are equal in an answer, as the API masks them, but may have
-    # been different.
+    # Different secrets look equal in an answer, because the API masks them.
     is_masked = '******' in whole_after
     if change['before'] == change['after'] and not is_masked:
         return _('%(where)s: %(after)s, as it was already') % {
@@ -544,12 +549,12 @@ def change_line(change: dict[str, Any]) -> str:
 
 
 def _trait_line(change: dict[str, Any]) -> str:
-    """Return one change of a trait as a line.
+    """Return a line about a change of a trait.
 
-    It is ``trait A: added``, ``trait A: removed`` or ``trait A: was there
-    already``.
+    The line is ``trait A: added``, ``trait A: removed`` or ``trait A: was
+    there already``.
     """
-    # The path of a trait is "/" and its name.
+    # The path of a trait is "/" followed by its name.
     trait = _('trait %s') % change['path'][1:]
     if change['op'] == 'add' and change['before'] is not None:
         return _('%s: was there already') % trait
@@ -557,5 +562,5 @@ def _trait_line(change: dict[str, Any]) -> str:
 
 
 def _rule_name(rule: dict[str, Any]) -> str:
-    """Return the UUID of a rule, and its description if that is visible."""
+    """Return the UUID of a rule, with its description if that is visible."""
     return f'{rule["uuid"]}{_in_brackets(rule.get("description"))}'

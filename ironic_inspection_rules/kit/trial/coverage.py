@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Coverage of test: the parts of rules that some machines reach, rows too."""
+"""Measure coverage: which parts of rules, and which rows, machines reach."""
 
 import collections
 import functools
@@ -31,10 +31,11 @@ CAUSES = {
     reasons.WHEN: _('its conditions do not hold'),
     reasons.ERROR: _('it ends in an error'),
 }
-"""Why an action did not run although its rule matched, in words."""
+"""Texts that say why an action did not run although its rule matched, by
+cause."""
 
 Place = tuple[str | int, ...]
-"""Where a part of a rule is: ``(uuid, 'conditions', 0)``."""
+"""Path to a part of a rule, e.g. ``(uuid, 'conditions', 0)``."""
 
 Operation = typing.Mapping[str, typing.Any]
 """A condition, a group or an action, as it is written in a rule."""
@@ -43,9 +44,13 @@ Operation = typing.Mapping[str, typing.Any]
 class RulePart(typing.NamedTuple):
     """A condition or an action of a rule.
 
-    ``number`` counts from one: 2.1 is the first condition of the second one,
-    which is a group. ``results`` are those that machines are to reach. ``of``
-    says of which action a condition is, as " of action 2", and else nothing.
+    :ivar place: the path to the part.
+    :ivar number: the number of the part, starting at 1. For example, 2.1 is
+        the first condition in the second condition, which is a group.
+    :ivar op: the op of the condition or action.
+    :ivar results: the results that machines should reach.
+    :ivar of: which action a condition belongs to, e.g. " of action 2"; empty
+        for actions and for conditions of the rule itself.
     """
 
     place: Place
@@ -58,9 +63,9 @@ class RulePart(typing.NamedTuple):
 def parts(rule: model.Rule) -> typing.Iterator[RulePart]:
     """Yield the conditions and actions of a rule, in the order of reports.
 
-    A group comes before the conditions in it, and an action before its own
+    A group comes before its conditions, and an action comes before its own
     conditions. For a rule with a group of two conditions, and with one action
-    that has a condition, these are::
+    that has a condition, the parts are::
 
         condition 1 (any-of)
         condition 1.1 (eq)
@@ -71,7 +76,7 @@ def parts(rule: model.Rule) -> typing.Iterator[RulePart]:
     yield from _condition_parts(rule.conditions, (rule.uuid, 'conditions'))
     for index, action in enumerate(rule.actions):
         place = (rule.uuid, 'actions', index)
-        # Users count from one.
+        # Numbers that users see start at 1.
         number = index + 1
         yield RulePart(
             place=place, number=str(number), op=action['op'], results=(RAN,)
@@ -88,18 +93,18 @@ def _condition_parts(
     group: str = '',
     of_action: str = '',
 ) -> typing.Iterator[RulePart]:
-    """Yield conditions, and after a group the conditions in it.
+    """Yield conditions, and after each group the conditions in it.
 
     Condition 2 of a rule is at ``(uuid, 'conditions', 1)``. If it is a group,
-    its first condition has the number 2.1, and is at
-    ``(uuid, 'conditions', 1, 0)``.
+    its first condition has the number 2.1, and is at ``(uuid, 'conditions', 1,
+    0)``.
 
-    :param above: the place of the list of conditions, such as
-        ``(uuid, 'conditions')``.
-    :param group: the number of the group around the list with a dot, such as
-        ``2.``; empty for a list that is in no group.
-    :param of_action: such as " of action 2"; empty for the conditions of the
-        rule itself.
+    :param above: the place of the list of conditions, e.g. ``(uuid,
+        'conditions')``.
+    :param group: the number of the group around the list, followed by a dot,
+        e.g. ``2.``; empty if the list is not in a group.
+    :param of_action: the action that the conditions belong to, e.g. " of
+        action 2"; empty for the conditions of the rule itself.
     """
     for index, condition_or_group in enumerate(conditions or ()):
         place = (*above, index)
@@ -119,18 +124,19 @@ def _condition_parts(
 
 
 class Coverage:
-    """Counts on how many machines parts of rules were reached.
+    """Count on how many machines parts of rules were reached.
 
-    Rules in mode ``off`` do not count.
+    Rules in mode ``off`` are ignored.
 
-    :ivar counts: the number of machines by a place and a result, such as
-        ``(uuid, 'conditions', 0, 'true')``. A condition in a loop may be both
-        ``true`` and ``false`` on a machine. An action ``ran``, or did not by
-        one of :data:`CAUSES`; to undo an action does not count.
-    :ivar problems: why files cannot be read.
+    :ivar counts: the number of machines by place and result, e.g. ``(uuid,
+        'conditions', 0, 'true')``. A condition in a loop may be both ``true``
+        and ``false`` on the same machine. The result of an action is ``ran``,
+        or the cause in :data:`CAUSES` why it did not run. Undoing an action is
+        not counted.
+    :ivar problems: the reasons why files cannot be read.
     :ivar broken: the number of machines on which a rule has an error.
     :ivar keys: the rows that rules looked up, as pairs of table and key.
-    :param rules: in the order of reports.
+    :param rules: the rules, in the order of reports.
     :param tables: the tables that the rules read, by name.
     """
 
@@ -149,16 +155,18 @@ class Coverage:
     def count_machine(
         self, machine: machine_test.MachineTest, watch: 'Watch'
     ) -> None:
-        """Add one machine to the counts of the parts that it reached.
+        """Count a machine for the parts of rules that it reached.
 
         :param machine: the test of the machine, with traces of all rules.
-        :param watch: has noted the results inside of groups during the test.
+        :param watch: the results inside groups that were recorded during the
+            test.
         """
         if machine.problem is not None:
             self.problems.append(str(machine.problem))
         elif machine.result == 'error':
             self.broken += 1
-        # Conditions in groups: the trace of a rule has no results of them.
+        # Results of conditions inside groups come from the watch, because the
+        # trace of a rule does not contain them.
         self.counts.update(watch.results)
         for rule_trace in machine.outcome.traces:
             uuid = rule_trace.rule.uuid
@@ -174,21 +182,23 @@ class Coverage:
     def _count_actions(self, rule_trace: trace.RuleTrace) -> None:
         """Count a machine for the actions of a rule that matched it.
 
-        An action that ran adds to ``(uuid, 'actions', 0, 'ran')``. One whose
-        own conditions do not hold adds to ``(uuid, 'actions', 0, 'when')``,
-        and such a condition to ``(uuid, 'actions', 0, 'when', 0, 'false')``.
+        An action that ran is counted at ``(uuid, 'actions', 0, 'ran')``. If
+        the conditions of the action do not hold, it is counted at ``(uuid,
+        'actions', 0, 'when')``, and the false condition at ``(uuid, 'actions',
+        0, 'when', 0, 'false')``.
         """
         for index, action in enumerate(rule_trace.actions):
             place = (rule_trace.rule.uuid, 'actions', index)
             result = RAN
             if action.idle:
-                # Why it did not run: a key of CAUSES.
+                # The cause is a key of CAUSES.
                 result = action.idle.cause
             self.counts[*place, result] += 1
             for number, when_trace in enumerate(action.when):
                 place_of_condition = (*place, 'when', number)
-                # In a loop it was asked for many items, and may have been
-                # both. Machines are counted here, not items.
+                # In a loop the condition is checked for every item, so it may
+                # have been both true and false. This counts machines, not
+                # items.
                 if when_trace.true:
                     self.counts[*place_of_condition, TRUE] += 1
                 if when_trace.false:
@@ -197,7 +207,8 @@ class Coverage:
     def add(self, other: 'Coverage') -> None:
         """Add the counts of other machines for the same rules.
 
-        A worker process has counted them for a chunk of the files.
+        Worker processes count chunks of the files. The main process adds up
+        their results.
         """
         self.problems += other.problems
         self.broken += other.broken
@@ -205,7 +216,7 @@ class Coverage:
         self.keys |= other.keys
 
     def unmatched(self, name: str) -> list[str]:
-        """Return the keys of rows of a table that no rule looked up."""
+        """Return the keys of the rows of a table that no rule looked up."""
         return [
             key
             for key in self.tables[name].keys
@@ -213,14 +224,14 @@ class Coverage:
         ]
 
     def reached(self, rule: model.Rule, within: Place = ()) -> list[bool]:
-        """Return whether machines reached the results of a rule's parts.
+        """Return whether machines reached each result of the parts of a rule.
 
-        A condition has the results true and false, an action that it ran. For
-        a condition that was only ever true, and an action that ran, it is
-        ``[True, False, True]``.
+        A condition has the results true and false. An action has the result
+        that it ran. For example, ``[True, False, True]`` is returned for a
+        condition that was only ever true, and an action that ran.
 
-        :param within: the place whose parts count, such as
-            ``(uuid, 'actions', 0)``; without it, all parts.
+        :param within: the place to which the parts are limited, e.g. ``(uuid,
+            'actions', 0)``; empty for all parts.
         """
         reached = []
         for part in parts(rule):
@@ -231,14 +242,14 @@ class Coverage:
         return reached
 
     def missed(self, rule: model.Rule) -> typing.Iterator[str]:
-        """Yield what no machine reached, in words.
+        """Yield sentences about the results that no machine reached.
 
-        For example "condition 2.1 (eq) was never true", and "action 1 (fail)
-        never ran". Nothing is said of a sensitive rule, as it would show the
-        ops.
+        Examples are "condition 2.1 (eq) was never true" and "action 1 (fail)
+        never ran". Nothing is yielded for a sensitive rule, because the
+        sentences would disclose its ops.
         """
-        # Of a sensitive rule, disclose_rule() leaves no conditions and no
-        # actions.
+        # disclose_rule() removes the conditions and actions of a sensitive
+        # rule.
         for part in parts(disclosure.disclose_rule(rule)):
             for result in part.results:
                 was_reached = self.counts[*part.place, result] > 0
@@ -259,13 +270,12 @@ class Coverage:
                 yield text
 
     def why_idle(self, place: Place) -> str:
-        """Return why an action did not run, although its rule matched.
+        """Return why an action did not run although its rule matched.
 
-        :param place: the place of the action, such as
-            ``(uuid, 'actions', 0)``.
-        :returns: such as "its conditions do not hold (2 machines)"; the most
-            frequent cause comes first. Empty where the rule matched no
-            machine, or the action always ran.
+        :param place: the place of the action, e.g. ``(uuid, 'actions', 0)``.
+        :returns: e.g. "its conditions do not hold (2 machines)", with the most
+            frequent reason first. Empty if the rule matched no machine, or if
+            the action always ran.
         """
         machines_by_cause = collections.Counter(self._count_idle(place))
         texts = []
@@ -281,8 +291,8 @@ class Coverage:
     def _count_idle(self, place: Place) -> dict[str, int]:
         """Count the machines on which an action did not run, by cause.
 
-        For example ``{'when': 2}``, as the own conditions of the action did
-        not hold for two machines.
+        For example, ``{'when': 2}`` means that the conditions of the action
+        did not hold on two machines.
         """
         idle = {}
         for cause in CAUSES:
@@ -293,20 +303,21 @@ class Coverage:
 
     @property
     def percent(self) -> float:
-        """The share of the results of all parts that machines reached.
+        """The percentage of results of all parts that machines reached.
 
-        From 0 to 100, see :meth:`percent_of`.
+        It is between 0 and 100; see :meth:`percent_of`.
         """
         return self.percent_of(*self.rules)
 
     def percent_of(self, *rules: model.Rule) -> float:
-        """Return the share of the results of parts that machines reached.
+        """Return the percentage of results of parts that machines reached.
 
-        A condition has two results, true and false; an action has one, that
-        it ran. A condition that was only ever true and an action that ran are
-        two results out of three: 66.7. Rules without parts have 100.
+        A condition has two results, true and false. An action has one result,
+        that it ran. For example, a condition that was only ever true and an
+        action that ran reach two of three results, which is 66.7. The
+        percentage is 100 if the rules have no parts.
         """
-        # A truth value for every result: whether a machine reached it.
+        # For every result, whether a machine reached it.
         reached: list[bool] = []
         for rule in rules:
             reached += self.reached(rule)
@@ -318,7 +329,7 @@ class Coverage:
         """Return the coverage of all rules, and of tables, as JSON data."""
         covered: dict[str, typing.Any] = {
             'rules': [self._describe_rule(rule) for rule in self.rules],
-            # In percent: 66.7.
+            # A percentage, e.g. 66.7.
             'covered': round(self.percent, 1),
         }
         if self.tables:
@@ -328,10 +339,11 @@ class Coverage:
         return covered
 
     def _describe_table(self, name: str) -> dict[str, typing.Any]:
-        """Return the number of rows that rules looked up in a table.
+        """Return how many rows of a table rules looked up, as JSON data.
 
-        For example ``{'name': 'racks', 'rows': 3, 'matched': 2, 'unmatched':
-        ['b7']}``, with the keys of the rows that no rule looked up.
+        For example, ``{'name': 'racks', 'rows': 3, 'matched': 2, 'unmatched':
+        ['b7']}``, where ``unmatched`` has the keys of the rows that no rule
+        looked up.
         """
         unmatched = self.unmatched(name)
         rows = len(self.tables[name])
@@ -343,7 +355,7 @@ class Coverage:
         }
 
     def _describe_rule(self, rule: model.Rule) -> dict[str, typing.Any]:
-        """Return the coverage of a rule; the share only if it is sensitive.
+        """Return the coverage of a rule; only the percentage if sensitive.
 
         A sensitive rule gives ``{'uuid': …, 'withheld': True, 'covered':
         66.7}``. Any other rule gives its description and the counts of its
@@ -353,14 +365,14 @@ class Coverage:
         return disclosure.disclose_entry(
             rule,
             describe=self._describe_open_rule,
-            # A member of the entry of a sensitive rule only.
+            # Only the entry of a sensitive rule has this member.
             covered=covered,
         )
 
     def _describe_open_rule(self, rule: model.Rule) -> dict[str, typing.Any]:
-        """Return a rule with counts in place of its conditions and actions.
+        """Return a rule with counts instead of its conditions and actions.
 
-        For example ``{'description': 'Set rack', 'uuid': …, 'conditions':
+        For example, ``{'description': 'Set rack', 'uuid': …, 'conditions':
         [{'true': 3, 'false': 2}], 'actions': [{'ran': 3}]}``.
         """
         conditions = self._describe_conditions(
@@ -380,9 +392,9 @@ class Coverage:
     def _describe_action(
         self, action: Operation, place: Place
     ) -> dict[str, typing.Any]:
-        """Return the counts of an action, and of its own conditions.
+        """Return the counts of an action and of its own conditions.
 
-        For example ``{'ran': 3, 'not_run': {'when': 2}, 'when': […]}``.
+        For example, ``{'ran': 3, 'not_run': {'when': 2}, 'when': […]}``.
         """
         counts: dict[str, typing.Any] = {RAN: self.counts[*place, RAN]}
         idle = self._count_idle(place)
@@ -397,10 +409,10 @@ class Coverage:
     def _describe_conditions(
         self, conditions: typing.Iterable[Operation], above: Place
     ) -> list[dict[str, typing.Any]]:
-        """Return the counts of conditions, and of those in groups.
+        """Return the counts of conditions, and of the conditions in groups.
 
-        For a group with one condition, for example ``[{'true': 3, 'false': 2,
-        'conditions': [{'true': 3, 'false': 2}]}]``.
+        For a group with one condition this is, for example, ``[{'true': 3,
+        'false': 2, 'conditions': [{'true': 3, 'false': 2}]}]``.
 
         :param above: the place of the list of conditions.
         """
@@ -427,9 +439,9 @@ def _name_of_result(result: bool) -> str:
 
 
 class WatchedCondition(condition.CompiledCondition):
-    """A condition of a group that notes its results in a set.
+    """A condition inside a group that records its results in a set.
 
-    :param noted: gets places with a result, such as
+    :param noted: the set to which places with a result are added, e.g.
         ``(uuid, 'conditions', 0, 1, 'true')``.
     """
 
@@ -447,10 +459,10 @@ class WatchedCondition(condition.CompiledCondition):
         self._noted = noted
 
     def check(self, roots: budget.View) -> bool:
-        """Return whether the condition holds, and note the result.
+        """Return whether the condition holds, and record the result.
 
-        In a loop it may be true for one item and false for another: both are
-        noted, each once.
+        In a loop the condition may be true for one item and false for another.
+        Each of these results is recorded once.
         """
         result = self._condition.check(roots)
         self._noted.add((*self._place, _name_of_result(result)))
@@ -461,19 +473,22 @@ class WatchedCondition(condition.CompiledCondition):
 
 
 class Watch:
-    """Notes the results of conditions in groups, one machine at a time.
+    """Record the results of conditions inside groups, one machine at a time.
 
-    The trace of a rule has only the result of the group.
+    This is needed because the trace of a rule only has the result of the whole
+    group.
 
-    :ivar results: see :class:`WatchedCondition`; to be emptied before the next
-        machine.
-    :param plans: get other conditions, so that nobody else may use them.
+    :ivar results: see :class:`WatchedCondition`. The caller must empty the set
+        before the next machine.
+    :param plans: the compiled rules. Their conditions are replaced, so the
+        plans must not be shared with other code.
     """
 
     def __init__(self, plans: machine_test.Plans) -> None:
-        """Replace the conditions inside of all groups in the plans.
+        """Replace the conditions inside all groups of the plans.
 
-        The new ones note their results here whenever a rule of the plans runs.
+        The new conditions record their results here when a rule of the plans
+        runs.
         """
         self.results: set[Place] = set()
         for plan in itertools.chain(*plans.values()):
@@ -492,24 +507,23 @@ class Watch:
     def _watch_inside_group(
         self, compiled: condition.CompiledCondition, place: Place
     ) -> None:
-        """Replace the conditions in a group by conditions that note results.
+        """Replace the conditions in a group by conditions that record results.
 
-        A condition that is no group stays as it is: the trace of its rule has
-        the result.
+        A condition that is not a group is left unchanged, because the trace of
+        its rule has the result.
 
-        :param place: the place of the group, such as
-            ``(uuid, 'conditions', 0)``.
+        :param place: the place of the group, e.g. ``(uuid, 'conditions', 0)``.
         """
         group = compiled
         if isinstance(compiled, condition.Looped):
-            # The group is asked for one item after the other.
+            # The group is checked once per item.
             group = compiled.condition
         if not isinstance(group, condition.CompoundCondition):
             return
         watched_parts = []
         for index, part in enumerate(group.parts):
             place_of_part = (*place, index)
-            # The part may be a group as well.
+            # The part itself may be a group.
             self._watch_inside_group(part, place_of_part)
             watched_parts.append(
                 WatchedCondition(part, place_of_part, self.results)
@@ -518,9 +532,10 @@ class Watch:
 
 
 class WatchedTable(table.Table):
-    """A table that notes which rows rules look up in it.
+    """A table that records which rows rules look up.
 
-    :param noted: gets the name of the table with the key of the row.
+    :param noted: the set to which pairs of the name of the table and the key
+        of a row are added.
     """
 
     __slots__ = ('_noted',)
@@ -538,14 +553,15 @@ class WatchedTable(table.Table):
 
     @property
     def masked(self) -> table.Table:
-        # Rules that are not sensitive look up rows here: they count as well.
+        # Rules that are not sensitive look up rows in the masked table, and
+        # these must be recorded as well.
         return WatchedTable(self, self._noted, masked=True)
 
     def row(self, key: str) -> typing.Any:
-        """Return the row of a key, and note that it was looked up.
+        """Return the row of a key, and record that it was looked up.
 
-        Row ``b7`` of the table ``racks`` is noted as ``('racks', 'b7')``. A
-        key without a row is not noted.
+        The row ``b7`` of the table ``racks`` is recorded as ``('racks',
+        'b7')``. A key without a row is not recorded.
         """
         row = super().row(key)
         if row is not data_path.ABSENT:
@@ -560,15 +576,14 @@ def measure(
     advance: file_work.Advance,
     tables: table.Tables = machine_test.NO_TABLES,
 ) -> Coverage:
-    """Return the coverage of rules by machines, tried on all processors.
+    """Measure the coverage of rules by machines, using all processors.
 
-    :param paths: of the files with the machines.
-    :param advance: called with the number of files of every chunk that is
-        done.
+    :param paths: the paths of the files with the machines.
+    :param advance: called with the number of files of each finished chunk.
     :param tables: the tables that the rules read, by name.
     """
     total = Coverage(rules, tables)
-    # Called once in every process, which then measures chunks of machines.
+    # Each process calls this once, and then measures chunks of machines.
     prepare = functools.partial(_CoverageWork, rules, tables, nodes)
     for coverage_of_chunk in file_work.in_chunks(paths, prepare, advance):
         total.add(coverage_of_chunk)
@@ -576,10 +591,10 @@ def measure(
 
 
 class _CoverageWork:
-    """Measures coverage by chunks of machines, in a worker process.
+    """Measure coverage by chunks of machines, in a worker process.
 
-    The rules are compiled once in a process, and watched: their groups note
-    results, and the tables note the rows that are looked up.
+    The rules are compiled and watched once per process. Their groups record
+    results, and the tables record the rows that are looked up.
     """
 
     def __init__(
@@ -590,30 +605,31 @@ class _CoverageWork:
     ) -> None:
         self._rules = rules
         self._nodes = nodes
-        # The rows that rules have looked up, such as ("racks", "b7").
+        # The rows that rules have looked up, e.g. ("racks", "b7").
         self._rows_noted: set[tuple[str, str]] = set()
         watched_tables = {
             name: WatchedTable(rows, self._rows_noted)
             for name, rows in tables.items()
         }
-        # A sensitive rule leaves no trace of its parts, so that it is compiled
-        # as if it were none. Reports leave its parts out.
+        # A sensitive rule leaves no trace of its parts, so it is compiled as
+        # if it were not sensitive. Reports omit its parts.
         self._plans: machine_test.Plans = {phase: [] for phase in model.PHASES}
         for rule in repository.order(rules):
             if rule.mode != model.OFF:
                 plan = machine_test.compile_opened(rule, watched_tables)
                 self._plans[rule.phase].append(plan)
-        # Replaces conditions in the plans, which have to be there by now.
+        # This replaces conditions in the plans, so the plans must be complete
+        # at this point.
         self._watch = Watch(self._plans)
 
     def __call__(self, paths: typing.Sequence[str]) -> Coverage:
-        """Return the coverage by the machines of some files."""
-        # Without the large tables: the coverage is sent to another process,
-        # where the total has them.
+        """Measure the coverage by the machines of some files."""
+        # The large tables are omitted, because the result is sent to another
+        # process, which already has them.
         coverage = Coverage(self._rules)
         self._rows_noted.clear()
         for path in paths:
-            # Every machine counts by itself.
+            # The results of the previous machine must not count again.
             self._watch.results.clear()
             test = machine_test.attempt(path, self._plans, self._nodes)
             coverage.count_machine(test, self._watch)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: rules of one phase and priority that write one place differently."""
+"""Find rules of one phase and priority that write different values.
+
+This is a check of ``lint``. Only the stored order decides which value stays.
+"""
 
 import collections
 from collections.abc import Sequence
@@ -23,18 +26,18 @@ Rule = checked_rule.CheckedRule
 
 _REMOVED = data_path.ABSENT
 _MOST_CHARACTERS = 40
-"""Most characters of a value that a message shows."""
+"""Maximum length of a value that a message shows."""
 
 
 class ActionEffect(typing.NamedTuple):
-    """A write of an action; ``pointer`` leads to the action."""
+    """A write of an action, with the pointer to the action."""
 
     pointer: str
     effect: effects.Effect
 
 
 class ConflictingWrites(typing.NamedTuple):
-    """Two writes at one place; the rule that runs later decides what stays."""
+    """Two writes to one place; the rule that runs later decides the value."""
 
     first: ActionEffect
     second: ActionEffect
@@ -43,10 +46,10 @@ class ConflictingWrites(typing.NamedTuple):
 def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
     """Find pairs of rules whose result depends on the stored order.
 
-    They have the same phase and priority, some machine may meet the conditions
-    of both, and they write different values at a place.
+    Such rules have the same phase and priority, may match the same machine,
+    and write different values to one place.
 
-    :returns: mistakes at the second rule of a pair.
+    :returns: mistakes, located at the second rule of a pair.
     """
     groups: dict[tuple[str, int], list[_WritingRule]] = (
         collections.defaultdict(list)
@@ -69,10 +72,11 @@ def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
 def _pairs_to_compare(
     rules: Sequence['_WritingRule'],
 ) -> typing.Iterator[tuple['_WritingRule', '_WritingRule']]:
-    """Yield the pairs of rules that one machine may match, in their order.
+    """Yield the pairs of rules that may match the same machine, in order.
 
-    Left out are, for example, two rules with different values of ``eq:
-    ["{node.driver}", …]``, unless a rule writes the driver.
+    Pairs that cannot match the same machine are skipped, e.g. rules that
+    compare one field with different values, as in ``eq: ["{node.driver}",
+    …]``. They are not skipped if some rule writes this field.
     """
     written_places: set[tuple[str, ...]] = set()
     for rule in rules:
@@ -85,22 +89,22 @@ def _pairs_to_compare(
 
 
 class _WritingRule:
-    """A rule with what it writes, computed once to compare it with many.
+    """A rule and its writes, computed once because it is compared with many.
 
-    :param rule: with its place, which messages name.
+    :param rule: the rule, with its place in a file, which messages show.
     """
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
-        # What all actions write, in their order. An action in a loop over
-        # three items that are written in the rule has three effects.
+        # The writes of all actions, in order. An action in a loop over three
+        # items that are written in the rule has three effects.
         self._effects: list[ActionEffect] = []
         for action in rule.actions:
             for effect in effects.effects(action):
                 self._effects.append(ActionEffect(action.pointer, effect))
-        # The places that the rule writes, such as ('node', 'extra', 'rack').
-        # With the places around them, ('node',) and ('node', 'extra') are
-        # there, too.
+        # places has the places that the rule writes, e.g. ('node', 'extra',
+        # 'rack'). _places_around also has all places around them, e.g.
+        # ('node',) and ('node', 'extra').
         self.places: set[tuple[str, ...]] = set()
         self._places_around: set[tuple[str, ...]] = set()
         for write in self._effects:
@@ -108,12 +112,11 @@ class _WritingRule:
             self.places.add(place)
             for length in range(1, len(place) + 1):
                 self._places_around.add(place[:length])
-        # The conditions of the rule.
         self._conditions = list(
             map(exclusion.ComparedCondition, rule.conditions)
         )
         self._fails = any(map(aftermath.fails, rule.actions))
-        # The places that conditions read, with all places around them.
+        # The places that conditions read, and all places around them.
         self._places_read: set[tuple[str, ...]] = set()
         for condition in rule.all_conditions:
             for field in effects.fields_of_operation(condition):
@@ -121,9 +124,10 @@ class _WritingRule:
                 for length in range(1, len(steps) + 1):
                     self._places_read.add(steps[:length])
         self._decides_first = aftermath.decides_first(rule)
-        # Caches: what this rule leaves, by the pointer to the action that has
-        # run; its conditions, to be decided after other rules, by their
-        # pointer.
+        # Caches. _aftermaths has the data that this rule leaves, by the
+        # pointer to the action that has run. _conditions_after has the
+        # conditions of this rule in the form in which they are decided after
+        # other rules, by their pointer.
         self._aftermaths: dict[str, aftermath.Aftermath] = {}
         self._conditions_after: dict[str, list[aftermath.RuleCondition]] = {}
         # The conditions in the "when" of actions, by the pointer to the
@@ -132,8 +136,9 @@ class _WritingRule:
             str, list[exclusion.ComparedCondition]
         ] = {}
         for action in rule.actions:
-            # The "when" of an action with a loop is about an item: the action
-            # may run for another item, and so excludes no other action.
+            # The "when" of an action with a loop is checked per item. The
+            # action may run for another item, so it cannot exclude other
+            # actions.
             if not action.loops:
                 conditions = list(
                     map(exclusion.ComparedCondition, action.inner)
@@ -145,19 +150,21 @@ class _WritingRule:
     ) -> wanted_values.WantedValues:
         """Return the values that fields must have for the rule to match.
 
-        A rule with ``eq: ["{node.driver}", ipmi]`` wants the driver ``ipmi``.
+        For example, a rule with ``eq: ["{node.driver}", ipmi]`` requires the
+        driver ``ipmi``.
 
         :param written_places: the places that rules of the same phase and
-            priority write. A field there may get the wanted value from a rule
-            that runs before, so that nothing is said of it.
+            priority write. Fields at these places are skipped, because a rule
+            that runs earlier may write the required value.
         """
         wanted = wanted_values.WantedValues()
         for condition in self._conditions:
             if condition.inner:
-                # A group states nothing itself, only the conditions in it.
+                # A group compares no fields itself. Only the conditions in it
+                # do.
                 continue
-            # If only one of several fields is written, the values that the
-            # others must have are as before.
+            # If only some of the fields are written, the values that the other
+            # fields must have are still known.
             fields = effects.fields_of_operation(condition.operation)
             if all(_is_written(field, written_places) for field in fields):
                 continue
@@ -169,25 +176,26 @@ class _WritingRule:
         return wanted
 
     def find_conflicts(self, later: '_WritingRule') -> list[ConflictingWrites]:
-        """Return the pairs of writes of which only the order keeps one.
+        """Return the pairs of writes for which the order decides the value.
 
-        This rule writes the driver ``ipmi``, for example, and the later one
-        ``redfish``.
+        For example, this rule writes the driver ``ipmi``, and the later rule
+        writes ``redfish``.
 
-        :param later: a rule that runs after this one, only since it is stored
-            after it.
-        :returns: pairs of a write of this rule and one of the later rule; none
-            if no node is in the scopes of both rules.
+        :param later: a rule that runs after this rule only because it is
+            stored after it.
+        :returns: pairs of a write of this rule and a write of the later rule;
+            none if no node is in the scopes of both rules.
         """
-        # Most pairs of rules write at different places: to compare places is
-        # cheap, and spares the comparison of all writes.
+        # Most pairs of rules write to different places. Comparing the places
+        # first is cheap, and avoids comparing all writes.
         may_be_around = not self.places.isdisjoint(later._places_around)
         may_be_inside = not self._places_around.isdisjoint(later.places)
         if not may_be_around and not may_be_inside:
             return []
         scopes = {self.rule.rule.scope, later.rule.rule.scope} - {None, ''}
         if len(scopes) > 1:
-            # A node has one scope, so that no node gets both rules.
+            # A node has only one scope, so these rules never run on the same
+            # node.
             return []
         conflicts = []
         for first, second in itertools.product(self._effects, later._effects):
@@ -203,10 +211,10 @@ class _WritingRule:
         later: '_WritingRule',
         later_write: ActionEffect,
     ) -> bool:
-        """Return whether the order of two rules decides for some machine.
+        """Return whether the order of two rules matters on some machine.
 
-        It does where both rules write, and the last write stays, or where only
-        the rule that runs first does.
+        It matters if both rules write and the last write wins, or if only the
+        rule that runs first writes.
 
         :param write: a write of this rule.
         :param later_write: a write of the later rule, which undoes ``write``.
@@ -216,25 +224,25 @@ class _WritingRule:
         if not model.is_same_value(
             model.VARS, self.rule.rule.vars, later.rule.rule.vars
         ):
-            # The same words over other vars are conditions on other things:
-            # they exclude nothing.
+            # The variables of the rules differ, so equally written conditions
+            # over them may mean different things, and exclude nothing.
             conditions = _without_vars(conditions)
             later_conditions = _without_vars(later_conditions)
         if not self._affects(later) and not later._affects(self):
-            # So it is with most pairs, and quickly answered.
+            # This applies to most pairs, and is cheap to decide.
             return not exclusion.exclude(conditions, later_conditions)
         later_undecided = self._list_undecided(write, later, later_write)
         if later_undecided is not None and not exclusion.exclude(
             conditions, later_undecided
         ):
-            # The later write may follow this one.
+            # The later write may happen after this write.
             return True
         undecided = later._list_undecided(later_write, self, write)
         if exclusion.exclude(conditions, later_conditions):
-            # No machine meets both at first. In the other order this write
-            # may follow the later one, which makes its conditions hold.
-            # Whether groups exclude each other is known in clear cases only,
-            # so that nothing is said of them.
+            # At first no machine meets both sets of conditions. In the other
+            # order this write may follow the later write, which makes the
+            # conditions of this rule hold. Only in clear cases is it known
+            # whether groups exclude each other, so groups are skipped.
             if undecided is None:
                 return False
             if any(
@@ -242,16 +250,17 @@ class _WritingRule:
             ):
                 return False
             return not exclusion.exclude(later_conditions, undecided)
-        # The later write never follows this one. The order decides only if
-        # this one may not follow the later one either.
+        # The later write never follows this write. The order decides only if
+        # this write may not follow the later write either.
         return undecided is None or any(
             condition.overwritten for condition in undecided
         )
 
     def _affects(self, other: '_WritingRule') -> bool:
-        """Return whether this rule may decide whether another one matches.
+        """Return whether this rule may decide whether another rule matches.
 
-        It writes what the other rule reads, or fails the inspection.
+        It does if it writes data that the other rule reads, or fails the
+        inspection.
         """
         return self._fails or not self.places.isdisjoint(other._places_read)
 
@@ -261,21 +270,22 @@ class _WritingRule:
         other: '_WritingRule',
         other_write: ActionEffect,
     ) -> list[exclusion.ComparedCondition] | None:
-        """List the conditions of another rule that this rule leaves open.
+        """List the conditions of another rule that this rule does not decide.
 
-        These are the conditions of the other write without those that surely
-        hold after this rule. If this rule writes ``tier: 2``, then ``eq:
-        ["{…tier}", 2]`` surely holds, and is left out.
+        These are the conditions of the other write, except for conditions that
+        certainly hold after this rule. For example, if this rule writes
+        ``tier: 2``, then ``eq: ["{…tier}", 2]`` certainly holds, and is
+        skipped.
 
         :param write: the write of this rule, which has happened.
         :param other_write: the write of the other rule.
-        :returns: None if the other write never happens after this rule, as
-            one of its conditions is surely false, or this rule fails the
-            inspection.
+        :returns: None if the other write never happens after this rule,
+            because one of its conditions is certainly false, or because this
+            rule fails the inspection.
         """
         conditions = other._conditions_of(other_write)
         if self.rule.rule.mode != model.ENFORCE:
-            # The rule is only tried: other rules see nothing of its writes.
+            # This rule is only tried, so other rules do not see its writes.
             return conditions
         if self._fails:
             return None
@@ -295,10 +305,10 @@ class _WritingRule:
         return undecided
 
     def _after(self, pointer: str) -> aftermath.Aftermath:
-        """Return what this rule leaves once one of its actions has run."""
+        """Return the data that this rule leaves after an action has run."""
         if not self._conditions_of_actions.get(pointer):
-            # The action has no "when", or a loop: what the rule leaves is the
-            # same for all such actions, and cached once.
+            # The action has no "when", or has a loop. This rule leaves the
+            # same data for all such actions, so they share one cache entry.
             pointer = ''
         if pointer not in self._aftermaths:
             self._aftermaths[pointer] = aftermath.Aftermath(self.rule, pointer)
@@ -310,7 +320,7 @@ class _WritingRule:
         """Return a condition of this rule, to be decided after other rules.
 
         :returns: the condition, or its parts if it compares several pairs of
-            values: one part may be decided where the whole is not.
+            values, because one part may be decided even if the whole is not.
         """
         pointer = condition.operation.pointer
         if pointer not in self._conditions_after:
@@ -323,17 +333,18 @@ class _WritingRule:
     def _sees_other_data(
         self, condition: exclusion.ComparedCondition, write: ActionEffect
     ) -> bool:
-        """Return whether a condition sees other data than earlier rules leave.
+        """Return whether a condition may not see what earlier rules left.
 
-        It does if it is decided before they act, or after actions of its own
-        rule that may change what it reads.
+        This happens if it is decided before the earlier rules act, or after
+        actions of its own rule that may change the fields that it reads.
 
-        :param condition: one of the rule, or of the ``when`` of an action.
-        :param write: a write of the action.
+        :param condition: a condition of the rule, or of the ``when`` of an
+            action.
+        :param write: a write of that action.
         """
         if condition in self._conditions:
-            # It is no condition of a "when". The rule may be decided before
-            # any rule of its phase acts.
+            # This is a condition of the rule itself. The rule may be decided
+            # before any rule of its phase acts.
             return self._decides_first
         fields_read: list[interpolation.Field] = []
         for operation in condition.operation.all:
@@ -351,8 +362,8 @@ class _WritingRule:
     ) -> list[exclusion.ComparedCondition]:
         """Return all conditions that a machine must meet for a write.
 
-        They are those of the rule, and the ``when`` of an action without a
-        loop.
+        These are the conditions of the rule, and the ``when`` of the action
+        unless the action has a loop.
         """
         own = self._conditions_of_actions.get(write.pointer, ())
         return [*self._conditions, *own]
@@ -361,9 +372,10 @@ class _WritingRule:
 def _is_written(
     field: interpolation.Field, places: set[tuple[str, ...]]
 ) -> bool:
-    """Return whether a write at one of some places sets all of a field.
+    """Return whether a write to one of the places sets the whole field.
 
-    A write at ``('node', 'extra')`` sets all of ``{node.extra.rack}``.
+    For example, a write to ``('node', 'extra')`` sets all of
+    ``{node.extra.rack}``.
     """
     steps = (field.root, *field.steps)
     return any(steps[:length] in places for length in range(1, len(steps) + 1))
@@ -372,12 +384,13 @@ def _is_written(
 def _condition_after(
     condition: exclusion.ComparedCondition, after: aftermath.Aftermath
 ) -> exclusion.ComparedCondition:
-    """Return what a condition states of the data before another rule.
+    """Return a condition as a statement about the data before another rule.
 
-    :param after: what the other rule leaves, before the condition is decided.
+    :param after: the data that the other rule leaves before the condition is
+        decided.
     """
     if condition.inner:
-        # A group may hold by its conditions on other fields.
+        # A group may hold because of its conditions on other fields.
         return condition
     overwritten = set()
     for field in effects.fields_of_operation(condition.operation):
@@ -392,7 +405,7 @@ def _condition_after(
 def _without_vars(
     conditions: list[exclusion.ComparedCondition],
 ) -> list[exclusion.ComparedCondition]:
-    """Return the conditions that read no ``vars`` of their rule."""
+    """Return the conditions that do not read the ``vars`` of their rule."""
     return [
         condition for condition in conditions if not _reads_vars(condition)
     ]
@@ -407,8 +420,8 @@ def _place(effect: effects.Effect) -> tuple[str, ...]:
     """Return the place of a write, with its kind as the first step.
 
     For ``/extra/rack`` of a node it is ``('node', 'extra', 'rack')``. Writes
-    conflict only where one place is the other, or is around it. The place of
-    ``set-traits``, which writes many, is around all traits.
+    can only conflict if one place is equal to the other or around it.
+    ``set-traits`` writes many traits, so its place is around all traits.
     """
     if effect.kind == 'traits':
         return ('trait',)
@@ -420,13 +433,13 @@ def _format_message(
 ) -> str:
     """Return the message of ``lint`` about two rules that conflict.
 
-    It stands at the later rule, and names the earlier rule and the places. For
-    a single conflict it also has both values, if these are short and no
-    secrets.
+    The message is reported at the later rule. It names the earlier rule and
+    the places. If there is only one conflict, it also shows both values,
+    unless they are long or secret.
     """
     line, _column = earlier.written.place()
-    # Several actions may write one place, which is named once: a dict keeps
-    # the order of its keys.
+    # Several actions may write to one place. A dict names it only once, and
+    # keeps the order.
     places = dict.fromkeys(str(pair.second.effect) for pair in conflicts)
     values = ''
     if len(conflicts) == 1:
@@ -458,9 +471,9 @@ def _format_message(
 def _format_value(effect: effects.Effect) -> str:
     """Format the value of a write for a message.
 
-    :returns: ``"ipmi"`` as JSON, ``["a"] appended``, ``removed``, or ``added``
-        for a trait; ``''`` if the value is too long, may be a secret, or is a
-        set of traits.
+    :returns: JSON, e.g. ``"ipmi"``; ``["a"] appended``; ``removed``; or
+        ``added`` for a trait. The text is empty if the value is too long, may
+        be a secret, or is a set of traits.
     """
     if effect.value is _REMOVED:
         return _('removed')
@@ -479,14 +492,15 @@ def _format_value(effect: effects.Effect) -> str:
 def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
     """Return whether a later write undoes an earlier write.
 
-    ``driver: redfish`` undoes ``driver: ipmi``, and ``extra: {rack: 2}``
-    undoes ``/extra/rack: 1``.
+    For example, ``driver: redfish`` undoes ``driver: ipmi``, and ``extra:
+    {rack: 2}`` undoes ``/extra/rack: 1``.
 
-    A write does not undo another one if rules build a value together: a rule
-    sets ``extra: {}``, and another one ``/extra/rack``.
+    A write does not undo another write if the rules build a value together,
+    e.g. if one rule sets ``extra: {}`` and another rule sets ``/extra/rack``.
     """
     if earlier.kind == later.kind == 'traits':
-        # The place is the prefix. Different prefixes are not compared.
+        # The place is the prefix of the traits. Different prefixes are not
+        # compared.
         return earlier.place == later.place and earlier.value != later.value
     if (earlier.kind, later.kind) == ('traits', 'trait'):
         return _traits_differ(earlier, later)
@@ -499,7 +513,7 @@ def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
     if later.extends:
         is_same_place = earlier.place == later.place
         return is_same_place and not _may_be_extended(earlier.value)
-    # The place of one write has to be that of the other, or around it.
+    # One place must be equal to the other, or around it.
     outer, inner = earlier, later
     if len(later.place) < len(earlier.place):
         outer, inner = later, earlier
@@ -511,18 +525,18 @@ def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
         return not data_path.same(outer.value, inner.value)
     value_inside = _part_at(outer.value, rest)
     if value_inside is data_path.ABSENT:
-        # A rule makes or removes the mapping, and the other fills it.
+        # One rule creates or removes the mapping, and the other rule fills it.
         return False
     return not data_path.same(value_inside, inner.value)
 
 
 def _traits_differ(group: effects.Effect, single: effects.Effect) -> bool:
-    """Return whether ``set-traits`` and an action on a trait conflict.
+    """Return whether ``set-traits`` and an action on a single trait conflict.
 
-    They do if the trait has the prefix of ``set-traits``, and is added
-    although it is not in the list, or removed although it is.
+    They conflict if the trait has the prefix of ``set-traits``, and is either
+    added but not in the list, or removed but in the list.
 
-    :param group: the write of ``set-traits``, with the prefix as its place.
+    :param group: the write of ``set-traits``, whose place is the prefix.
     :param single: the write of ``add-trait`` or ``remove-trait``.
     """
     (prefix,) = group.place
@@ -537,8 +551,8 @@ def _traits_differ(group: effects.Effect, single: effects.Effect) -> bool:
 def _may_be_extended(value: typing.Any) -> bool:
     """Return whether a later action can append to a written value.
 
-    The value is a list, becomes a list, as null does, or is a field that may
-    have a list on a machine.
+    It can if the value is a list, if it becomes a list (as null does), or if
+    it contains a field, which may be a list on a machine.
     """
     if value is None or value is _REMOVED or isinstance(value, list):
         return True
@@ -546,9 +560,9 @@ def _may_be_extended(value: typing.Any) -> bool:
 
 
 def _part_at(value: typing.Any, rest: tuple[str, ...]) -> typing.Any:
-    """Return the part of a written value at a path in it, or ABSENT.
+    """Return the part at a path inside a written value, or ABSENT.
 
-    In ``{'rack': 1}``, the part at ``('rack',)`` is 1.
+    The part of ``{'rack': 1}`` at ``('rack',)`` is 1.
     """
     if value is _REMOVED:
         return data_path.ABSENT
@@ -558,11 +572,12 @@ def _part_at(value: typing.Any, rest: tuple[str, ...]) -> typing.Any:
 def _drops_item(extended: effects.Effect, later: effects.Effect) -> bool:
     """Return whether a later write drops an item that was appended to a list.
 
-    The write removes the list, or sets it, or a mapping with it, to a value
-    without the item.
+    It does if it removes the list, or sets the list or a mapping around it to
+    a value without the item.
 
-    :returns: False also where a mapping around the list is removed, or set to
-        one without the list: a rule may empty a mapping for others to fill.
+    :returns: False also if a mapping around the list is removed, or set to a
+        mapping without the list, because a rule may empty a mapping that other
+        rules fill.
     """
     depth = len(later.place)
     is_list_or_around = extended.place[:depth] == later.place
@@ -570,14 +585,14 @@ def _drops_item(extended: effects.Effect, later: effects.Effect) -> bool:
         return False
     fields = interpolation.fields(later.value)
     if any(field.root == later.root for field in fields):
-        # The new value may contain what was there before.
+        # The new value may contain the previous value.
         return False
     new_list = later.value
     steps_to_list = extended.place[depth:]
     if steps_to_list:
         new_list = _part_at(later.value, steps_to_list)
         if new_list is data_path.ABSENT:
-            # The mapping is emptied, which other rules may count on.
+            # The mapping is emptied, and other rules may rely on that.
             return False
     if not isinstance(new_list, list):
         return True

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Convert rules of ironic-inspector to what a person would write today."""
+"""Convert rules of ironic-inspector to rules as a person would write them."""
 
 import dataclasses
 import re
@@ -36,19 +36,20 @@ _CHANGED_WITHOUT_PATH: dict[str, data_path.Path] = {
     'add-trait': ('traits',),
     'remove-trait': ('traits',),
 }
-"""The attribute of the node that an action without a path changes."""
+"""The attribute of the node that is changed by an action without a path."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ConvertedPath:
-    """The field of a condition of ironic-inspector, perhaps through lists.
+    """The converted field of a condition of ironic-inspector.
 
-    ``ports[*].address`` has the field ``{item.address}`` and the loop
-    ``{plugin_data.ports}``.
+    For example, ``ports[*].address`` has the field ``{item.address}`` and the
+    loop ``{plugin_data.ports}``.
 
-    :param loops: the lists; all after the first are over the item of the
-        previous list.
-    :param is_in_item: whether the field goes on from the last item.
+    :param loops: the lists to loop over. Every list after the first one is
+        inside the item of the previous list.
+    :param is_in_item: whether the field is a value inside the last item, not
+        the item itself.
     """
 
     field: str
@@ -57,13 +58,13 @@ class ConvertedPath:
 
 
 def convert_path(field: str) -> ConvertedPath:
-    """Convert the field of a condition, a path with or without ``[*]``.
+    """Convert the field of a condition, which is a path that may have ``[*]``.
 
-    A path through the items of lists becomes loops, see
-    :class:`ConvertedPath`.
+    Each ``[*]`` becomes a loop, see :class:`ConvertedPath`.
 
-    :param field: a JSON path, perhaps with ``data://`` or ``node://``.
-    :raises: :class:`Inconvertible` for a path that no field or loop can take.
+    :param field: a JSON path that may start with ``data://`` or ``node://``.
+    :raises: :class:`Inconvertible` if the path cannot be expressed with fields
+        and loops.
     """
     scheme, _path = inspector_field.split(field)
     steps = inspector_field.steps(field)
@@ -75,15 +76,15 @@ def convert_path(field: str) -> ConvertedPath:
     if scheme == 'node':
         steps = ('node', *steps)
     elif inspector_field.ANY not in steps:
-        # A value that ironic-inspector computed needs filters, too.
+        # A value that ironic-inspector computed also needs filters.
         return ConvertedPath(_write_field(steps))
     else:
         steps = document.place_in_ironic(steps)
     if inspector_field.ANY not in steps:
         return ConvertedPath(rule.write_field(steps))
     first, *others = _split_at_items(steps)
-    # The inventory was one mapping there too. Plugin data are only a part of
-    # that document, and the node had other fields.
+    # The inventory was one mapping in ironic-inspector as well. But plugin
+    # data are only a part of its data, and its node had other fields.
     if len(first) < 2 and first != ('inventory',):
         raise Inconvertible(
             _('the JSON path "%s" goes through everything') % field
@@ -102,7 +103,7 @@ def convert_path(field: str) -> ConvertedPath:
 
 
 def _split_at_items(steps: Steps) -> list[Steps]:
-    """Split steps at ``[*]``: ``ports[*].address`` has two parts."""
+    """Split steps at ``[*]``: ``ports[*].address`` gives two parts."""
     parts: list[Steps] = [()]
     for step in steps:
         if step is inspector_field.ANY:
@@ -113,26 +114,26 @@ def _split_at_items(steps: Steps) -> list[Steps]:
 
 
 def _write_field(steps: Steps, suffix: str = '') -> str:
-    """Write the field that reads here what ironic-inspector had in its data.
+    """Write a field that reads the data of ironic-inspector in Ironic.
 
-    Most values only have another path in Ironic. Two that ironic-inspector
-    computed are computed by filters: the size of the root disk, and the
-    address of an interface, IPv6 where there is no IPv4.
+    Most values only have another path in Ironic. Filters compute two values
+    that ironic-inspector computed: the size of the root disk, and the address
+    of an interface, which is the IPv6 address if there is no IPv4 address.
 
     :param steps: the path in the data of ironic-inspector.
-    :param suffix: what is to stand before the closing brace: further filters,
-        a conversion and a format.
+    :param suffix: text to insert before the closing brace: further filters, a
+        conversion and a format.
     :returns: the field, with its braces.
-    :raises: :class:`Inconvertible` for an interface whose name cannot stand
+    :raises: :class:`Inconvertible` if the name of an interface cannot be used
         in the argument of a filter.
     """
     steps_here = document.place_in_ironic(steps)
-    # Filters, and what stands behind them.
+    # The filters, followed by the suffix.
     ending = suffix
     match steps:
         case ('local_gb',):
-            # ironic-inspector left one GiB for partitions, and said 0 without
-            # a root disk: so the default is one GiB.
+            # ironic-inspector subtracted one GiB for partitions, and reported
+            # 0 if there was no root disk. Therefore the default is one GiB.
             steps_here = ('plugin_data', 'root_disk', 'size')
             ending = (
                 f' | default({_GIB}) | divide({_GIB}) | int '
@@ -145,23 +146,24 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
                 )
             ipv6_steps = (*steps_here[:-1], 'ipv6_address')
             ipv6_field = rule.write_field(ipv6_steps)
-            # The argument of a filter is a path, without braces. With "true"
-            # it replaces null and an empty address as well.
+            # The argument of a filter is a path without braces. "true" makes
+            # the filter also replace null and an empty address.
             ipv6 = ipv6_field[1:-1]
             ending = f' | default({ipv6}, true){suffix}'
     return rule.write_field(steps_here, ending)
 
 
 def convert_text(text: str) -> str:
-    """Convert a text with ``{data[…]}`` to one with fields of this language.
+    """Convert the ``{data[…]}`` in a text to fields of this language.
 
-    ``BMC {data[ipmi_address]}`` becomes ``BMC {inventory.bmc_address}``. If
-    the text is a single field, that gets ``!s``: ``{data[memory_mb]}`` becomes
-    ``{inventory.memory.physical_mb!s}``, which is text as it was there.
+    ``BMC {data[ipmi_address]}`` becomes ``BMC {inventory.bmc_address}``. A
+    text that is a single field gets ``!s``, because the result was always text
+    in ironic-inspector: ``{data[memory_mb]}`` becomes
+    ``{inventory.memory.physical_mb!s}``.
 
-    :raises: :class:`Inconvertible` for a text with which ironic-inspector
-        always failed, a format that is not known here, or a field that has
-        no place here.
+    :raises: :class:`Inconvertible` if ironic-inspector always failed on the
+        text, if a format is unknown in this language, or if a field has no
+        counterpart in Ironic.
     """
     problem = next(inspector_text.problems(text), None)
     if problem is not None:
@@ -171,12 +173,12 @@ def convert_text(text: str) -> str:
     converted = ''
     for literal, name, spec, conversion in string.Formatter().parse(text):
         converted += rule.escape(literal)
-        # Behind the last field there may be a literal alone.
+        # The last literal may have no field after it.
         if name is not None:
             converted += _convert_field(name, spec, conversion)
     match interpolation.parse(converted):
         case [interpolation.Field(conversion=None, spec=None)]:
-            # The value of a single field would keep its type.
+            # Without "!s" the value of a single field would keep its type.
             without_brace = converted.removesuffix('}')
             return f'{without_brace}!s}}'
     return converted
@@ -185,9 +187,9 @@ def convert_text(text: str) -> str:
 def _convert_field(name: str, spec: str | None, conversion: str | None) -> str:
     """Convert one field of a text, ``{name!conversion:spec}``.
 
-    :param name: such as ``data[inventory][cpu]``.
+    :param name: the name of the field, e.g. ``data[inventory][cpu]``.
     :returns: the field in braces, with the same conversion and format.
-    :raises: :class:`Inconvertible` where no field here says the same.
+    :raises: :class:`Inconvertible` if no field of this language is equivalent.
     """
     keys = inspector_text.steps(name)
     if not keys:
@@ -202,48 +204,51 @@ def _convert_field(name: str, spec: str | None, conversion: str | None) -> str:
 def convert_operator(
     op: str, field: str, value: typing.Any
 ) -> tuple[str, Operation]:
-    """Return the op that tests the same here, and its arguments by name.
+    """Return the op that performs the same test, and its arguments by name.
 
-    :param op: the op of ironic-inspector without the prefix, such as ``eq``.
+    :param op: the op of ironic-inspector without the prefix, e.g. ``eq``.
     :param field: the converted field, with its braces.
-    :param value: the value that the field is compared with.
+    :param value: the value with which the field is compared.
     """
     if op in ('in-net', 'net'):
         return 'in-net', {'address': field, 'subnet': value}
     if op == 'is-empty':
         return op, {'value': field}
     if op == 'matches' and rule.is_partial(value):
-        # There, the beginning of the text was enough.
+        # ironic-inspector only matched the beginning of the text.
         return 'contains', {'value': field, 'regex': rule.anchored(value)}
     if op in ('contains', 'matches'):
         return op, {'value': field, 'regex': value}
     if op in ('eq', 'ne') and _is_text_of_number(value):
-        # Text was never equal to a number there. "!r" puts quotes around
-        # text only, and so has repr.
+        # In ironic-inspector, text was never equal to a number. "!r" adds
+        # quotes only to text, and repr() does the same to the value.
         return op, {'values': [f'{field[:-1]}!r}}', repr(value)]}
     if op in _ORDERS and isinstance(value, bool):
-        # There, true counted as 1, and the fraction of the field was cut off.
-        # Here, true has no order.
+        # ironic-inspector treated true as 1, and cut off the fraction of the
+        # field. In this language true has no order.
         return op, {'values': [f'{field[:-1]} | int}}', int(value)]}
     return op, {'values': [field, rule.escape(value)]}
 
 
 def _is_text_of_number(value: typing.Any) -> bool:
-    """Return whether a value is a text that reads as a number, as "8"."""
+    """Return whether a value is a text that reads as a number, e.g. "8"."""
     return isinstance(value, str) and comparison.as_number(value) is not None
 
 
 def _asks_for_fraction(op: str, value: typing.Any) -> bool:
-    """Return whether a comparison may differ with the fraction of a field.
+    """Return whether the fraction of a field may change a comparison.
 
-    Cut off, -0.5 is 0, 0.5 is 0 as well, and 2.5 is 2. So "ge 2" and "lt 2"
-    hold for the same numbers with and without fractions, "gt 2" does not.
+    ironic-inspector cut off fractions: both -0.5 and 0.5 became 0, and 2.5
+    became 2. "ge 2" and "lt 2" hold for the same numbers with and without
+    fractions, but "gt 2" does not.
 
     :param op: the op of ironic-inspector without the prefix.
-    :param value: only by a whole number ironic-inspector cut the field.
+    :param value: the value with which the field is compared. ironic-inspector
+        cut off the fraction only if it is a whole number.
     """
-    # The field beside true or false is a boolean as well. An order by them is
-    # converted with the filter int, which cuts too.
+    # A field that is compared with true or false became a boolean. An order
+    # with them is converted with the filter int, which also cuts off
+    # fractions.
     if not isinstance(value, int) or isinstance(value, bool):
         return False
     if op in ('ge', 'lt'):
@@ -254,7 +259,7 @@ def _asks_for_fraction(op: str, value: typing.Any) -> bool:
 
 
 def _may_have_fraction(steps: Steps) -> bool:
-    """Return whether machines may report a number with a fraction here.
+    """Return whether machines may report a number with a fraction in a field.
 
     :param steps: the path in the data of ironic-inspector.
     """
@@ -267,16 +272,16 @@ def _may_have_fraction(steps: Steps) -> bool:
     field = inventory_fields.find_field(inventory_fields.known_fields(), names)
     if isinstance(field, inventory_fields.UnknownStep):
         return True
-    # A field whose type is known is no number, or a whole one, such as a
-    # size, a count or a speed.
+    # If its type is known, the field is not a number, or is a whole number,
+    # e.g. a size, a count or a speed.
     return field.type not in inventory_fields.PLAIN
 
 
 def _find_address_of_none(field: str) -> str | None:
-    """Return what the ramdisk sends in a field for a BMC without an address.
+    """Return the value that the ramdisk sends if a BMC has no address.
 
-    :param field: a JSON path, perhaps with ``data://`` or ``node://``.
-    :returns: such as ``0.0.0.0``; None for a field that is no such address.
+    :param field: a JSON path that may start with ``data://`` or ``node://``.
+    :returns: e.g. ``0.0.0.0``; None if the field is not the address of a BMC.
     """
     scheme, _path = inspector_field.split(field)
     if scheme != 'data':
@@ -288,14 +293,15 @@ def _find_address_of_none(field: str) -> str | None:
 def _wrap_in_loops(
     condition: Operation, loops: typing.Sequence[str], multiple: str
 ) -> Operation:
-    """Wrap a condition in loops, the last of them innermost.
+    """Wrap a condition in loops; the last loop becomes the innermost.
 
-    :param multiple: for how many items the condition has to hold.
+    :param multiple: for how many items the condition must hold.
     """
     converted = condition
     for loop in reversed(loops):
         if 'loop' in converted:
-            # A condition has only one loop: an outer loop needs a group.
+            # A condition can have only one loop, so an outer loop needs a
+            # group.
             group = 'any-of'
             if multiple == 'all':
                 group = 'all-of'
@@ -307,12 +313,12 @@ def _wrap_in_loops(
 
 
 class _InspectorConverter(rule.Conversion):
-    """Converts one rule of ironic-inspector, and notes what is lost."""
+    """Convert one rule of ironic-inspector, and record what is lost."""
 
     def convert_conditions(
         self, conditions: typing.Sequence[InspectorOperation]
     ) -> list[Operation | None]:
-        """Convert all conditions; None stands for one that is lost."""
+        """Convert all conditions; a condition that is lost becomes None."""
         return self._convert_operations(
             'conditions', conditions, self._convert_condition
         )
@@ -320,7 +326,7 @@ class _InspectorConverter(rule.Conversion):
     def convert_actions(
         self, actions: typing.Sequence[InspectorOperation]
     ) -> list[Operation]:
-        """Convert the actions that can be."""
+        """Convert the actions, without those that cannot be converted."""
         converted = self._convert_operations(
             'actions', actions, self._convert_action
         )
@@ -334,10 +340,11 @@ class _InspectorConverter(rule.Conversion):
     ) -> list[Operation | None]:
         """Convert operations one by one.
 
-        An operation that cannot be converted is noted as lost.
+        An operation that cannot be converted is recorded as lost.
 
         :param name: ``conditions`` or ``actions``.
-        :returns: the new operations in their order, None for a lost one.
+        :returns: the new operations in their order, with None for lost
+            operations.
         """
         converted: list[Operation | None] = []
         for index, operation in enumerate(operations):
@@ -350,11 +357,11 @@ class _InspectorConverter(rule.Conversion):
         return converted
 
     def _convert_condition(self, condition: InspectorOperation) -> Operation:
-        """Convert one condition, with its path as loops and a field.
+        """Convert one condition; its path becomes loops and a field.
 
-        What it does otherwise here is noted.
+        Differences from the behavior of ironic-inspector are recorded.
 
-        :raises: :class:`Inconvertible`.
+        :raises: :class:`Inconvertible` if the condition cannot be converted.
         """
         args = condition['args']
         path = convert_path(args['field'])
@@ -392,10 +399,11 @@ class _InspectorConverter(rule.Conversion):
     def _note_differences_of_field(
         self, op: str, field: str, value: typing.Any
     ) -> None:
-        """Note where a field is another one here, or compares otherwise.
+        """Record if a field is another field here, or compares differently.
 
-        :param field: a JSON path, perhaps with ``data://`` or ``node://``.
-        :param value: the value that the field is compared with.
+        :param field: a JSON path that may start with ``data://`` or
+            ``node://``.
+        :param value: the value with which the field is compared.
         """
         scheme, _path = inspector_field.split(field)
         may_have_fraction = True
@@ -414,14 +422,14 @@ class _InspectorConverter(rule.Conversion):
     def _note_differences_of_loops(
         self, op: str, path: ConvertedPath, multiple: str
     ) -> None:
-        """Note where a condition on items of a list differs from before.
+        """Record how a condition on items of a list behaves differently here.
 
-        Of ``disks[*].size`` ironic-inspector took the sizes that exist. Here
-        a loop goes over all disks, also over those without a size.
+        For ``disks[*].size``, ironic-inspector only used the sizes that exist.
+        A loop goes over all disks, including disks without a size.
 
-        :param path: the converted path; without loops nothing is noted.
-        :param multiple: ``any``, ``all`` or ``first``: the items for which
-            the condition has to hold.
+        :param path: the converted path; without loops nothing is recorded.
+        :param multiple: for which items the condition must hold: ``any``,
+            ``all`` or ``first``.
         """
         if path.loops and op == 'is-empty':
             self.lose(
@@ -461,10 +469,9 @@ class _InspectorConverter(rule.Conversion):
                 )
 
     def _hint_at(self, name: str) -> None:
-        """Note where Ironic has what a hook of ironic-inspector added.
+        """Record where Ironic stores data that ironic-inspector's hooks added.
 
-        :param name: the first name of a path in its data, such as
-            ``local_gb``.
+        :param name: the first name of a path in the data, e.g. ``local_gb``.
         """
         if name in document.IN_IRONIC:
             self.hint(
@@ -482,7 +489,7 @@ class _InspectorConverter(rule.Conversion):
     def _convert_action(self, action: InspectorOperation) -> Operation:
         """Convert one action to the op that does the same here.
 
-        :raises: :class:`Inconvertible`.
+        :raises: :class:`Inconvertible` if the action cannot be converted.
         """
         args = action['args']
         op = action['op'].removeprefix(translate.PREFIX)
@@ -500,7 +507,7 @@ class _InspectorConverter(rule.Conversion):
             if args.get('maintenance'):
                 converted['args']['maintenance'] = True
         else:
-            # A trait is added or removed.
+            # The remaining ops add or remove a trait.
             converted = {'op': op, 'args': {'name': args['name']}}
         if action.get('revert'):
             converted['revert'] = True
@@ -509,9 +516,9 @@ class _InspectorConverter(rule.Conversion):
     def _convert_capability(self, args: Operation) -> Operation:
         """Convert the action that sets a capability.
 
-        A value of null took the capability away: that is an action of its own
-        here. A hint is noted where a field in the value may make it one that
-        this action refuses.
+        In ironic-inspector a value of null removed the capability, which is a
+        separate action here. A hint is recorded if the value has a field,
+        because this action may refuse the resulting value.
         """
         value = args.get('value')
         name = rule.escape(args['name'])
@@ -535,8 +542,8 @@ class _InspectorConverter(rule.Conversion):
     def _convert_attribute(self, op: str, args: Operation) -> Operation:
         """Convert the action that sets or extends an attribute.
 
-        Literal text of the rule is escaped; ``{data[…]}`` in the value
-        becomes a field. What this path does otherwise here is noted.
+        Literal text of the rule is escaped, and ``{data[…]}`` in the value
+        becomes a field. Differences in how this path is changed are recorded.
         """
         path = '/' + str(args['path']).removeprefix('/')
         tokens = data_path.parse(path)
@@ -556,9 +563,9 @@ class _InspectorConverter(rule.Conversion):
     def _compare_attribute(
         self, op: str, tokens: data_path.Path, args: Operation
     ) -> None:
-        """Note what setting or extending this path does otherwise.
+        """Record how setting or extending this path behaves differently.
 
-        :param tokens: the path, such as ``('extra', 'disks', '0')``.
+        :param tokens: the path, e.g. ``('extra', 'disks', '0')``.
         """
         if op == 'extend-attribute':
             if len(tokens) > 2:
@@ -586,23 +593,24 @@ class _InspectorConverter(rule.Conversion):
 
 
 def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
-    """Convert rules of ironic-inspector to what a person would write today.
+    """Convert rules of ironic-inspector to rules as a person would write them.
 
-    They are taken as one set, which is all that inspection runs: what an
-    earlier one changes matters to the later ones.
+    The rules are treated as one set that inspection runs completely, because
+    the changes of earlier rules matter to later rules.
 
-    :param rules: as :mod:`.legacy.translate` makes them, with the ops of
-        ironic-inspector.
-    :returns: a conversion of every rule, with what is lost and what to look
-        at. It has no rule where one of the conditions cannot be converted, or
-        none of the actions; single actions that cannot be are left out of it.
+    :param rules: the rules as :mod:`.legacy.translate` returns them, with the
+        ops of ironic-inspector.
+    :returns: one conversion per rule, with what is lost and what to review. A
+        conversion has no new rule if any condition or all actions cannot be
+        converted. Otherwise the new rule omits the actions that cannot be
+        converted.
     """
     conversions: list[rule.Conversion] = []
     for index, inspector_rule in enumerate(rules):
         converter = _InspectorConverter()
         conditions = converter.convert_conditions(inspector_rule.conditions)
         actions = converter.convert_actions(inspector_rule.actions)
-        # Without one of its conditions a rule would run on more machines.
+        # Without one of its conditions, the rule would run on more machines.
         if actions and None not in conditions:
             is_sensitive = any(map(disclosure.has_secrets, actions))
             fields = {
@@ -616,9 +624,9 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
                 name: value for name, value in fields.items() if value
             }
         else:
-            # Hints are about a new rule, and there is none.
+            # Hints are about the new rule, which does not exist.
             converter.hints.clear()
-        # The rule stays: these conditions may be decided otherwise.
+        # The new rule is kept, but these conditions may have another result.
         converter.lost += _find_conditions_on_changed(
             rules[:index], inspector_rule
         )
@@ -631,10 +639,10 @@ def _find_conditions_on_changed(
 ) -> typing.Iterator[rule.Problem]:
     """Yield the conditions on attributes that an earlier rule may change.
 
-    ironic-inspector checked the conditions of all rules before any action.
-    Here the actions of an earlier rule come first.
+    ironic-inspector checked the conditions of all rules before any action. In
+    this language the actions of an earlier rule run first.
     """
-    # Every change by an earlier rule: the number of the rule, and the path.
+    # The number of each earlier rule, with a path that it changes.
     changes: list[tuple[int, data_path.Path]] = []
     for number, earlier_rule in enumerate(earlier, start=1):
         for action in earlier_rule.actions:
@@ -655,9 +663,9 @@ def _find_conditions_on_changed(
 
 
 def _find_changed_path(action: InspectorOperation) -> data_path.Path:
-    """Return the path of the node that an action changes.
+    """Return the path in the node that an action changes.
 
-    The path is empty for an action that changes nothing, such as ``fail``.
+    The path is empty if the action changes nothing, e.g. ``fail``.
     """
     path = action['args'].get('path')
     if path is not None:
@@ -668,11 +676,11 @@ def _find_changed_path(action: InspectorOperation) -> data_path.Path:
 
 
 def _do_overlap(changed: data_path.Path, read: data_path.Path) -> bool:
-    """Return whether a path is equal to another, or one inside of the other.
+    """Return whether two paths are equal, or one is inside the other.
 
     ``('extra',)`` and ``('extra', 'rack')`` overlap.
 
-    :param changed: an empty path overlaps nothing.
+    :param changed: the changed path; an empty path overlaps nothing.
     """
     if not changed:
         return False

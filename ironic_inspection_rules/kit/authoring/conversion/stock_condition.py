@@ -23,9 +23,10 @@ Operation = dict[str, typing.Any]
 Args = typing.Mapping[str, typing.Any]
 Text = stock_text.StockText
 
-# The texts of all values that are empty to is-empty of stock Ironic.
+# The texts of all values that is-empty of stock Ironic accepts.
 _EMPTY_TEXTS = ['', 'None', '[]', '{}']
-# A brace that would begin a field here; in stock Ironic it is text.
+# A brace that would start a field in this language, but is text in stock
+# Ironic.
 _ROOT = re.compile(
     r'(?<!\\)\{(?=\s*(?:'
     + '|'.join((*interpolation.ROOTS, interpolation.ITEM))
@@ -41,11 +42,12 @@ _COMPARE_BY_OP: dict[str, Callable[[typing.Any, typing.Any], bool]] = {
 _FALSE_WHERE_MISSING = frozenset(
     (*_COMPARE_BY_OP, 'matches', 'contains', 'in-net', 'one-of')
 )
-"""Conditions that are false here on a missing field, inverted or not."""
+"""Conditions that are false in this language if a field is missing, whether
+they are inverted or not."""
 
 _RESULT_IF_MISSING = {'is-true': False, 'is-false': True}
-"""The result that a condition of this language has for a missing field, if it
-takes that for null."""
+"""The result of a condition of this language if a field is missing, for
+conditions that treat a missing field as null."""
 
 
 class Fails(Exception):
@@ -57,16 +59,17 @@ def convert(
 ) -> Operation | bool:
     """Convert one condition of stock Ironic, or one iteration of its loop.
 
-    :param args: by name, with :class:`.stock_text.StockText` for what stock
-        Ironic formats.
-    :param notes: gets a remark for every difference that remains.
-    :returns: the condition in this language, or a boolean if its result is
-        the same on all machines.
-    :raises: :class:`Fails` where it fails the inspection of each machine.
-    :raises: :class:`.rule.Inconvertible` if this language has no condition
-        for it.
+    :param args: the arguments by name, with :class:`.stock_text.StockText` for
+        texts that stock Ironic formats.
+    :param notes: the conversion that records every remaining difference.
+    :returns: the condition in this language, or a boolean if the result is the
+        same on all machines.
+    :raises: :class:`Fails` if stock Ironic fails the inspection of every
+        machine.
+    :raises: :class:`.rule.Inconvertible` if this language cannot express the
+        condition.
     """
-    # The texts in arguments that have fields, so that machines differ in them.
+    # The texts with fields, which differ from machine to machine.
     texts = stock_text.varying(dict(args))
     for text in texts:
         _note_differences(text, notes)
@@ -92,8 +95,9 @@ def convert(
     try:
         result_if_missing = _decide(op, args)
     except Fails:
-        # The text of the field is no IP address, and stock Ironic fails the
-        # inspection. No condition does, and the note above says so.
+        # The text of the field is not an IP address, so stock Ironic fails the
+        # inspection. A condition cannot do that, which has been recorded
+        # above.
         result_if_missing = False
     return _convert_perhaps_missing(
         op, inverted, args, texts[0], result_if_missing=result_if_missing
@@ -101,7 +105,7 @@ def convert(
 
 
 def _note_differences(text: Text, notes: rule.Conversion) -> None:
-    """Note in what a text of a condition differs here from stock Ironic."""
+    """Record how a text of a condition differs here from stock Ironic."""
     for remark in text.remarks:
         notes.differ(remark)
     for name in text.secrets:
@@ -111,30 +115,30 @@ def _note_differences(text: Text, notes: rule.Conversion) -> None:
 
 
 def list_fields_needed(condition: Operation) -> Iterator[str]:
-    """Yield the fields that exist on all machines where a condition holds.
+    """Yield the fields that exist on all machines on which a condition holds.
 
     For ``eq`` of ``{node.extra.rack}`` and ``r1`` this is ``node.extra.rack``.
-    Where such conditions hold, the actions of the rule can read the field, and
-    need no default for it.
+    If such conditions hold, the actions of the rule can read the field without
+    a default.
 
-    :param condition: after conversion, in the language of this plugin.
+    :param condition: the converted condition, in the language of this plugin.
     """
     if 'loop' in condition:
-        # A loop may hold because of a single item: other items may lack the
-        # field.
+        # A condition with a loop may hold because of a single item, and other
+        # items may lack the field.
         return
     op = condition['op']
     name = op.removeprefix('!')
     if name not in _FALSE_WHERE_MISSING and op != 'exists':
         return
-    # "!is-empty" was converted to this. It is false for a missing field, in
-    # spite of a default: that is "None", one of the values.
+    # This is a converted "!is-empty". It is false for a missing field despite
+    # the default, because the default "None" is one of the values.
     is_not_empty = op == '!one-of' and 'None' in condition['args']['values']
     for field in interpolation.fields(list(condition['args'].values())):
-        # With any other default, or another filter, a condition may hold where
-        # the field is missing.
+        # With any other default or filter, the condition may hold although the
+        # field is missing.
         if not field.filters or is_not_empty:
-            # The path of the field, without its format and its filters.
+            # Remove the format and the filters from the field.
             yield re.split('[!:|]', field.text)[0].strip()
 
 
@@ -147,8 +151,9 @@ def _convert_several_texts(
 ) -> Operation:
     """Convert a condition on several texts whose fields may be missing.
 
-    The result without a field depends on the other texts, so that no group
-    says it, as in :func:`_convert_perhaps_missing`. All texts get defaults.
+    The result for a missing field depends on the other texts, so a group as in
+    :func:`_convert_perhaps_missing` cannot express it. Instead, all texts get
+    defaults.
     """
     for text in texts:
         if text.uncertain and text.or_else() is None:
@@ -173,11 +178,11 @@ def _convert_perhaps_missing(
 ) -> Operation:
     """Convert a condition on a text whose fields may be missing.
 
-    Without a field stock Ironic decides about the text as it is written. If
-    the result is true then, the condition gets a default, a group or
+    If a field is missing, stock Ironic checks the text as it is written. If
+    the result is then true, the new condition needs a default, a group or
     ``exists``.
 
-    :param result_if_missing: the result of stock Ironic without the field,
+    :param result_if_missing: the result of stock Ironic for a missing field,
         before inversion.
     """
     written = _write(op, args, _fill_without_default)
@@ -194,13 +199,15 @@ def _convert_perhaps_missing(
         )
     holds_if_missing = result_if_missing is not inverted
     if not holds_if_missing:
-        # Here a condition on a missing field is false, inverted or not.
+        # In this language the condition is false for a missing field, whether
+        # it is inverted or not.
         return _invert(written, inverted)
     if inverted:
-        # A group is true where the condition in it is false for any reason.
+        # "none-of" is true if its condition is false, regardless of the
+        # reason.
         return {'op': 'none-of', 'conditions': [written]}
     if text.or_else() is not None:
-        # The other texts have no fields, and so no default.
+        # The other texts have no fields, so they get no default.
         return _write(op, args, _fill_with_default)
     are_missing = [
         {**condition, 'op': '!exists'} for condition in _build_exists(text)
@@ -218,10 +225,11 @@ def _convert_truth(
 ) -> Operation:
     """Convert ``is-true`` or ``is-false`` on a field that may be missing.
 
-    Here such a field counts as null, which ``is-false`` takes for false. In
-    stock Ironic it stays text in braces, which is neither true nor false.
+    In this language a missing field counts as null, which ``is-false`` treats
+    as false. In stock Ironic it remains text in braces, which is neither true
+    nor false.
 
-    :param result_if_missing: the result of stock Ironic without the field,
+    :param result_if_missing: the result of stock Ironic for a missing field,
         before inversion.
     """
     written = _write(op, args, _fill_without_default)
@@ -230,7 +238,7 @@ def _convert_truth(
     # An empty text is neither true nor false.
     replaced = text.or_else('')
     if replaced is not None:
-        # These conditions have no other text.
+        # The condition has no other text.
         def fill(_text: Text) -> str:
             return replaced
 
@@ -244,22 +252,22 @@ def _convert_truth(
 def _convert_is_empty(
     text: Text, inverted: bool, notes: rule.Conversion
 ) -> Operation:
-    """Convert ``is-empty`` on a text to ``one-of`` over the empty texts.
+    """Convert ``is-empty`` on a text to ``one-of`` with the empty texts.
 
-    To stock Ironic a field is text: "None" and "[]" are empty. Where a key is
-    missing, the whole text is null.
+    Stock Ironic checks the text of a field, so "None" and "[]" are empty. If a
+    key is missing, the whole text is null.
     """
     value = text.filled
     if text.uncertain:
         with_default = text.or_else('None')
         is_one_field = text.source == text.literal
         if with_default is not None and is_one_field:
-            # With the default "None", a missing field is empty.
+            # The default "None" makes a missing field empty.
             value = with_default
             _note_parents(text.fields[0], notes)
         else:
-            # The text takes no default, or has text around its field, with
-            # which "None" is not empty.
+            # The text cannot have a default, or there is text around the
+            # field, so that "None" would not make it empty.
             notes.lose(
                 _(
                     'stock Ironic takes "%s" for empty where a field is '
@@ -275,15 +283,15 @@ def _convert_is_empty(
 
 
 def _note_parents(name: str, notes: rule.Conversion) -> None:
-    """Note what differs where a field steps into a value that is no mapping.
+    """Record differences if a field steps into a value that is not a mapping.
 
-    In stock Ironic only a missing key is null, and so empty. Any other error
-    leaves the text of the field.
+    In stock Ironic only a missing key gives null, which is empty. Any other
+    error leaves the text of the field.
 
-    :param name: the field, such as ``inventory.disk.size``, which steps into
-        the value of ``inventory.disk``.
+    :param name: the field, e.g. ``inventory.disk.size``, which steps into the
+        value of ``inventory.disk``.
     """
-    # Neither the root nor the value itself counts.
+    # The root and the value itself are not counted.
     parents = len(re.findall(r'[.\[]', name)) - 1
     if name.startswith('node.'):
         # The first step is an attribute of the node, which is never null.
@@ -300,11 +308,12 @@ def _note_parents(name: str, notes: rule.Conversion) -> None:
 
 
 def _check_kinds(op: str, args: Args) -> None:
-    """Refuse arguments of types that the op does not take.
+    """Refuse arguments whose types the op does not accept.
 
-    :raises: :class:`Fails` if stock Ironic fails the inspection of each
-        machine for them.
-    :raises: :class:`.rule.Inconvertible` if this language does not take them.
+    :raises: :class:`Fails` if stock Ironic fails the inspection of every
+        machine because of them.
+    :raises: :class:`.rule.Inconvertible` if this language does not accept
+        them.
     """
     if op in _COMPARE_BY_OP:
         values = args['values']
@@ -329,7 +338,7 @@ def _check_kinds(op: str, args: Args) -> None:
 
 
 def _check_order(left: typing.Any, right: typing.Any) -> None:
-    """Check that Python can order two values, as ``lt`` and the like do.
+    """Check that Python can order two values, e.g. for ``lt``.
 
     :raises: :class:`Fails` if it cannot on some machine.
     """
@@ -338,8 +347,8 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
     if _is_text(left) or _is_text(right):
         raise Fails(_('it cannot order text and something else'))
     if isinstance(left, list) and isinstance(right, list):
-        # Python orders the first two items that differ, and no others. Two
-        # items with fields may be equal on some machine.
+        # Python only compares the first pair of items that differ. Two items
+        # with fields may be equal on some machine.
         for left_item, right_item in zip(left, right, strict=False):
             is_constant = not stock_text.varying([left_item, right_item])
             are_equal = stock_text.plain(left_item) == stock_text.plain(
@@ -349,7 +358,7 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
                 continue
             _check_order(left_item, right_item)
             if is_constant:
-                # They always differ: no later items are looked at.
+                # These items always differ, so later items are not compared.
                 return
         return
     for value in (left, right):
@@ -358,23 +367,23 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
 
 
 def _constant_result(op: str, args: Args) -> bool | None:
-    """Return the result that a condition with fields has on every machine.
+    """Return the result of a condition with fields if it is always the same.
 
-    ``is-none: ["{node.name}"]``, for example, is always false: to stock Ironic
-    a field is text.
+    For example, ``is-none: ["{node.name}"]`` is always false, because a field
+    becomes text in stock Ironic.
 
-    :returns: the result before it is inverted; None if it depends on the
-        machine.
+    :returns: the result before inversion; None if it depends on the machine.
     """
     if op in _COMPARE_BY_OP and len(args['values']) < 2:
-        # There is nothing to compare a single value with.
+        # A single value is not compared with anything.
         return True
     is_false = False
     if op == 'is-none':
-        # Text is never null, and all fields become text.
+        # All fields become text, which is never null.
         is_false = True
     elif op == 'is-empty':
-        # A list or mapping has the text with the field in it.
+        # A list or a mapping is not empty, because it contains the text with
+        # the field.
         is_false = not isinstance(args['value'], Text)
     elif op == 'eq':
         is_false = any(
@@ -391,13 +400,13 @@ def _constant_result(op: str, args: Args) -> bool | None:
 def _is_one_of_nothing(value: typing.Any, values: typing.Any) -> bool:
     """Return whether "one-of" is false on every machine.
 
-    In stock Ironic a value with a field becomes text on the machine:
-    ``{inventory[cpu][count]}`` becomes "8". It may equal any text, but no
-    number: it is never one of ``[8, 16]``. A value that is no text is compared
-    as it is: 4 is never one of them either.
+    In stock Ironic a value with a field becomes text:
+    ``{inventory[cpu][count]}`` becomes "8". It may equal any text, but never a
+    number, so it is never one of ``[8, 16]``. A value that is not text is
+    compared unchanged, so 4 is never one of these values either.
 
-    :param values: what the value is compared with; False is returned if it
-        is neither a list nor a mapping.
+    :param values: the values with which it is compared. False is returned if
+        they are neither a list nor a mapping.
     """
     if not isinstance(values, list | dict):
         return False
@@ -413,11 +422,11 @@ def _is_text(value: typing.Any) -> bool:
 def _decide(op: str, args: Args) -> bool:
     """Return the result of stock Ironic if all fields are missing.
 
-    ``eq: ["{node.extra.rack}", r1]`` is then false, as the text of the field
-    is not ``r1``. Without fields it is the result for every machine. It is not
-    inverted yet.
+    For example, ``eq: ["{node.extra.rack}", r1]`` is then false, because the
+    text of the field is not ``r1``. If there are no fields, this is the result
+    for every machine. The result is not inverted yet.
 
-    :raises: :class:`Fails` where stock Ironic fails the inspection.
+    :raises: :class:`Fails` if stock Ironic fails the inspection.
     """
     plain = stock_text.plain(dict(args))
     value = plain.get('value')
@@ -449,14 +458,14 @@ def _decide(op: str, args: Args) -> bool:
 
 
 def _is_true(value: typing.Any) -> bool:
-    """Return the result of ``is-true`` of stock Ironic."""
+    """Return the result of stock Ironic's ``is-true``."""
     if isinstance(value, str):
         return value.lower() in ('yes', 'true')
     return isinstance(value, int | float) and bool(value)
 
 
 def _is_false(value: typing.Any) -> bool:
-    """Return the result of ``is-false`` of stock Ironic: null is false."""
+    """Return the result of stock Ironic's ``is-false``; null is false."""
     if isinstance(value, str):
         return value.lower() in ('no', 'false')
     if isinstance(value, int | float):
@@ -465,23 +474,23 @@ def _is_false(value: typing.Any) -> bool:
 
 
 def _compile_like_stock(op: str, regex: typing.Any) -> re.Pattern[str]:
-    """Compile a regular expression that fails where stock Ironic's would.
+    """Compile a regular expression that fails if it fails in stock Ironic.
 
-    Stock Ironic is Ironic without this plugin. Its ``contains`` searches the
-    expression anywhere in a text; its ``matches`` searches it at the beginning
-    of a text, with "$" appended.
+    Stock Ironic is Ironic without this plugin. Its ``contains`` searches a
+    text for the expression. Its ``matches`` matches the expression, with "$"
+    appended, at the beginning of a text.
 
     :param op: ``matches`` or ``contains``.
-    :param regex: as an author wrote it, so perhaps no text.
+    :param regex: the expression as an author wrote it, which may not be text.
     :raises: :class:`Fails` if stock Ironic cannot compile it.
     """
     try:
-        # Also for "matches", and first: "a)|(b" is an error, and anchors
-        # around it must not hide that.
+        # Compile the plain expression first, also for "matches", because
+        # "a)|(b" is an error that anchors around it must not hide.
         pattern = re.compile(regex)
         if op == 'matches':
-            # Stock Ironic looks whether the last character of the expression
-            # is "$", so an expression without characters is an error.
+            # Stock Ironic checks whether the last character is "$", so an
+            # empty expression is an error.
             regex[-1]
             pattern = re.compile(rule.anchored(regex))
     except (re.error, TypeError, IndexError) as exc:
@@ -493,14 +502,14 @@ def _compile_like_stock(op: str, regex: typing.Any) -> re.Pattern[str]:
 
 
 def _find_field_of_idiom(op: str, args: Args, text: Text) -> str | None:
-    r"""Return the field whose absence a condition asks for.
+    r"""Return the field if a condition tests whether it is missing.
 
     In stock Ironic a missing field matches its own text, as in ``{node.name}
     matches \{node\.name\}``.
 
-    :returns: the field with its braces, None for any other condition.
+    :returns: the field with its braces; None for any other condition.
     """
-    # A text that is one field and no more.
+    # The text must consist of a single field.
     if op != 'matches' or text.source != text.literal:
         return None
     regex = stock_text.plain(args['regex'])
@@ -513,9 +522,9 @@ def _find_field_of_idiom(op: str, args: Args, text: Text) -> str | None:
 
 
 def _build_exists(text: Text) -> list[Operation]:
-    """Build conditions that all fields of a text exist.
+    """Build one ``exists`` condition per field of a text.
 
-    For ``{node.extra.rack}-{node.extra.unit}`` there are two.
+    There are two for ``{node.extra.rack}-{node.extra.unit}``.
     """
     return [
         {'op': 'exists', 'args': {'value': f'{{{name}}}'}}
@@ -537,7 +546,8 @@ def _fill_without_default(text: Text) -> str:
 def _fill_with_default(text: Text) -> str:
     """Return a text whose field has its own text as a default.
 
-    A text that takes no default, or whose fields all machines have, stays.
+    The text is unchanged if it cannot have a default, or if all machines have
+    its fields.
     """
     if text.uncertain:
         with_default = text.or_else()
@@ -552,8 +562,8 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
     ``matches: ["{node.name}", "a|b"]`` becomes ``contains`` with the regular
     expression ``\\A(?:a|b$)``.
 
-    :param fill: returns a text of this language for one of stock Ironic.
-    :raises: :class:`.rule.Inconvertible` if the values of ``one-of`` are no
+    :param fill: returns the text in this language for a text of stock Ironic.
+    :raises: :class:`.rule.Inconvertible` if the values of ``one-of`` are not a
         list.
     """
     new_op = op
@@ -567,7 +577,8 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
                     'it'
                 )
             )
-        # The value has a field, so it is text, which equals text only.
+        # The value has a field, so it becomes text, which is only equal to
+        # text.
         converted['values'] = [
             stock_text.write(value, fill)
             for value in values
@@ -576,10 +587,11 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
     elif op in ('matches', 'contains'):
         regex = stock_text.plain(args['regex'])
         if op == 'matches':
-            # Of several alternatives, only the last one has to reach the end
-            # of the text there. A full match here would ask it of all.
+            # In stock Ironic only the last alternative must reach the end of
+            # the text. A full match would require this of all alternatives.
             new_op = 'contains'
             regex = rule.anchored(regex)
-        # Stock Ironic fills no field into it: what looks like one is escaped.
+        # Stock Ironic does not fill in fields in the expression, so escape
+        # everything that looks like a field.
         converted['regex'] = _ROOT.sub(r'\\{', regex)
     return {'op': new_op, 'args': converted}

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions of stock Ironic, and loops, also those of its conditions.
+"""Convert actions of stock Ironic, and loops of actions and conditions.
 
-A rule of stock Ironic is converted to a rule of this language: "here" is this
-language and this project. What comes out differently is noted in a
-:class:`.rule.Conversion`: ``convert`` and ``adopt`` show it to the operator.
+A rule of stock Ironic is converted to a rule of this language; "here" means
+this language and this project. Differences are recorded in a
+:class:`.rule.Conversion`, and ``convert`` and ``adopt`` show them to the
+operator.
 
-The items of a loop are always written out in the rule. The operation is
-converted once for every item; where all of these operations are alike but for
-the item, they become one operation with a loop again.
+In stock Ironic, the items of a loop are always written out in the rule. An
+operation with a loop is converted once per item. If the resulting operations
+differ only in the item, they are combined into one operation with a loop.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,34 +28,35 @@ Operation = rule.Operation
 Text = stock_text.StockText
 
 _LOG_LEVELS = frozenset({'debug', 'info', 'warning', 'error', 'critical'})
-# A mark such as "zqitem0qz" stands for an item of a loop, or for the first of
-# its values, while an operation is converted. No rule has such a text.
+# During conversion, a mark such as "zqitem0qz" stands for an item of a loop,
+# or for the first value of the item. It is unlikely to occur in a rule.
 _ITEM_MARK = re.compile(r'zqitem(\d+)qz')
 _ITEM_MARK_FORMAT = 'zqitem%dqz'
 _NAME_IN_FIELD = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*')
 _OF_OTHER_OBJECTS = frozenset({'chassis_uuid', 'portgroup_uuid'})
-"""The attributes that Ironic's API makes of another object."""
+"""Attributes that Ironic's API derives from another object."""
 
 
 def convert(
     op: str, args: Operation, existing: set[str], notes: rule.Conversion
 ) -> Operation | None:
-    """Convert an action, or that of one item of a loop, to this language.
+    """Convert an action, or one iteration of its loop, to this language.
 
     :param args: the arguments by name, with :class:`.stock_text.StockText` for
         texts that stock Ironic formats.
-    :param existing: fields that surely have a value when the action runs.
-        Fields that the action changes are taken out.
-    :param notes: gets what the action does otherwise here.
+    :param existing: fields that certainly have a value when the action runs.
+        Fields that the action changes are removed from the set.
+    :param notes: the conversion that records differences.
     :returns: the action with ``op`` and ``args``; None if stock Ironic does
         nothing.
-    :raises: :class:`.stock_condition.Fails` where stock Ironic fails the
+    :raises: :class:`.stock_condition.Fails` if stock Ironic fails the
         inspection of every machine.
-    :raises: :class:`.rule.Inconvertible` if this language cannot say it.
+    :raises: :class:`.rule.Inconvertible` if this language cannot express the
+        action.
     """
     if op == 'unset-plugin-data':
-        # Stock Ironic removes values from dicts only, and plugin data are a
-        # proxy to its rules.
+        # Stock Ironic only removes values from dicts, but its rules see plugin
+        # data through a proxy.
         notes.hint(
             _('stock Ironic never unsets plugin data: the action is left out')
         )
@@ -62,7 +64,7 @@ def convert(
     fill = functools.partial(_write_text, existing=existing, notes=notes)
     written = stock_text.write(args, fill)
     if 'unique' in written:
-        # This language takes only true and false.
+        # This language only accepts true and false.
         written['unique'] = bool(args['unique'])
     if 'path' in args:
         if op.endswith('plugin-data'):
@@ -70,7 +72,7 @@ def convert(
         else:
             _write_attribute(op, args, written, existing, notes)
     if op == 'unset-capability':
-        # This project removes the whole field with the last capability.
+        # This project removes the whole field if the last capability is unset.
         existing.discard('node.properties.capabilities')
     _note_differences(op, args, notes)
     if op == 'log':
@@ -78,7 +80,7 @@ def convert(
         if str(level).lower() not in _LOG_LEVELS:
             raise stock_condition.Fails(_('there is no level "%s"') % level)
     elif op == 'fail' and not isinstance(args['msg'], Text):
-        # Stock Ironic makes text of any message.
+        # Stock Ironic converts any message to text.
         written['msg'] = rule.escape(str(_require_plain(args['msg'])))
     return {'op': op, 'args': written}
 
@@ -86,12 +88,13 @@ def convert(
 def _note_differences(
     op: str, args: Operation, notes: rule.Conversion
 ) -> None:
-    """Note what an op does otherwise than in stock Ironic.
+    """Record how an op behaves differently than in stock Ironic.
 
-    These notes count for any arguments of the op.
+    These notes apply regardless of the arguments, except for the value of
+    ``set-capability``.
 
     :raises: :class:`.stock_condition.Fails` if the value of a capability is
-        no text.
+        not text.
     """
     if op.startswith('extend-'):
         notes.differ(
@@ -118,9 +121,9 @@ def _note_differences(
 
 
 def _check_capability(value: typing.Any, notes: rule.Conversion) -> None:
-    """Note what setting a capability to a value does otherwise here.
+    """Record how setting a capability behaves differently here.
 
-    :raises: :class:`.stock_condition.Fails` for what is no text.
+    :raises: :class:`.stock_condition.Fails` if the value is not text.
     """
     if not isinstance(value, str | Text):
         raise stock_condition.Fails(
@@ -149,22 +152,22 @@ def _write_data_path(
 ) -> None:
     """Convert the path of an action on plugin data to a JSON pointer.
 
-    Stock Ironic takes a list of tokens, or text with dots between them.
-
+    Stock Ironic accepts a list of tokens, or text with dots between them.
     ``place.rack`` and ``[place, rack]`` become ``/place/rack``.
 
-    :param written: the arguments of the new action; gets the pointer as its
-        ``path``.
-    :param existing: fields that surely have a value when the action runs; it
-        loses those below the path.
-    :param notes: gets what differs on the way to the value.
+    :param written: the arguments of the new action, to which the pointer is
+        added as ``path``.
+    :param existing: fields that certainly have a value when the action runs.
+        Fields below the path are removed from the set.
+    :param notes: the conversion that records differences for missing parents.
     """
     path = args['path']
     if not isinstance(path, list):
         path = _require_path_text(path).split('.')
     tokens = [_require_path_text(token) for token in path]
     written['path'] = rule.escape(data_path.pointer(tokens))
-    # Plugin data are always there; what is at the first token need not be.
+    # Plugin data always exist, but the value at the first token may be
+    # missing.
     _note_missing_parents(tokens[1:], notes)
     _forget_fields_below('plugin_data', tokens, existing)
 
@@ -176,23 +179,24 @@ def _write_attribute(
     existing: set[str],
     notes: rule.Conversion,
 ) -> None:
-    """Convert path and value of an action on an attribute of node or port.
+    """Convert path and value of an action on an attribute of a node or port.
 
     ``extra.rack`` becomes ``/extra/rack``.
 
     :param args: the arguments of stock Ironic.
-    :param written: the arguments of the new action; gets the path as a JSON
-        pointer, and the value if it replaces an attribute whole.
-    :param existing: fields that surely have a value when the action runs; it
-        loses those of the node below the path.
-    :param notes: gets what differs for this attribute.
-    :raises: :class:`.rule.Inconvertible` for a path with fields, an attribute
-        of the node that no rule may change, and a value that this language
-        cannot give to the attribute; :class:`.stock_condition.Fails` without
-        a path.
+    :param written: the arguments of the new action. The path is added as a
+        JSON pointer, and the value is converted if it replaces a whole
+        attribute.
+    :param existing: fields that certainly have a value when the action runs.
+        Fields of the node below the path are removed from the set.
+    :param notes: the conversion that records differences.
+    :raises: :class:`.rule.Inconvertible` if the path has fields, if no rule
+        may change the attribute of the node, or if this language cannot set
+        the attribute to the value.
+    :raises: :class:`.stock_condition.Fails` if there is no path.
     """
     text = _require_path_text(args['path'])
-    # Stock Ironic takes "extra/rack", "/extra/rack" and "extra.rack".
+    # Stock Ironic accepts "extra/rack", "/extra/rack" and "extra.rack".
     if '/' in text:
         tokens = text.strip('/').split('/')
     else:
@@ -205,7 +209,8 @@ def _write_attribute(
         _forget_fields_below('node', tokens, existing)
     if 'value' not in args:
         return
-    # The attribute is always there; what is at the second token need not be.
+    # The attribute always exists, but the value at the second token may be
+    # missing.
     _note_missing_parents(tokens[2:], notes)
     replaces_attribute = len(tokens) == 1
     if replaces_attribute and tokens[0] in attributes:
@@ -221,10 +226,10 @@ def _write_attribute(
 def _check_attribute(
     op: str, tokens: list[str], notes: rule.Conversion
 ) -> None:
-    """Note what an action on an attribute of the node does otherwise here.
+    """Record how an action on an attribute of the node behaves differently.
 
-    :param tokens: of the path; the first one is the name of the attribute.
-    :raises: :class:`.rule.Inconvertible` for one that no rule may change.
+    :param tokens: the tokens of the path, which begin with the attribute.
+    :raises: :class:`.rule.Inconvertible` if no rule may change the attribute.
     """
     if tokens[0] not in schema.NODE:
         raise rule.Inconvertible(
@@ -255,19 +260,19 @@ def _check_attribute(
 def _forget_fields_below(
     root: str, path: list[str], existing: set[str]
 ) -> None:
-    """Take the fields below a changed value out of the existing fields.
+    """Remove the fields below a changed value from the existing fields.
 
-    After a write to ``/extra/place``, ``node.extra.place.rack`` may be
-    missing: the new value need not have a ``rack``.
+    For example, after a write to ``/extra/place``, ``node.extra.place.rack``
+    may be missing, because the new value may not have a ``rack``.
 
     :param path: the steps to the changed value, below ``root``.
-    :param existing: fields that surely have a value, such as
-        ``node.extra.rack``; it is changed.
+    :param existing: fields that certainly have a value, e.g.
+        ``node.extra.rack``; modified in place.
     """
     try:
         changed_field = rule.write_field((root, *path))
     except rule.Inconvertible:
-        # No field leads there, nor below it.
+        # There are no fields for this value or for values below it.
         return
     changed = changed_field.removeprefix('{').removesuffix('}')
     below = (f'{changed}.', f'{changed}[')
@@ -277,11 +282,11 @@ def _forget_fields_below(
 
 
 def _note_missing_parents(tokens: list[str], notes: rule.Conversion) -> None:
-    """Note what differs where null, a list or ``-`` is on a path.
+    """Record differences if null, a list or ``-`` is on a path.
 
-    :param tokens: the steps of the path into values that may be missing: for
-        ``/extra/place/rack`` of a node only ``rack``, as ``extra`` is always
-        there and ``place`` need not be.
+    :param tokens: the steps of the path into values that may be missing. For
+        ``/extra/place/rack`` of a node this is only ``rack``, because
+        ``extra`` always exists, but ``place`` may not.
     """
     if tokens:
         notes.differ(
@@ -318,16 +323,17 @@ def _convert_attribute_value(
 ) -> typing.Any:
     """Convert the value of an attribute that an action replaces as a whole.
 
-    Notes where stock Ironic would set something else.
+    It is recorded if stock Ironic would set another value.
 
-    :param value: the value as stock Ironic has it.
+    :param value: the value in stock Ironic.
     :param written: the value as converted so far.
-    :raises: :class:`.rule.Inconvertible` for an attribute that stock Ironic
-        does not set, and a text with fields for a boolean or a mapping.
+    :raises: :class:`.rule.Inconvertible` if stock Ironic does not set the
+        attribute, or if a text with fields is the value of a boolean or a
+        mapping.
     """
     varies = isinstance(value, Text) and bool(value.fields)
-    # "..." stands for no default. With the default {} nothing differs, as
-    # stock Ironic also makes {} of null.
+    # "..." means that there is no default. With the default {} nothing
+    # differs, because stock Ironic also replaces null by {}.
     has_default = attribute.default not in (None, ..., {})
     if name in _OF_OTHER_OBJECTS:
         raise rule.Inconvertible(
@@ -364,11 +370,11 @@ def _convert_attribute_value(
 
 
 def _require_plain(value: typing.Any) -> typing.Any:
-    """Return a value without fields as stock Ironic has it.
+    """Return a value without fields in the form of stock Ironic.
 
-    Its texts become plain again, such as ``[1, 'a']``.
+    Its texts become plain text again, e.g. ``[1, 'a']``.
 
-    :raises: :class:`.rule.Inconvertible` if it has fields.
+    :raises: :class:`.rule.Inconvertible` if the value has fields.
     """
     if stock_text.varying(value):
         raise rule.Inconvertible(
@@ -380,10 +386,10 @@ def _require_plain(value: typing.Any) -> typing.Any:
 def _require_path_text(value: typing.Any) -> str:
     """Return the text of a path, or of a step of a path.
 
-    :raises: :class:`.rule.Inconvertible` for a text with fields: no path comes
-        from the data of a machine.
-    :raises: :class:`.stock_condition.Fails` for a value that is no path: stock
-        Ironic fails the inspection.
+    :raises: :class:`.rule.Inconvertible` if the text has fields, because a
+        path cannot come from the data of a machine.
+    :raises: :class:`.stock_condition.Fails` if the value is not a path,
+        because stock Ironic then fails the inspection.
     """
     if isinstance(value, Text):
         if value.fields:
@@ -397,13 +403,13 @@ def _require_path_text(value: typing.Any) -> str:
 
 
 def _write_text(text: Text, existing: set[str], notes: rule.Conversion) -> str:
-    """Write the text of an argument in this language, and note differences.
+    """Write the text of an argument in this language, and record differences.
 
-    Where a field is missing, stock Ironic takes the text as it is written. A
-    single field gets its own text as a default; for several fields that is
-    noted as lost.
+    If a field is missing, stock Ironic uses the text as it is written. To do
+    the same, a single field gets its own text as its default. If there are
+    several fields, the difference is recorded as lost.
 
-    :param existing: fields that surely have a value when the action runs.
+    :param existing: fields that certainly have a value when the action runs.
     """
     for remark in text.remarks:
         notes.differ(remark)
@@ -437,18 +443,19 @@ def convert_looped_condition(
 ) -> Operation | bool:
     """Convert a condition of stock Ironic that has a loop.
 
-    :param convert_for_item: converts the condition for one item; returns a
-        boolean where the result is the same on all machines.
-    :param needs_all: whether it has to hold for all items, or else for any.
-    :returns: a boolean where the result is the same on all machines, else a
-        condition. If only one item matters, it is that of the item. If the
-        items differ only in values that ``{item}`` can stand for, it has a
-        loop. Otherwise it is a group, such as ``{'op': 'any-of', 'conditions':
-        [...]}``.
+    :param convert_for_item: converts the condition for one item. It returns a
+        boolean if the result is the same on all machines.
+    :param needs_all: whether the condition must hold for all items, or for any
+        item.
+    :returns: a boolean if the result is the same on all machines; otherwise a
+        condition. If only one item matters, it is the condition for this item.
+        If the items differ only in values that ``{item}`` can replace, the
+        condition has a loop. Otherwise it is a group, e.g. ``{'op': 'any-of',
+        'conditions': [...]}``.
     """
     converted = [convert_for_item(item) for item in items]
-    # If all have to hold, one that is always false makes the result false. If
-    # any has to hold, one that is always true makes it true.
+    # If all must hold, a single result that is always false decides. If any
+    # must hold, a single result that is always true decides.
     deciding_result = not needs_all
     if deciding_result in converted:
         return deciding_result
@@ -456,14 +463,14 @@ def convert_looped_condition(
         condition for condition in converted if not isinstance(condition, bool)
     ]
     if not conditions:
-        # If all have to hold, all are true; if any, all are false.
+        # No result is the deciding one, so all of them are the opposite.
         return needs_all
     if len(conditions) == 1:
         return conditions[0]
     looped = _build_loop(items, converted, convert_for_item)
     if looped is None:
-        # The conditions differ in more than the item, so that no loop can
-        # stand for them.
+        # The conditions differ in more than the item, so a loop cannot replace
+        # them.
         group = 'any-of'
         if needs_all:
             group = 'all-of'
@@ -479,10 +486,10 @@ def convert_looped_action(
 ) -> list[Operation]:
     """Convert an action with a loop.
 
-    :param convert_for_item: converts the action for one item; returns None
-        where stock Ironic does nothing.
-    :returns: a list of one action with a loop. If no loop does the same, an
-        action for every item; none where stock Ironic does nothing.
+    :param convert_for_item: converts the action for one item. It returns None
+        if stock Ironic does nothing.
+    :returns: a list with one action that has a loop. If no loop does the same,
+        one action per item, without items for which stock Ironic does nothing.
     """
     actions = [convert_for_item(item) for item in items]
     if len(actions) > 1:
@@ -497,23 +504,23 @@ def _build_loop(
     operations: Sequence[typing.Any],
     convert_for_item: Callable[[typing.Any], typing.Any],
 ) -> Operation | None:
-    """Build an operation with a loop that does what those of all items do.
+    """Build one operation with a loop that is equivalent to all operations.
 
-    The operation is converted once more, for an item of marks: for the item
-    ``{'path': '/a', 'value': 1}`` it is ``{'path': 'zqitem0qz', 'value':
-    'zqitem1qz'}``. If the values of every item, put in place of the marks,
-    give the operation of that item, then the fields ``item.path`` and
-    ``item.value`` do so too.
+    The operation is converted once more, for an item that consists of marks:
+    instead of ``{'path': '/a', 'value': 1}``, the item is ``{'path':
+    'zqitem0qz', 'value': 'zqitem1qz'}``. If replacing the marks by the values
+    of each item gives the operation of that item, the marks can also be
+    replaced by the fields ``item.path`` and ``item.value``.
 
     :param operations: the converted operations, in the order of the items.
-    :returns: None if no loop does the same.
+    :returns: None if no loop is equivalent.
     """
     names = _list_keys_of_item(items[0])
     if names is None or any(
         _list_keys_of_item(item) != names for item in items
     ):
         return None
-    # Every value of a mapping has a mark; a scalar has a single mark.
+    # A mapping has one mark per value. A scalar has a single mark.
     mark_count = len(names) or 1
     marks = [_ITEM_MARK_FORMAT % number for number in range(mark_count)]
     marked_item: typing.Any = marks[0]
@@ -522,7 +529,7 @@ def _build_loop(
     try:
         marked = convert_for_item(marked_item)
     except (rule.Inconvertible, stock_condition.Fails):
-        # A mark is no level of a log, for example.
+        # A mark is not valid here, e.g. as the level of a log.
         return None
     if not isinstance(marked, dict):
         # Stock Ironic does nothing, or the result is a constant.
@@ -530,7 +537,8 @@ def _build_loop(
     values_by_item = [[item] for item in items]
     if names:
         values_by_item = [list(item.values()) for item in items]
-    # The marks of each item in turn are replaced by its values.
+    # Check every item: with its values instead of the marks, the marked
+    # operation must equal the operation of the item.
     for values, operation in zip(values_by_item, operations, strict=True):
         texts = [rule.escape(str(value)) for value in values]
         if _replace_marks(marked, texts) != operation:
@@ -548,10 +556,10 @@ def _put_fields_for_marks(
     fields: list[str],
     values_by_mark: list[tuple[typing.Any, ...]],
 ) -> Operation:
-    """Put fields over the item in place of the marks of an operation.
+    """Replace the marks of an operation by fields over the item.
 
-    :param fields: such as ``item.path``, by number of the mark.
-    :param values_by_mark: the values of all items, by number of the mark.
+    :param fields: the fields, e.g. ``item.path``, by the number of the mark.
+    :param values_by_mark: the values of all items, by the number of the mark.
     """
     texts = []
     texts_alone = []
@@ -561,19 +569,19 @@ def _put_fields_for_marks(
         if all(isinstance(value, str) for value in values):
             texts_alone.append(text)
         else:
-            # In stock Ironic the result is text. A single field would keep the
-            # type of a number here.
+            # The result is text in stock Ironic, but a single field would keep
+            # the type of a number here.
             texts_alone.append(f'{{{field}!s}}')
     operation: Operation = _replace_marks(marked, texts, texts_alone)
     return operation
 
 
 def _list_keys_of_item(item: typing.Any) -> list[str] | None:
-    """Return the keys of a loop's item, if fields can stand for its values.
+    """Return the keys of a loop's item, if fields can replace its values.
 
-    :returns: the keys of a mapping of texts and numbers; an empty list for a
-        text or a number; None for any other item, one with braces, and a key
-        that a field cannot name.
+    :returns: the keys if the item is a mapping of texts and numbers; an empty
+        list if it is a text or a number. None for any other item, if a value
+        has braces, or if a field cannot name a key.
     """
     if not isinstance(item, dict):
         if _is_plain(item):
@@ -605,9 +613,10 @@ def _replace_marks(
     ``zqitem0qz`` marks the first value of a loop's item.
 
     :param texts: the replacements of marks, by their number.
-    :param texts_alone: the replacements of marks that are a whole text, such
-        as ``{item!s}``: ``{item}`` would keep a number. None if they are the
-        same.
+    :param texts_alone: the replacements of marks that are a whole text, by
+        their number. For example, ``{item!s}`` is used because ``{item}``
+        would keep the type of a number. None if they are the same as
+        ``texts``.
     :param key: the key of the value in a mapping.
     """
     if isinstance(value, dict):
@@ -619,7 +628,7 @@ def _replace_marks(
         return [_replace_marks(item, texts, texts_alone) for item in value]
     if not isinstance(value, str):
         return value
-    # A regular expression is always text: its field needs no conversion.
+    # A regular expression is always text, so its field needs no conversion.
     if texts_alone and key != 'regex':
         mark = _ITEM_MARK.fullmatch(value)
         if mark:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conversion of rules of stock Ironic to rules that do the same here."""
+"""Convert rules of stock Ironic to equivalent rules of this language."""
 
 from collections.abc import Iterable, Iterator
 import functools
@@ -39,7 +39,7 @@ IN_GENERAL = (
         'text cannot be written, unless mask_secrets says otherwise.'
     ),
 )
-"""What differs from stock Ironic in any rule."""
+"""Differences from stock Ironic that apply to every rule."""
 
 _KNOWN_FIELDS = frozenset(
     {
@@ -61,22 +61,24 @@ _KNOWN_KEYS = {
 _COMPARISONS = ('eq', 'lt', 'gt')
 
 _FILLED_ARGUMENT_OF_ACTION = {'log': 'msg', 'api-call': 'url'}
-"""The argument of an action that is filled in, ``value`` of all others."""
+"""The argument in which stock Ironic fills in fields, by the action. It is
+``value`` for all other actions."""
 
 
 class _Malformed(Exception):
-    """Stock Ironic does not take a rule; the message says why."""
+    """Stock Ironic refuses the rule; the message says why."""
 
 
 class _StockConverter(rule.Conversion):
-    """Converts a rule of stock Ironic, and notes what is lost or differs.
+    """Convert a rule of stock Ironic, and record what is lost or differs.
 
-    A rule that never did what it says is switched off and not left out: the
-    operator sees the rule and the reason.
+    A rule that never worked as written is switched off instead of skipped, so
+    that the operator sees the rule and the reason.
 
-    :ivar reasons_for_off: why the rule never did what it says; empty for a
-        rule that is not switched off.
-    :ivar earlier_failures: the failures noted before the first such reason.
+    :ivar reasons_for_off: why the rule never worked as written; empty if the
+        rule is not switched off.
+    :ivar earlier_failures: the failures recorded before the first of these
+        reasons.
     """
 
     def __init__(self, ops: registry.Registry, fills_values: bool) -> None:
@@ -87,16 +89,16 @@ class _StockConverter(rule.Conversion):
         self.earlier_failures: list[rule.Problem] = []
 
     def switch_off(self, message: str) -> None:
-        """Note a reason to switch the rule off: it never did what it says."""
+        """Record why the rule never worked as written, and is switched off."""
         if not self.reasons_for_off:
             self.earlier_failures = list(self.failures)
         self.reasons_for_off.append(rule.Problem(self.pointer, message))
 
     def switch_off_without_actions(self, are_lost: bool) -> None:
-        """Switch the rule off, as no action is left.
+        """Switch the rule off because no action is left.
 
-        :param are_lost: whether actions could not be converted; else no action
-            does anything.
+        :param are_lost: whether there are actions that could not be converted;
+            otherwise no action does anything.
         """
         if are_lost:
             self.switch_off(
@@ -114,12 +116,13 @@ class _StockConverter(rule.Conversion):
             )
 
     def forget_operations(self, hints_on_fields: list[rule.Problem]) -> None:
-        """Forget the notes on the operations of a rule that is switched off.
+        """Drop the notes about operations of a rule that is switched off.
 
-        The operations stay as they are written. Failures are kept: stock
-        Ironic still checks the conditions before one that never holds.
+        The operations are kept as they are written. Earlier failures are kept,
+        because stock Ironic still checks the conditions before a condition
+        that never holds.
 
-        :param hints_on_fields: hints on anything but the operations.
+        :param hints_on_fields: the hints that are not about operations.
         """
         self.hints = [
             *hints_on_fields,
@@ -130,7 +133,7 @@ class _StockConverter(rule.Conversion):
         self.failures = list(self.earlier_failures)
 
     def refuse(self, message: str) -> rule.Conversion:
-        """Give the rule up, and note the message as lost.
+        """Give up on the rule, and record the message as lost.
 
         :returns: this converter, without a new rule and without hints.
         """
@@ -141,9 +144,9 @@ class _StockConverter(rule.Conversion):
         return self
 
     def finish(self, fields: Operation) -> None:
-        """Set the new rule, or note why its fields are invalid here.
+        """Set the new rule, or record why its fields are invalid here.
 
-        :param fields: of the new rule, by name.
+        :param fields: the fields of the new rule, by name.
         """
         problems = validation.validate(fields, self._ops)
         if not problems:
@@ -154,7 +157,7 @@ class _StockConverter(rule.Conversion):
         for problem in problems:
             self.pointer = problem.pointer
             self.lose(problem.sentence)
-        # There is no rule to be switched off.
+        # There is no new rule that could be switched off.
         self.hints = [
             hint for hint in self.hints if hint not in self.reasons_for_off
         ]
@@ -162,14 +165,13 @@ class _StockConverter(rule.Conversion):
     def convert_conditions(
         self, conditions: Iterable[typing.Any]
     ) -> Iterator[Operation]:
-        """Convert conditions, and yield those that decide about a machine.
+        """Convert conditions, and yield those that depend on the machine.
 
-        A condition that always holds is left out, with a hint. A condition
-        that never holds, or that fails every inspection, switches the rule
-        off.
+        A condition that always holds is dropped with a hint. A condition that
+        never holds, or that fails every inspection, switches the rule off.
 
-        :raises: :class:`.rule.Inconvertible` for a condition that this
-            language cannot say.
+        :raises: :class:`.rule.Inconvertible` if this language cannot express a
+            condition.
         """
         for index, condition in enumerate(conditions):
             self.pointer = f'/conditions/{index}'
@@ -210,7 +212,7 @@ class _StockConverter(rule.Conversion):
         )
         loop = condition.get('loop')
         if not loop:
-            # The arguments that stock Ironic fills in outside of loops.
+            # Stock Ironic fills in fields in these arguments outside of loops.
             filled = ['value', 'address', 'subnet']
             if op in _COMPARISONS:
                 filled = []
@@ -219,7 +221,8 @@ class _StockConverter(rule.Conversion):
             new_args = _convert_texts(_make_texts_of_values(op, args), filled)
             return stock_condition.convert(op, inverted, new_args, self)
         items = _list_items(loop)
-        # "last" asks the last item only; "first" means "any" there.
+        # "last" only checks the last item. "first" means "any" in stock
+        # Ironic.
         if condition.get('multiple') == 'last':
             items = items[-1:]
         convert_for_item = functools.partial(
@@ -233,9 +236,9 @@ class _StockConverter(rule.Conversion):
     def _convert_condition_for_item(
         self, op: str, inverted: bool, args: Operation, item: typing.Any
     ) -> Operation | bool:
-        """Convert a condition with a loop for one item of it."""
-        # In a loop stock Ironic fills in all arguments, and makes text of
-        # them.
+        """Convert a condition with a loop for one item of the loop."""
+        # In a loop, stock Ironic fills in fields in all arguments, and
+        # converts them to text.
         filled_args = _read_for_item(args, item)
         texts = _make_texts_of_values(op, filled_args, always=True)
         return stock_condition.convert(op, inverted, texts, self)
@@ -245,9 +248,9 @@ class _StockConverter(rule.Conversion):
     ) -> Iterator[Operation]:
         """Convert actions, and yield those that do something.
 
-        An action that cannot be converted is noted as lost.
+        An action that cannot be converted is recorded as lost.
 
-        :param existing: fields that exist where the conditions hold.
+        :param existing: fields that exist if the conditions hold.
         """
         for index, action in enumerate(actions):
             self.pointer = f'/actions/{index}'
@@ -269,7 +272,7 @@ class _StockConverter(rule.Conversion):
     ) -> list[Operation]:
         """Convert an action; a loop may become several actions.
 
-        :param existing: fields that exist where the conditions hold.
+        :param existing: fields that exist if the conditions hold.
         :returns: the new actions; none if stock Ironic does nothing.
         """
         _check_form(action, stock_form.ACTIONS)
@@ -277,7 +280,7 @@ class _StockConverter(rule.Conversion):
         args = stock_form.arguments_by_name(
             action['args'], stock_form.ACTIONS[op]
         )
-        # Stock Ironic writes it into the rules that it stores.
+        # Stock Ironic adds this argument to the rules that it stores.
         args.pop('plugin_data', None)
         loop = action.get('loop')
         if loop:
@@ -287,8 +290,8 @@ class _StockConverter(rule.Conversion):
             return stock_operation.convert_looped_action(
                 _list_items(loop), convert_for_item
             )
-        # Outside of loops stock Ironic fills in a single argument, such as
-        # the message of "log".
+        # Outside of loops, stock Ironic fills in fields in only one argument,
+        # e.g. the message of "log".
         filled = _FILLED_ARGUMENT_OF_ACTION.get(op, 'value')
         converted = self._convert_checked_action(
             op, _convert_texts(args, [filled]), existing
@@ -300,7 +303,7 @@ class _StockConverter(rule.Conversion):
     def _convert_action_for_item(
         self, op: str, args: Operation, existing: set[str], item: typing.Any
     ) -> Operation | None:
-        """Convert an action with a loop for one item of it."""
+        """Convert an action with a loop for one item of the loop."""
         return self._convert_checked_action(
             op, _read_for_item(args, item), existing
         )
@@ -308,13 +311,14 @@ class _StockConverter(rule.Conversion):
     def _convert_checked_action(
         self, op: str, args: Operation, existing: set[str]
     ) -> Operation | None:
-        """Convert an action without a loop, None if it does nothing.
+        """Convert an action without a loop; None if it does nothing.
 
-        The new action is checked as validation does it.
+        The new action is checked in the same way as by validation.
 
-        :raises: :class:`.rule.Inconvertible` for an action that no rule here
-            may have, :class:`.stock_condition.Fails` where stock Ironic fails
-            every inspection.
+        :raises: :class:`.rule.Inconvertible` if no rule of this language may
+            have the action.
+        :raises: :class:`.stock_condition.Fails` if stock Ironic fails every
+            inspection.
         """
         converted = stock_operation.convert(op, args, existing, self)
         if converted is None:
@@ -330,36 +334,36 @@ class _StockConverter(rule.Conversion):
 def convert(
     fields: Fields, ops: registry.Registry, fills_values: bool = True
 ) -> rule.Conversion:
-    """Convert a rule of stock Ironic to one that does the same here.
+    """Convert a rule of stock Ironic to an equivalent rule of this language.
 
-    A rule that never did anything there, as a condition never holds, is
-    switched off and keeps its operations as they are written, but for keys
-    that had no effect. A rule that stock Ironic does not take, or with a
-    condition that this language cannot say, has no new rule.
+    A rule that never did anything, e.g. because a condition never holds, is
+    switched off. It keeps its operations as they are written, except for keys
+    without effect. There is no new rule if stock Ironic refuses the rule, or
+    if this language cannot express one of its conditions.
 
     :param fields: the fields of the rule, as stock Ironic stores or reads it.
     :param fills_values: whether the Ironic that runs the rule fills in fields
-        in the values of ``eq``, ``lt`` and ``gt``, as the newest one does.
+        in the values of ``eq``, ``lt`` and ``gt``, as the newest release does.
     :returns: the new rule or None, with hints, differences and what is lost.
     """
     converter = _StockConverter(ops, fills_values)
     converted = _convert_fields(fields, converter)
     hints_on_fields = list(converter.hints)
     try:
-        # The conditions and the actions.
+        # The conditions and actions, without keys that stock Ironic ignores.
         written = {
             name: _list_written_operations(fields, name, converter)
             for name in _KNOWN_KEYS
         }
         conditions = list(converter.convert_conditions(written['conditions']))
-        # The fields that exist on all machines where the rule acts.
+        # The fields that exist on all machines on which the rule acts.
         existing: set[str] = set()
         for condition in conditions:
             existing.update(stock_condition.list_fields_needed(condition))
         lost_before_actions = len(converter.lost)
         actions = list(converter.convert_actions(written['actions'], existing))
     except rule.Inconvertible as exc:
-        # An action that cannot be converted is left out. Without one of its
+        # An action that cannot be converted is dropped, but without one of its
         # conditions the rule would run on more machines.
         return converter.refuse(str(exc))
     except _Malformed as exc:
@@ -367,7 +371,7 @@ def convert(
             _('stock Ironic does not take this rule: %s') % exc
         )
     except (KeyError, TypeError, AttributeError):
-        # Nothing has checked the arguments, which are read in many places.
+        # The arguments have not been checked, and are read in many places.
         return converter.refuse(
             _(
                 'stock Ironic does not take this rule: an argument '
@@ -377,7 +381,7 @@ def convert(
     converter.pointer = ''
     are_actions_lost = len(converter.lost) > lost_before_actions
     if converter.reasons_for_off:
-        # The actions stay as they are written, and nobody carries them out.
+        # The actions are kept as they are written, and are never carried out.
         del converter.lost[lost_before_actions:]
     elif not actions:
         converter.switch_off_without_actions(are_actions_lost)
@@ -402,10 +406,10 @@ def _list_items(loop: typing.Any) -> list[typing.Any]:
 def _check_form(operation: typing.Any, known: typing.Container[str]) -> None:
     """Check that an operation has the form and an op of stock Ironic.
 
-    Its arguments are not looked at.
+    The arguments are not checked.
 
-    :param known: the ops that may be there: those of conditions or actions.
-    :raises: :class:`_Malformed` if stock Ironic does not take the operation.
+    :param known: the ops that are allowed: those of conditions or of actions.
+    :raises: :class:`_Malformed` if stock Ironic refuses the operation.
     """
     if not isinstance(operation, dict):
         raise _Malformed(_('an operation is a mapping with "op" and "args"'))
@@ -418,7 +422,7 @@ def _check_form(operation: typing.Any, known: typing.Container[str]) -> None:
             )
     name = operation['op']
     if known is stock_form.CONDITIONS:
-        # A condition may be inverted, as "!eq".
+        # A condition may be inverted, e.g. "!eq".
         name, _inverted = model.split_op(name)
     if name not in known:
         raise _Malformed(
@@ -429,12 +433,12 @@ def _check_form(operation: typing.Any, known: typing.Container[str]) -> None:
 
 
 def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
-    """Convert the fields of a rule except for its conditions and actions.
+    """Convert the fields of a rule except its conditions and actions.
 
-    A field without effect in stock Ironic, such as a scope, is dropped with a
+    A field without effect in stock Ironic, e.g. a scope, is dropped with a
     hint. A phase that stock Ironic never runs switches the rule off.
 
-    :param converter: the converter of the rule, which gets the hints.
+    :param converter: the converter of the rule, to which the hints are added.
     :returns: the fields of the new rule.
     """
     converted = {
@@ -470,7 +474,7 @@ def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
             % phase
         )
         if phase not in model.PHASES:
-            # A rule of an unknown phase could not be stored.
+            # A rule with an unknown phase could not be stored.
             phase = model.MAIN
         converted['phase'] = phase
     return converted
@@ -481,10 +485,10 @@ def _list_written_operations(
 ) -> list[typing.Any]:
     """Return the conditions or the actions of a rule as they are written.
 
-    Keys that stock Ironic does not look at are left out, with hints.
+    Keys that stock Ironic ignores are dropped with hints.
 
     :param name: ``conditions`` or ``actions``.
-    :raises: :class:`_Malformed` if they are no list.
+    :raises: :class:`_Malformed` if they are not a list.
     """
     operations = fields.get(name) or []
     if not isinstance(operations, list):
@@ -501,7 +505,7 @@ def _drop_unknown_keys(
     """Return an operation without the keys that stock Ironic ignores.
 
     :param where: ``conditions`` or ``actions``.
-    :param converter: gets a hint that names the keys.
+    :param converter: the converter to which a hint with the keys is added.
     """
     if not isinstance(operation, dict):
         return operation
@@ -520,7 +524,7 @@ def _drop_unknown_keys(
         if key in _KNOWN_KEYS[where] and value is not None
     }
     if isinstance(kept.get('args'), dict):
-        # Stock Ironic itself adds "plugin_data" to rules that it stores.
+        # Stock Ironic itself adds "plugin_data" to the rules that it stores.
         kept['args'] = {
             name: value
             for name, value in kept['args'].items()
@@ -533,7 +537,7 @@ def _convert_texts(args: Operation, filled: Iterable[str]) -> Operation:
     """Convert the texts in arguments that stock Ironic formats.
 
     :param filled: the names of the arguments in which stock Ironic fills in
-        fields; other arguments stay as they are.
+        fields; other arguments are unchanged.
     """
     converted = dict(args)
     for name in args.keys() & set(filled):
@@ -546,8 +550,8 @@ def _convert_texts(args: Operation, filled: Iterable[str]) -> Operation:
 def _read_for_item(args: Operation, item: typing.Any) -> Operation:
     """Convert the texts in arguments for an item of a loop.
 
-    ``{'path': '/extra/{item}'}`` has the path ``/extra/a`` for the item
-    ``a``, as a :class:`.stock_text.StockText`.
+    For the item ``a``, ``{'path': '/extra/{item}'}`` has the path
+    ``/extra/a``, as a :class:`.stock_text.StockText`.
     """
     return {
         name: stock_text.read_for_item(value, item)
@@ -558,14 +562,14 @@ def _read_for_item(args: Operation, item: typing.Any) -> Operation:
 def _make_texts_of_values(
     op: str, args: Operation, always: bool = False
 ) -> Operation:
-    """Make texts of compared values, as ``force_strings`` does: 8 to "8".
+    """Convert compared values to text, as ``force_strings`` does: 8 to "8".
 
-    Stock Ironic also does so in loops.
+    Stock Ironic also does this in loops.
 
-    :param always: whether to make texts without ``force_strings``.
+    :param always: whether to convert even without ``force_strings``.
     :returns: the arguments without ``force_strings``.
-    :raises: :class:`.rule.Inconvertible` if it would make text of a list or a
-        mapping with fields.
+    :raises: :class:`.rule.Inconvertible` if a list or a mapping with fields
+        would become text.
     """
     if op not in _COMPARISONS:
         return args
@@ -585,7 +589,8 @@ def _make_texts_of_values(
                     )
                 )
             text = str(stock_text.plain(value))
-            # A text without fields: the braces of a mapping begin none.
+            # The text has no fields: the braces of a mapping do not begin a
+            # field.
             texts.append(stock_text.StockText(rule.escape(text), text))
         elif isinstance(value, str | stock_text.StockText):
             texts.append(value)
@@ -598,8 +603,9 @@ def _make_texts_of_values(
 def _may_have_fields(value: typing.Any) -> bool:
     """Return whether any text in a value may have a field.
 
-    :param value: with :class:`.stock_text.StockText` for texts that are read;
-        in other text any brace counts as the beginning of a field.
+    :param value: a value with :class:`.stock_text.StockText` for texts that
+        have been read. In any other text, every brace counts as the start of a
+        field.
     """
     if isinstance(value, list):
         return any(map(_may_have_fields, value))

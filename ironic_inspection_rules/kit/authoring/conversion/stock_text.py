@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Text of stock Ironic's rules as text of this language.
+"""Convert text of stock Ironic's rules to text of this language.
 
-Stock Ironic formats text with ``str.format``: every result is text, and text
-one of whose fields is missing stays as it is written.
+Stock Ironic formats text with ``str.format``. The result is always text. If a
+field is missing, the whole text remains as it is written.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import names
 from ironic_inspection_rules.kit.authoring.conversion import rule
 
-# A step as str.format reads it: ".name" is an attribute, "[key]" a key.
+# A step in the syntax of str.format: ".name" is an attribute, "[key]" a key.
 _STEP = re.compile(r'(\.)([^.\[\]]+)|\[([^\]]+)\]')
 _NAME = re.compile(rf'(?P<root>[^.\[\]]+)(?P<steps>(?:{_STEP.pattern})*)')
 _UNKNOWN = _('the format of {%s} is not known here')
@@ -36,9 +36,9 @@ _HOLDS_SECRETS = re.compile(
     r'inventory|plugin_data|node\.(?:driver_info|driver_internal_info|extra'
     r'|instance_info|properties)'
 )
-"""The fields that are whole mappings, which may have secrets in them."""
+"""Pattern of fields that are whole mappings, which may contain secrets."""
 
-# Attributes that data have in Python, so that str.format finds them.
+# Attributes of Python's data types, which str.format finds.
 _PYTHON_ATTRIBUTES = {
     *dir(dict),
     *dir(list),
@@ -53,34 +53,34 @@ _NO_FIELDS = re.compile(
     r'|keys|refresh|release|reserve|save|supports_version|to_json_schema'
     r'|update|values|VERSION'
 )
-"""Attributes of stock Ironic's node that are no fields of it: methods, and
-names of the class. ``str.format`` makes text of them all the same."""
+"""Pattern of attributes of stock Ironic's node that are not fields: methods,
+and names of the class. ``str.format`` converts them to text as well."""
 
 
 class _StaysText(Exception):
-    """A field never has a value in stock Ironic, so that its text stays."""
+    """A field never has a value in stock Ironic, so its text remains."""
 
 
 class _MissingKey(_StaysText):
-    """Stock Ironic looks for a key that is never there."""
+    """Stock Ironic looks for a key that never exists."""
 
 
 @dataclasses.dataclass(frozen=True)
 class StockText:
-    """A text of a rule of stock Ironic, which formats it on a machine.
+    """A text in a rule of stock Ironic, which formats it for a machine.
 
     :param filled: the text in this language, for machines that have all its
         fields.
-    :param literal: the text that stock Ironic takes where one of the fields is
-        missing: the text as written.
-    :param fields: its fields in this language, without braces.
-    :param source: the field as it is written, if it is the only one and
-        ``filled`` differs from ``literal`` in it alone; else None.
-    :param formatted: whether one of its fields has a format, such as ``:>5``.
+    :param literal: the text as it is written, which stock Ironic uses if one
+        of the fields is missing.
+    :param fields: the fields of the text in this language, without braces.
+    :param source: the field as it is written, if it is the only field, and
+        ``filled`` and ``literal`` differ only in it; otherwise None.
+    :param formatted: whether one of the fields has a format, e.g. ``:>5``.
     :param twice: whether stock Ironic formats the result once more, as in a
         loop.
-    :param missing_key: whether it has no fields because stock Ironic finds
-        the key of one on no machine.
+    :param missing_key: whether the text has no fields because the key of a
+        field does not exist on any machine.
     """
 
     filled: str
@@ -94,24 +94,24 @@ class StockText:
     def or_else(self, text: str | None = None) -> str | None:
         """Return the text with a default for its only field.
 
-        ``rack-{node.extra.rack}`` with the default ``none`` becomes
-        ``rack-{node.extra.rack | default('none')!s}``.
+        For example, ``rack-{node.extra.rack}`` with the default ``none``
+        becomes ``rack-{node.extra.rack | default('none')!s}``.
 
-        :param text: the default; None for the field as it is written, which
-            is what stock Ironic leaves there.
-        :returns: None if the text has several fields or one with a format.
+        :param text: the default; None for the field as it is written, because
+            stock Ironic leaves it unchanged.
+        :returns: None if the text has several fields or a field with a format.
         """
         if self.source is None:
             return None
         default = self.source
         if text is not None:
             default = text
-        # In the argument of a filter, quotes and backslashes are escaped.
+        # Quotes and backslashes are escaped in the argument of a filter.
         quoted = re.sub(r"([\\'])", r'\\\1', default).replace('\n', '\\n')
-        # Such as "rack-", "{node.extra.rack" and "}".
+        # For example, "rack-", "{node.extra.rack" and "}".
         before, field, after = self.filled.partition(f'{{{self.fields[0]}')
-        # A field that is all of the text ends in "!s" already. The conversion
-        # belongs behind the filter.
+        # If the field is the whole text, it already ends in "!s", but the
+        # conversion must follow the filter.
         after = after.removeprefix('!s')
         return f"{before}{field} | default('{quoted}')!s{after}"
 
@@ -119,7 +119,8 @@ class StockText:
     def uncertain(self) -> list[str]:
         """The fields that a machine may lack.
 
-        It has an inventory, plugin data and all attributes of its node.
+        Every machine has an inventory, plugin data and all attributes of its
+        node.
         """
         return [
             name
@@ -129,7 +130,7 @@ class StockText:
 
     @property
     def secrets(self) -> list[str]:
-        """The fields over a secret: a rule reads its mask here."""
+        """The fields that read a secret; here, rules read a mask instead."""
         secret_fields = []
         for name in self.fields:
             tokens = re.split(r'[.\[\]]', name)
@@ -139,9 +140,9 @@ class StockText:
 
     @property
     def remarks(self) -> typing.Iterator[str]:
-        """Sentences on machines where stock Ironic makes another text of it.
+        """Sentences about machines for which stock Ironic's text differs.
 
-        They are for the operator who converts or adopts the rule.
+        They are shown to the operator who converts or adopts the rule.
         """
         for name in self.fields:
             if re.match(r'plugin_data(?:$|\.bmc_address\b)', name):
@@ -185,22 +186,26 @@ class StockText:
 
 
 def read(text: str, literal: str | None = None) -> StockText:
-    """Convert text that stock Ironic formats with ``str.format``.
+    """Convert a text that stock Ironic formats with ``str.format``.
 
-    :param text: a format such as ``rack-{node.extra[rack]}``; in a loop, with
-        the item filled in.
-    :param literal: the text as the rule has it, if ``text`` is another one.
-    :returns: the text; without fields if ``str.format`` fails on every
-        machine, as stock Ironic then takes the text as it is.
-    :raises: :class:`.rule.Inconvertible` if this language has no such field.
+    :param text: a format, e.g. ``rack-{node.extra[rack]}``. In a loop, the
+        item has already been filled in.
+    :param literal: the text as it is written in the rule, if it differs from
+        ``text``.
+    :returns: the converted text. It has no fields if ``str.format`` fails on
+        every machine, because stock Ironic then uses the text as it is
+        written.
+    :raises: :class:`.rule.Inconvertible` if this language cannot express a
+        field.
     """
     original = text
     if literal is not None:
         original = literal
-    # The text in this language, and what it is if it has no fields.
+    # The text in this language, and the unescaped text, which is used if there
+    # are no fields.
     filled = ''
     unescaped = ''
-    # The formats of all fields, one behind the other.
+    # The concatenated conversions and formats of all fields.
     endings = ''
     fields = []
     try:
@@ -210,7 +215,7 @@ def read(text: str, literal: str | None = None) -> StockText:
             if piece.field is None:
                 continue
             steps = _convert_steps(piece.field)
-            # Without the braces.
+            # Remove the braces.
             fields.append(rule.write_field(steps)[1:-1])
             filled += rule.write_field(steps, piece.field.ending)
             endings += piece.field.ending
@@ -219,8 +224,8 @@ def read(text: str, literal: str | None = None) -> StockText:
     if not fields:
         return StockText(filled, unescaped)
     if filled == f'{{{fields[0]}}}':
-        # A field that is alone keeps the type of its value here; in stock
-        # Ironic the result is text.
+        # A single field would keep the type of its value here, but the result
+        # is text in stock Ironic.
         filled = f'{{{fields[0]}!s}}'
     source = None
     if original == text and not endings:
@@ -236,7 +241,7 @@ def read(text: str, literal: str | None = None) -> StockText:
 
 
 def _keep_text(text: str, reason: _StaysText) -> StockText:
-    """Return a text that stock Ironic takes as written on every machine.
+    """Return a text that stock Ironic uses as it is written on every machine.
 
     :param reason: why ``str.format`` fails on every machine.
     """
@@ -246,9 +251,9 @@ def _keep_text(text: str, reason: _StaysText) -> StockText:
 
 
 def _find_single_field(text: str) -> str | None:
-    """Return the only field of a text, None if the text has other braces.
+    """Return the only field of a text, or None if it has other braces.
 
-    For ``rack-{node.name}`` it is ``{node.name}``.
+    The only field of ``rack-{node.name}`` is ``{node.name}``.
     """
     if text.count('{') != 1 or text.count('}') != 1:
         return None
@@ -260,13 +265,13 @@ def write(
     fill: typing.Callable[[StockText], typing.Any],
     literal: typing.Callable[[typing.Any], typing.Any] = rule.escape,
 ) -> typing.Any:
-    """Replace all scalars in a value, keys of mappings included.
+    """Replace all scalars in a value, including the keys of mappings.
 
-    :param value: lists and mappings, with :class:`StockText` for the texts
-        that stock Ironic formats.
+    :param value: a value with :class:`StockText` for the texts that stock
+        Ironic formats.
     :param fill: returns the replacement of a :class:`StockText`.
-    :param literal: returns the replacement of any other scalar; by default
-        its braces are escaped.
+    :param literal: returns the replacement of any other scalar. By default its
+        braces are escaped.
     """
     if isinstance(value, StockText):
         return fill(value)
@@ -283,24 +288,24 @@ def write(
 def varying(value: typing.Any) -> list[StockText]:
     """Return the texts in a value that have fields.
 
-    Machines may differ in them.
+    Their values may differ from machine to machine.
     """
     texts: list[StockText] = []
-    # What is written does not count: the call goes through all the texts.
+    # Only the visits of write() matter; its result is ignored.
     write(value, texts.append)
     return [text for text in texts if text.fields]
 
 
 def plain(value: typing.Any) -> typing.Any:
-    """Return a value as stock Ironic has it if all fields are missing.
+    """Return a value as stock Ironic uses it if all fields are missing.
 
-    A :class:`StockText` in the value becomes its literal text.
+    Each :class:`StockText` in the value becomes its literal text.
     """
     return write(value, operator.attrgetter('literal'), _keep_literal)
 
 
 def _keep_literal(literal: typing.Any) -> typing.Any:
-    """Return a value that has no fields."""
+    """Return a scalar without fields unchanged."""
     return literal
 
 
@@ -313,7 +318,7 @@ class _FieldStep:
 
     @property
     def key(self) -> str | int:
-        """The key that ``str.format`` looks for."""
+        """The key that ``str.format`` looks up."""
         if self.name.isdecimal():
             return int(self.name)
         return self.name
@@ -321,13 +326,13 @@ class _FieldStep:
 
 @dataclasses.dataclass(frozen=True)
 class _Field:
-    """A field as ``str.format`` reads it, such as ``{node.uuid!s:>5}``.
+    """A field in the syntax of ``str.format``, e.g. ``{node.uuid!s:>5}``.
 
-    :param name: all of it before its conversion and format, ``node.uuid``.
-    :param root: the first name in it, ``node``.
-    :param steps: what follows the root.
-    :param ending: conversion and format, ``!s:>5``, in the form that this
-        language has.
+    :param name: the part before the conversion and the format, ``node.uuid``.
+    :param root: the first name, ``node``.
+    :param steps: the steps after the root.
+    :param ending: the conversion and the format, ``!s:>5``, in the form of
+        this language.
     """
 
     name: str
@@ -338,18 +343,18 @@ class _Field:
 
 @dataclasses.dataclass(frozen=True)
 class _Piece:
-    """The text before a field, and the field; None behind the last one."""
+    """A field, and the text before it; the last piece may have no field."""
 
     before: str
     field: _Field | None
 
 
 def _split_into_pieces(text: str) -> list[_Piece]:
-    """Split text into fields and the text before them, as ``str.format`` does.
+    """Split a text into fields and the text before them, like ``str.format``.
 
-    The braces of the text before a field are unescaped.
+    The braces in the text before a field are unescaped.
 
-    :raises: :class:`_StaysText` if that is an error to ``str.format``.
+    :raises: :class:`_StaysText` if this is an error in ``str.format``.
     :raises: :class:`.rule.Inconvertible` if a format is unknown here.
     """
     try:
@@ -366,18 +371,19 @@ def _split_into_pieces(text: str) -> list[_Piece]:
 
 
 def _parse_field(name: str, spec: str, conversion: str | None) -> _Field:
-    """Read a field: its root, its steps, and its format.
+    """Parse a field into its root, its steps and its format.
 
-    :raises: :class:`_StaysText` if it is an error to ``str.format``.
+    :raises: :class:`_StaysText` if the field is an error in ``str.format``.
     :raises: :class:`.rule.Inconvertible` if its format is unknown here.
     """
     match = _NAME.fullmatch(name)
-    # Stock Ironic passes its data by name: "{0}" has no value.
+    # Stock Ironic passes its data by name, so "{0}" has no value.
     if match is None or match['root'].isdecimal():
         raise _StaysText
     if conversion not in (None, 's', 'r', 'a'):
         raise _StaysText
-    # A format with a field in it, "{node.uuid:{width}}", or a very long one.
+    # Refuse a format that contains a field, as in "{node.uuid:{width}}", or
+    # that is very long.
     if not rule.SPEC.fullmatch(spec):
         raise rule.Inconvertible(_UNKNOWN % name)
     steps = []
@@ -391,10 +397,10 @@ def _parse_field(name: str, spec: str, conversion: str | None) -> _Field:
 def _convert_steps(field: _Field) -> tuple[str | int, ...]:
     """Return the root and the steps of the same field in this language.
 
-    :raises: :class:`_StaysText` if it has no value in stock Ironic.
+    :raises: :class:`_StaysText` if the field has no value in stock Ironic.
     :raises: :class:`.rule.Inconvertible` if its text would differ here.
     """
-    # Only the node itself is an object with attributes: {node.extra[rack]}.
+    # Only the node is an object with attributes, as in {node.extra[rack]}.
     # Data have keys.
     data_steps = field.steps
     if field.root == 'node':
@@ -407,7 +413,7 @@ def _convert_steps(field: _Field) -> tuple[str | int, ...]:
             _refuse_attribute(step.name, field.name)
     if field.ending.startswith('!a'):
         # This language has no "!a". A field over the item of a loop may have
-        # it, as its text is computed while the rule is converted.
+        # it, because its text is computed during conversion.
         raise rule.Inconvertible(_UNKNOWN % field.name)
     return (field.root, *(step.key for step in field.steps))
 
@@ -415,15 +421,15 @@ def _convert_steps(field: _Field) -> tuple[str | int, ...]:
 def _check_attribute_of_node(field: _Field) -> None:
     """Check that a field over the node has the same text here.
 
-    :raises: :class:`_StaysText` if the node has no such attribute: stock
-        Ironic takes the text as written.
-    :raises: :class:`.rule.Inconvertible` if it is another text here, or that
-        of a Python object.
+    :raises: :class:`_StaysText` if the node has no such attribute, because
+        stock Ironic then uses the text as it is written.
+    :raises: :class:`.rule.Inconvertible` if the text differs here, or is the
+        text of a Python object.
     """
     attribute = ''
     if field.steps:
         attribute = field.steps[0].name
-    # The node itself, and its list of traits.
+    # The node itself and its list of traits are Python objects.
     is_object = not attribute or attribute == 'traits'
     if is_object or _NO_FIELDS.fullmatch(attribute):
         raise rule.Inconvertible(
@@ -439,13 +445,13 @@ def _check_attribute_of_node(field: _Field) -> None:
 
 
 def _refuse_attribute(step: str, name: str) -> typing.NoReturn:
-    """Refuse a field that takes an attribute, ``.step``, of plain data.
+    """Refuse a field that reads an attribute, ``.step``, of plain data.
 
     :param name: the text of the field.
-    :raises: :class:`.rule.Inconvertible` if Python has such an attribute, as
-        ``{inventory.keys}`` is the text of a method.
-    :raises: :class:`_StaysText` for any other one: stock Ironic takes the
-        text as written.
+    :raises: :class:`.rule.Inconvertible` if the attribute exists in Python,
+        e.g. because ``{inventory.keys}`` is the text of a method.
+    :raises: :class:`_StaysText` for any other attribute, because stock Ironic
+        then uses the text as it is written.
     """
     if step in _PYTHON_ATTRIBUTES or step.startswith('_'):
         raise rule.Inconvertible(
@@ -459,11 +465,13 @@ def read_for_item(
 ) -> typing.Any:
     """Convert all texts in a value for one item of a loop.
 
-    :param value: an argument as written; texts become :class:`StockText`.
+    :param value: an argument as it is written; its texts become
+        :class:`StockText`.
     :param formats_twice: whether stock Ironic formats a text with the item,
-        and the result once more with the data of the machine. It does so with
-        all texts but keys of mappings and items of lists.
-    :raises: :class:`.rule.Inconvertible` if this language cannot say a text.
+        and then formats the result with the data of the machine. It does so
+        for all texts except keys of mappings and items of lists.
+    :raises: :class:`.rule.Inconvertible` if this language cannot express a
+        text.
     """
     if isinstance(value, list):
         return [
@@ -489,8 +497,8 @@ def _read_text_for_item(
     """Convert a text for one item of a loop.
 
     :param formats_twice: whether stock Ironic formats the result once more.
-    :raises: :class:`_StaysText` if it is an error to ``str.format``.
-    :raises: :class:`.rule.Inconvertible` if this language cannot say it.
+    :raises: :class:`_StaysText` if the text is an error in ``str.format``.
+    :raises: :class:`.rule.Inconvertible` if this language cannot express it.
     """
     with_item = ''
     has_braces = False
@@ -501,16 +509,16 @@ def _read_text_for_item(
             has_braces = True
         if piece.field and piece.field.root != interpolation.ITEM:
             has_other_fields = True
-    # Escaped braces would be read as fields the second time. Beside fields
-    # that only a machine fills in, that cannot be done beforehand.
+    # The second formatting would read escaped braces as fields. This cannot be
+    # computed beforehand if there are fields that only a machine fills in.
     if formats_twice and has_other_fields and has_braces:
         raise rule.Inconvertible(
             _('"%s" is filled in twice by stock Ironic') % text
         )
     literal = None
     if has_other_fields and with_item != text:
-        # Where such a field is missing, stock Ironic does not even fill in
-        # the item.
+        # If such a field is missing, stock Ironic does not fill in the item
+        # either.
         literal = text
     stock_text = read(with_item, literal)
     return dataclasses.replace(stock_text, twice=formats_twice)
@@ -521,10 +529,10 @@ def _fill_in_item(piece: _Piece, item: typing.Any, formats_twice: bool) -> str:
 
     The caller reads the result as a format once more.
 
-    :param formats_twice: whether stock Ironic does so, too. If not, braces in
-        the result are escaped.
-    :returns: the text before the field, and the text of the field. A field
-        that is not over the item stays a field.
+    :param formats_twice: whether stock Ironic also formats the result once
+        more. If it does not, braces in the result are escaped.
+    :returns: the text before the field, and the text of the field. Fields that
+        are not over the item remain fields.
     """
     before = piece.before
     if not formats_twice:
@@ -541,9 +549,9 @@ def _fill_in_item(piece: _Piece, item: typing.Any, formats_twice: bool) -> str:
 
 
 def _format_item(field: _Field, item: typing.Any) -> str:
-    """Format a field over an item, as ``str.format`` does.
+    """Format a field over an item, like ``str.format``.
 
-    :raises: :class:`_StaysText` if that is an error; :class:`_MissingKey` if
+    :raises: :class:`_StaysText` if this is an error; :class:`_MissingKey` if
         the item lacks a key.
     :raises: :class:`.rule.Inconvertible` for an attribute of a Python object.
     """

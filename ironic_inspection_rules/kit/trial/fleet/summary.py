@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Totals of a dry run of a fleet: by rule, by group, traits won and lost."""
+"""Summarize a dry run of a fleet: counts by rule, groups, gains and losses."""
 
 import collections
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -12,24 +12,25 @@ from typing import Any, NamedTuple
 OK = 'ok'
 FAILED = 'failed'
 NOT_TRIED = 'error'
-"""The result of a machine of which nothing is known."""
+"""The result of a machine that has no data to try rules on."""
 
 TRAIT = 'traits'
 RESOURCE_CLASS = 'resource_classes'
 CAPABILITY = 'capabilities'
 KINDS = (TRAIT, RESOURCE_CLASS, CAPABILITY)
-"""Names that a machine has, and rules give and take."""
+"""Kinds of names that rules give to machines and take away from them."""
 
 _PATH_IN_NODE = {
     RESOURCE_CLASS: '/resource_class',
     CAPABILITY: '/properties/capabilities',
 }
-"""Where a node has the names of a kind; traits are beside the node."""
+"""Paths in a node to the names of a kind. Traits are not part of the node."""
 
 Plain = Mapping[str, Any]
 
 _MOST_SHARED_VALUES = 10
-"""Most values of a place that always keep machines apart."""
+"""If a place has at most this many different values, machines with different
+values are always in different groups."""
 
 _PORT = 'port'
 
@@ -50,8 +51,8 @@ class _Place(NamedTuple):
 class _ChangeOfGroup(NamedTuple):
     """A change of a machine, or of all machines of a group.
 
-    :ivar value: as JSON text, such as ``"b7"`` in quotes, which can be hashed;
-        None where it differs from machine to machine.
+    :ivar value: the value as JSON text, e.g. ``"b7"`` in quotes, because text
+        is hashable; None if the value differs from machine to machine.
     """
 
     place: _Place
@@ -59,7 +60,7 @@ class _ChangeOfGroup(NamedTuple):
 
 
 class _Outcome(NamedTuple):
-    """What would become of all machines of a group.
+    """What would happen to all machines of a group.
 
     :ivar reason: why the inspection fails, as text or JSON.
     """
@@ -70,18 +71,18 @@ class _Outcome(NamedTuple):
 
 
 class Summary:
-    """Counts what rules would do, machine by machine.
+    """Count what rules would do, machine by machine.
 
-    :param rules: the rules that are tried: ``uuid``, ``description``,
+    :param rules: the rules that are tried, with ``uuid``, ``description`` and
         ``phase``.
-    :param compared: whether entries have only what differs from the rules in
-        force.
+    :param compared: whether entries contain only the differences from the
+        rules in force.
     :ivar results: the number of machines by their result.
-    :ivar differ: the number of machines that end otherwise than by the rules
-        in force; 0 without a comparison.
-    :ivar gained: by kind, the numbers of machines that get a name, such as
-        ``{'traits': {'CUSTOM_GPU': 3}}``.
-    :ivar lost: likewise, the numbers of machines that lose a name.
+    :ivar differ: the number of machines whose result differs from the result
+        of the rules in force; 0 without a comparison.
+    :ivar gained: the number of machines that gain a name, by kind and name,
+        e.g. ``{'traits': {'CUSTOM_GPU': 3}}``.
+    :ivar lost: likewise, the number of machines that lose a name.
     :ivar invalid: machines whose instances would no longer validate.
     :ivar unmatched: machines that no rule matches.
     :ivar not_tried: machines on which the rules could not be tried, with the
@@ -101,12 +102,12 @@ class Summary:
         self.groups = FleetGroups()
 
     def add(self, entry: Plain, node: Plain) -> None:
-        """Count a machine, and group it if the rules make a difference.
+        """Count a machine, and group it if the rules would change something.
 
-        :param entry: the entry of the machine in an answer of Ironic: result,
-            rules that matched, changes.
-        :param node: the node before the rules: ``traits``,
-            ``resource_class``, ``properties``.
+        :param entry: the entry of the machine in an answer of Ironic, with the
+            result, the rules that matched, and the changes.
+        :param node: the node before the rules, with ``traits``,
+            ``resource_class`` and ``properties``.
         """
         listed_machine = {'uuid': entry['uuid'], 'name': entry['name']}
         self.results[entry['result']] += 1
@@ -118,7 +119,7 @@ class Summary:
         changes = entry.get('changes') or ()
         by_kind = differences(changes, node, self.compared)
         for kind, difference in by_kind.items():
-            # Every name counts one more machine.
+            # Add one machine to the count of every name.
             self.gained[kind].update(difference.gained)
             self.lost[kind].update(difference.lost)
         if validation_newly_fails(entry, self.compared):
@@ -126,21 +127,22 @@ class Summary:
         if not entry.get('matched'):
             self.unmatched.append(listed_machine)
         if self.compared:
-            # From what the rules in force do.
+            # The machine differs from the result of the rules in force.
             differs = bool(entry.get('differs'))
             if differs:
                 self.differ += 1
         else:
-            # From what the machine is without the rules.
+            # The machine differs from its present state.
             differs = bool(changes) or entry['result'] == FAILED
         if differs:
             self.groups.add(entry)
 
     def _count_matches(self, entry: Plain) -> None:
-        """Count a machine for every rule that matches it, audited ones too.
+        """Count a machine for the rules that match it, also in mode ``audit``.
 
-        :param entry: with the UUIDs of the rules as ``matched``, and with a
-            mapping for every rule in mode ``audit`` as ``audit``.
+        :param entry: the entry of the machine, with ``matched``, the UUIDs of
+            rules, and ``audit``, a list with a mapping per rule in mode
+            ``audit``.
         """
         for uuid in entry.get('matched') or ():
             self._counts_of(uuid)['matched'] += 1
@@ -151,17 +153,19 @@ class Summary:
     def _count_failure(self, entry: Plain) -> None:
         """Count a failed inspection for the rule that failed it.
 
-        A rule fails an inspection on purpose, with the action "fail", or by
-        an error, such as a field that is missing.
+        A rule fails an inspection either on purpose, with the action "fail",
+        or because of an error, e.g. a missing field.
         """
         failed_by = entry.get('failed_by')
         if failed_by and failed_by['kind'] == 'fail':
-            # The kind "fail" is the action "fail"; any other is an error.
+            # The kind "fail" means the action "fail". Any other kind is an
+            # error.
             self._counts_of(failed_by['rule'])['failed'] += 1
         elif failed_by:
             self._counts_of(failed_by['rule'])['errors'] += 1
         elif entry['result'] == FAILED:
-            # Ironic does not say which rule it was: counted without a UUID.
+            # Ironic does not say which rule failed, so count the error without
+            # a UUID.
             self._counts_of(uuid=None)['errors'] += 1
 
     @property
@@ -176,14 +180,14 @@ class Summary:
 
     @property
     def errors(self) -> int:
-        """The number of times that a rule could not be carried out."""
+        """The number of errors of rules on machines."""
         return sum(rule['errors'] for rule in self.rules.values())
 
     def as_dict(self) -> dict[str, Any]:
         """Return the summary as plain JSON data.
 
         ``differ`` is None without a comparison. Every kind of names has a
-        member such as ``'traits': {'gained': {'CUSTOM_GPU': 3}, 'lost': {}}``.
+        member, e.g. ``'traits': {'gained': {'CUSTOM_GPU': 3}, 'lost': {}}``.
         """
         differ = None
         if self.compared:
@@ -209,30 +213,31 @@ class Summary:
         }
 
     def _counts_of(self, uuid: str | None) -> dict[str, Any]:
-        """Return the counts of a rule, to be added to.
+        """Return the counts of a rule, which the caller increments.
 
-        A rule that was not among the rules of the summary gets counts when it
-        is first asked for.
+        Counts are created on first use for a rule that is not among the rules
+        of the summary.
 
-        :param uuid: None for errors of which Ironic does not say the rule.
+        :param uuid: the UUID of the rule; None for errors if Ironic does not
+            say which rule failed.
         """
         return self.rules.setdefault(str(uuid), _begin_counts({'uuid': uuid}))
 
 
 def _sort_by_count(counts: Mapping[str, int]) -> dict[str, int]:
-    """Sort counts, the largest first, and equal counts by their names.
+    """Sort counts in descending order, and equal counts by name.
 
     ``{'b': 1, 'c': 3, 'a': 1}`` becomes ``{'c': 3, 'a': 1, 'b': 1}``.
     """
     by_name = sorted(counts.items())
-    # Equal counts stay in the order that they have by now.
+    # Sorting is stable, so equal counts stay sorted by name.
     return dict(sorted(by_name, key=operator.itemgetter(1), reverse=True))
 
 
 def _begin_counts(rule: Plain) -> dict[str, Any]:
-    """Return a rule with all counts at 0, as a line of the summary.
+    """Return the line of a rule in the summary, with all counts at 0.
 
-    For example ``{'uuid': …, 'description': 'Set rack', …, 'matched': 0}``.
+    An example is ``{'uuid': …, 'description': 'Set rack', …, 'matched': 0}``.
     """
     line: dict[str, Any] = {}
     for name in ('uuid', 'description', 'phase', 'priority', 'mode'):
@@ -243,22 +248,25 @@ def _begin_counts(rule: Plain) -> dict[str, Any]:
 
 
 def validation_newly_fails(entry: Plain, compared: bool) -> bool:
-    """Check whether deploy validation fails after the rules, but not before.
+    """Return whether deploy validation fails only because of the rules.
 
-    It fails where the node lacks traits that its instance asks for.
+    Validation fails if the node lacks traits that its instance requires.
 
-    :param entry: of an answer of Ironic, with what validation says: after the
-        rules ``validates``, without them ``validates_before``, after the rules
-        in force ``in_force.validates``.
-    :param compared: whether "before" means: after the rules in force.
+    :param entry: an entry of an answer of Ironic with the results of
+        validation: ``validates`` after the rules, ``validates_before`` without
+        them, and ``in_force.validates`` after the rules in force.
+    :param compared: whether to compare with the rules in force instead of the
+        node without rules.
     """
-    # Without an instance that asks for traits the members are absent.
+    # These members are missing if the node has no instance that requires
+    # traits.
     if entry.get('validates') is not False:
         return False
     if not compared:
         return entry.get('validates_before') is not False
     if not entry.get('differs', True):
-        # The rules in force do the same, so that validation fails for both.
+        # Validation also fails with the rules in force, because they do the
+        # same.
         return False
     in_force = entry.get('in_force') or {}
     return in_force.get('validates') is not False
@@ -266,19 +274,19 @@ def validation_newly_fails(entry: Plain, compared: bool) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class NameDifference:
-    """The names of a kind that a machine has before and afterwards."""
+    """The names of one kind that a machine has before and after changes."""
 
     before: frozenset[str]
     after: frozenset[str]
 
     @property
     def gained(self) -> frozenset[str]:
-        """The names that the machine has only afterwards."""
+        """The names that the machine has only after the changes."""
         return self.after - self.before
 
     @property
     def lost(self) -> frozenset[str]:
-        """The names that the machine had only before."""
+        """The names that the machine has only before the changes."""
         return self.before - self.after
 
 
@@ -287,14 +295,14 @@ def differences(
 ) -> dict[str, NameDifference]:
     """Return the names of a machine before and after changes.
 
-    The name of a capability includes the value: ``boot_mode:bios`` is lost
-    where ``boot_mode:uefi`` is gained.
+    The name of a capability includes its value. For example,
+    ``boot_mode:bios`` is lost if ``boot_mode:uefi`` is gained.
 
-    :param changes: in the order in which they are made.
-    :param node: ``traits``, ``resource_class`` and ``properties`` of the node,
-        any of which may be missing.
-    :param compared: whether "before" is what the rules in force would leave,
-        and not what the node has.
+    :param changes: the changes, in the order in which they are made.
+    :param node: ``traits``, ``resource_class`` and ``properties`` of the node;
+        any of them may be missing.
+    :param compared: whether "before" means the result of the rules in force
+        instead of the present node.
     :returns: the differences by kind, see :data:`KINDS`.
     """
     if compared:
@@ -305,11 +313,12 @@ def differences(
 def _compare_with_node(
     changes: Iterable[Plain], node: Mapping[str, Any]
 ) -> dict[str, NameDifference]:
-    """Return the names that a node has, and has after changes.
+    """Return the names that a node has now, and the names after changes.
 
-    A node with the capability ``boot_mode:bios``, and a change of
-    ``/properties/capabilities`` to ``boot_mode:uefi``, give both names: the
-    first only before, the second only after.
+    For example, a node has the capability ``boot_mode:bios``, and a change
+    sets ``/properties/capabilities`` to ``boot_mode:uefi``. Then
+    ``boot_mode:bios`` is only in ``before``, and ``boot_mode:uefi`` is only in
+    ``after``.
     """
     before = {TRAIT: set(node.get('traits') or ())}
     for kind, path in _PATH_IN_NODE.items():
@@ -317,7 +326,7 @@ def _compare_with_node(
     after = {kind: set(names) for kind, names in before.items()}
     for change in changes:
         if change['object'] != TRAIT:
-            # The new value replaces all names of a kind that are in it.
+            # The new value replaces all names of the kind.
             for kind, path in _find_kinds_changed(change):
                 after[kind] = _read_names(kind, _new_value(change), path)
             continue
@@ -333,9 +342,10 @@ def _compare_with_node(
 def _compare_rule_sets(changes: Iterable[Plain]) -> dict[str, NameDifference]:
     """Return the names that only one of two rule sets leaves on a node.
 
-    :param changes: lead from what the rules in force leave to what the other
-        rules leave. No place changes twice, and the order does not matter. A
-        trait that is removed is one that only the rules in force leave.
+    :param changes: the differences between the result of the rules in force
+        and the result of the tried rules. Each place changes at most once, so
+        the order does not matter. A trait that is removed is a trait that only
+        the rules in force leave.
     """
     before: dict[str, set[str]] = {kind: set() for kind in KINDS}
     after: dict[str, set[str]] = {kind: set() for kind in KINDS}
@@ -357,10 +367,10 @@ def _compare_rule_sets(changes: Iterable[Plain]) -> dict[str, NameDifference]:
 def _pair_by_kind(
     before: Mapping[str, set[str]], after: Mapping[str, set[str]]
 ) -> dict[str, NameDifference]:
-    """Pair the names of traits, resource classes and capabilities by kind.
+    """Pair the names before and after, by kind.
 
-    ``{'traits': {'CUSTOM_A'}, …}`` before and ``{'traits': {'CUSTOM_B'}, …}``
-    after give a difference that has lost ``CUSTOM_A`` and gained ``CUSTOM_B``.
+    For example, ``{'traits': {'CUSTOM_A'}, …}`` and ``{'traits': {'CUSTOM_B'},
+    …}`` give a difference that has lost ``CUSTOM_A`` and gained ``CUSTOM_B``.
     """
     by_kind = {}
     for kind in KINDS:
@@ -373,21 +383,21 @@ def _pair_by_kind(
 def _find_kinds_changed(change: Plain) -> Iterator[tuple[str, str]]:
     """Yield the kinds of names that a change of the node affects.
 
-    :returns: pairs of a kind and the path of its names in the value of the
-        change, such as ``('capabilities', '/capabilities')`` for a change of
+    :returns: pairs of a kind and the path to its names in the value of the
+        change, e.g. ``('capabilities', '/capabilities')`` for a change of
         ``/properties``.
     """
     if change['object'] != 'node':
         return
     for kind, path in _PATH_IN_NODE.items():
-        # The names are in the value that has changed, or are that value. With
-        # a slash at the end, "/prop" is no beginning of "/properties".
+        # The names are inside the changed value, or are that value. The slash
+        # at the end ensures that "/prop" does not match "/properties".
         if f'{path}/'.startswith(f'{change["path"]}/'):
             yield kind, path.removeprefix(change['path'])
 
 
 def _new_value(change: Plain) -> Any:
-    """Return the value that a change sets, None for a removal."""
+    """Return the value that a change sets, or None for a removal."""
     if change['op'] == 'remove':
         return None
     return change['value']
@@ -396,11 +406,11 @@ def _new_value(change: Plain) -> Any:
 def _read_names(kind: str, value: Any, path: str) -> set[str]:
     """Read the names of a kind at a path in a value.
 
-    Capabilities are a text such as ``boot_mode:uefi,raid:true``, which has two
-    names; a resource class is one name.
+    Capabilities are one text: ``boot_mode:uefi,raid:true`` has two names. A
+    resource class is a single name.
 
-    :param path: from the value on, such as ``/capabilities``; empty for the
-        value itself.
+    :param path: the path inside the value, e.g. ``/capabilities``; empty for
+        the value itself.
     """
     text = value
     for key in path.split('/')[1:]:
@@ -411,58 +421,59 @@ def _read_names(kind: str, value: Any, path: str) -> set[str]:
         return set()
     if kind == CAPABILITY:
         capabilities = {part.strip() for part in str(text).split(',')}
-        # Two commas may have nothing between them.
+        # There may be nothing between two commas.
         return capabilities - {''}
     return {str(text)}
 
 
 class FleetGroups:
-    """Groups machines by what would become of them.
+    """Group machines by what would happen to them.
 
-    Where most machines have a value of their own, such as a serial number,
-    the value does not keep them apart. Ports are alike whatever their
-    addresses.
+    Values that are unique to most machines, e.g. serial numbers, do not
+    separate machines. The addresses of ports do not separate them either.
     """
 
     def __init__(self) -> None:
-        # The entries of machines in answers of Ironic, and what would become
-        # of these machines, in the same order.
+        # The entries of machines in answers of Ironic, and the outcomes of
+        # these machines in the same order.
         self._entries: list[Plain] = []
         self._outcomes: list[_Outcome] = []
-        # The different values that machines get at a place, as JSON; and the
-        # number of changes there.
+        # The distinct values that machines get at a place, as JSON, and the
+        # number of changes at the place.
         self._values: dict[_Place, set[str]] = collections.defaultdict(set)
         self._counts: collections.Counter[_Place] = collections.Counter()
 
     def add(self, entry: Plain) -> None:
-        """Note what would become of a machine.
+        """Record what would happen to a machine.
 
-        The groups are made at the end. Only then it is known which changes
-        give most machines a value of their own, such as a serial number.
+        The groups are formed by :meth:`as_list`, because only after the last
+        machine is it known which values are unique to most machines.
 
-        :param entry: the machine in an answer of Ironic.
+        :param entry: the entry of the machine in an answer of Ironic.
         """
         changes = []
         for change in entry.get('changes') or ():
             where = change['object']
             if where.startswith(f'{_PORT} '):
-                # Such as "port 52:54:00:00:00:01": no two machines have a
-                # port of the same address.
+                # The object is e.g. "port 52:54:00:00:00:01". Drop the
+                # address, because no two machines have a port with the same
+                # address.
                 where = _PORT
             place = _Place(where, change['op'], change['path'])
-            # As text, as a list or a mapping can be in no set.
+            # Use text, because lists and mappings are not hashable.
             value = json.dumps(change.get('value'), sort_keys=True)
             changes.append(_ChangeOfGroup(place, value))
             self._values[place].add(value)
             self._counts[place] += 1
         failed_by = entry.get('failed_by')
         if failed_by:
-            # The rule and its action. The texts of their errors may have the
-            # name of the machine in them.
+            # Use the rule and its action, because the text of the error may
+            # contain the name of the machine.
             reason = json.dumps(failed_by)
         else:
             reason = entry.get('error') or ''
-        # Sorted, as rules may make the same changes in another order.
+        # Sort the changes, because rules may make the same changes in another
+        # order.
         outcome = _Outcome(entry['result'], reason, tuple(sorted(changes)))
         self._entries.append(entry)
         self._outcomes.append(outcome)
@@ -470,13 +481,14 @@ class FleetGroups:
     def as_list(self) -> list[dict[str, Any]]:
         """Return the groups as plain JSON data, the largest first.
 
-        A group has the ``error`` of its first machine. Where most machines
-        have a value of their own, such as a serial number, a change has
-        ``varies`` in place of it. The ``nodes`` of a group are their UUIDs.
+        A group has the ``error`` of its first machine, and the UUIDs of its
+        machines as ``nodes``. If a value is unique to most machines, e.g. a
+        serial number, the change has ``varies`` instead of the value.
         """
         places_of_own_values = set()
         for place, values in self._values.items():
-            # Ten racks, for example, always keep machines apart.
+            # A place with few values, e.g. ten racks, always separates
+            # machines.
             are_few = len(values) <= _MOST_SHARED_VALUES
             if not are_few and len(values) > self._counts[place] / 2:
                 places_of_own_values.add(place)
@@ -505,10 +517,10 @@ class FleetGroups:
 def _drop_values(outcome: _Outcome, places: Container[_Place]) -> _Outcome:
     """Return an outcome without the values at some places.
 
-    Machines that differ only there, as by a serial number in their names, are
+    Machines that differ only at these places, e.g. by a serial number, are
     then in one group.
 
-    :param places: where most machines have a value of their own.
+    :param places: the places where most machines have a unique value.
     """
     changes = []
     for change in outcome.changes:
@@ -522,9 +534,9 @@ def _drop_values(outcome: _Outcome, places: Container[_Place]) -> _Outcome:
 def _describe_change(change: _ChangeOfGroup) -> dict[str, Any]:
     """Return a change of a group as plain JSON data.
 
-    For example ``{'object': 'node', 'op': 'add', 'path': '/extra/rack',
-    'value': 'b7'}``, with ``'varies': True`` in place of a value that differs
-    from machine to machine.
+    An example is ``{'object': 'node', 'op': 'add', 'path': '/extra/rack',
+    'value': 'b7'}``. If the value differs from machine to machine, ``'varies':
+    True`` replaces it.
     """
     where, op, path = change.place
     plain: dict[str, Any] = {'object': where, 'op': op, 'path': path}
