@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How lint --fix changes the text of a file: keys, values, named arguments.
+"""Make the changes of ``lint --fix`` in the text of a file.
 
-A YAML library that writes a file anew loses the form its author gave it:
-where lines end, how lists are indented, the layout of JSON. So only the
-characters of a change are replaced, at the places that the parser reports.
+A YAML library that writes a whole file would lose the layout of its author:
+line endings, the indentation of lists, the layout of JSON. Therefore only the
+characters of a change are replaced, at the positions that the parser reports.
 """
 
 import copy
@@ -20,14 +20,14 @@ from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import yaml_text
 
 _INDENT = 2
-"""Spaces by which a list is indented that becomes a mapping in its place."""
+"""Number of spaces by which a list is indented when a mapping replaces it."""
 
 Data = typing.Any
 
 
 @dataclasses.dataclass(frozen=True)
 class _Exchange:
-    """A change that puts one text in the place of another one."""
+    """A change that replaces one text by another."""
 
     pointer: str
     old: str
@@ -38,10 +38,10 @@ class _Exchange:
 
 
 class RenameKey(_Exchange):
-    """A key of the mapping at a pointer gets another name."""
+    """Rename a key of the mapping at a pointer."""
 
     def apply(self, mapping: Data) -> Data:
-        """Return the mapping with the key renamed at its place."""
+        """Return the mapping with the renamed key at the same position."""
         renamed = {}
         for key, value in mapping.items():
             if key == self.old:
@@ -51,9 +51,9 @@ class RenameKey(_Exchange):
 
 
 class RewriteText(_Exchange):
-    """A part of all text at a pointer and below becomes another one.
+    """Replace a part of all texts at a pointer and below.
 
-    Keys of mappings stay as they are.
+    Keys of mappings are not changed.
     """
 
     def apply(self, value: Data) -> Data:
@@ -66,7 +66,7 @@ class RewriteText(_Exchange):
 
 @dataclasses.dataclass(frozen=True)
 class NameArguments:
-    """The items of a list of arguments get names.
+    """Give names to the items of a list of arguments.
 
     ``[/driver, ipmi]`` becomes ``{path: /driver, value: ipmi}``. With
     ``whole`` the list itself becomes the value of the only name: ``[a, b]``
@@ -88,7 +88,7 @@ class NameArguments:
 
 @dataclasses.dataclass(frozen=True)
 class ReplaceValue:
-    """The value at a pointer becomes another one."""
+    """Replace the value at a pointer."""
 
     pointer: str
     old: typing.Any
@@ -112,14 +112,14 @@ _ORDER = (RewriteText, ReplaceValue, RenameKey, NameArguments)
 def apply(entry: Data, changes: typing.Iterable[Change]) -> Data:
     """Return a copy of an entry with changes made in its data.
 
-    The text of the file is edited elsewhere. Read again, it has to give the
-    same data.
+    The text of the file is edited separately. It must then parse to the same
+    data.
     """
     entry = copy.deepcopy(entry)
     for change in sorted(changes, key=_order_key):
         tokens = _split_pointer(change.pointer)
         if not tokens:
-            # The whole entry has no parent.
+            # The change is about the whole entry, which has no parent.
             entry = change.apply(entry)
             continue
         parent = data_path.get(entry, tuple(tokens[:-1]))
@@ -131,12 +131,12 @@ def apply(entry: Data, changes: typing.Iterable[Change]) -> Data:
 
 
 def _order_key(change: Change) -> tuple[int, int]:
-    """Return the key by which changes are sorted before they are made.
+    """Return the sort key that decides the order in which changes are made.
 
     Keys are renamed after values, and from the inside out, so that the
-    pointers of other changes stay right: ``/args/vlaue`` leads nowhere once
-    the key is ``value``. Lists get names last, as their items then have no
-    indexes.
+    pointers of other changes stay valid: ``/args/vlaue`` no longer exists when
+    the key is ``value``. Lists get names last, because their items then have
+    no index.
     """
     return _ORDER.index(type(change)), -change.pointer.count('/')
 
@@ -147,11 +147,12 @@ def _split_pointer(pointer: str) -> list[str]:
 
 
 class Edit(typing.NamedTuple):
-    """Characters of a text, and their replacement.
+    """A replacement of characters in a text.
 
     :ivar start: the position of the first character.
-    :ivar end: the position after the last; equal to ``start`` to insert.
-    :ivar new: the replacement, empty to remove the characters.
+    :ivar end: the position after the last character; equal to ``start`` to
+        insert text.
+    :ivar new: the replacement; empty to remove the characters.
     """
 
     start: int
@@ -162,8 +163,9 @@ class Edit(typing.NamedTuple):
 class _Place(typing.NamedTuple):
     """A value in a text.
 
-    :ivar key: None for an item of a list, and for the whole entry.
-    :ivar node: the value, as YAML has read it.
+    :ivar key: the key of the value; None for an item of a list, and for a
+        whole entry.
+    :ivar node: the value as a YAML node.
     """
 
     key: yaml.ScalarNode | None
@@ -171,21 +173,21 @@ class _Place(typing.NamedTuple):
 
 
 def _position_key(edit: Edit) -> tuple[int, int]:
-    """Return the key by which edits are sorted: their place in the text."""
+    """Return the sort key of an edit, which is its position in the text."""
     return edit.start, edit.end
 
 
 class FileText:
-    """The text of a file of rules, with the place of each value.
+    """The text of a rule file, with the position of each value.
 
-    :raises: YAMLError where it cannot be read.
+    :raises: YAMLError if the text cannot be parsed.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._entries = document.parse_nodes(text)
-        # The positions of dashes of lists, and of tags such as "!!seq": nodes
-        # do not have these.
+        # The positions of the dashes of lists, and of tags such as "!!seq",
+        # which nodes do not have.
         self._dashes: list[int] = []
         self._tags: list[int] = []
         for token in yaml.scan(
@@ -195,29 +197,31 @@ class FileText:
                 self._dashes.append(token.start_mark.index)
             elif isinstance(token, yaml.TagToken):
                 self._tags.append(token.start_mark.index)
-        # The ids of nodes that an edit would change in several places.
+        # The ids of nodes that occur in several places, so that an edit would
+        # change all of them.
         self._shared = _shared_nodes(self._entries)
 
     def has_room(self, index: int, change: Change) -> bool:
         """Return whether a change can be made in the text.
 
-        :param index: number of the entry that changes, from zero.
+        :param index: the index of the entry that changes.
         """
         first = next(self._list_edits(index, change), None)
         return first is not None
 
     def edited(self, changes: typing.Iterable[tuple[int, Change]]) -> str:
-        """Return the text with changes made, as far as they can be.
+        """Return the text with the changes that can be made.
 
-        Of two edits that overlap, only the later in the text is made.
+        If two edits overlap, only the edit that is later in the text is made.
 
-        :param changes: every change with the number of its entry.
+        :param changes: pairs of the index of an entry and a change of it.
         """
         edits: set[Edit] = set()
         for index, change in changes:
             edits.update(self._list_edits(index, change))
         text = self._text
-        # From the end, as an edit moves all later characters.
+        # Start at the end of the text, because an edit moves all later
+        # characters.
         begin_of_edited = len(text) + 1
         for edit in sorted(edits, key=_position_key, reverse=True):
             if edit.end <= begin_of_edited:
@@ -226,15 +230,16 @@ class FileText:
         return text
 
     def _list_edits(self, index: int, change: Change) -> typing.Iterator[Edit]:
-        """Yield the edits of a change; none if the change has no place.
+        """Yield the edits of a change; none if the change cannot be made.
 
-        Comments, quotes and the layout of the text stay.
+        Comments, quotes and the layout of the text are kept.
 
-        :param index: the number of the entry that changes, from zero.
+        :param index: the index of the entry that changes.
         """
         place = self._find_place(self._entries[index], change.pointer)
         if place is None:
-            # An alias or a key twice: an edit would not mean one value only.
+            # The value has an alias, or a key occurs twice, so an edit would
+            # not change exactly one value.
             return
         key = place.key
         node = place.node
@@ -252,7 +257,8 @@ class FileText:
         elif isinstance(change, ReplaceValue):
             yield from _replace_value(node, change.new)
         elif key is None or self._has_tag(key, node):
-            # A tag says that the value is a list, which it no longer is.
+            # A tag may say that the value is a list, which it would no longer
+            # be.
             return
         elif node.flow_style:
             yield from self._name_flow(key, node, change)
@@ -260,9 +266,7 @@ class FileText:
             yield from self._name_block(key, node, change)
 
     def _has_tag(self, key: yaml.ScalarNode, node: yaml.SequenceNode) -> bool:
-        """Return whether a tag of YAML stands before a list.
-
-        Such as ``args: !!seq [a, b]``.
+        """Return whether a YAML tag precedes a list: ``args: !!seq [a, b]``.
 
         :param key: the key of the list, ``args``.
         """
@@ -276,7 +280,7 @@ class FileText:
         """Find the place of a pointer in the text.
 
         :returns: None if the value has an anchor and an alias, so that an edit
-            would change other values too, or if a key is there twice.
+            would change other values too, or if a key occurs twice.
         """
         key = None
         for token in _split_pointer(pointer):
@@ -295,7 +299,7 @@ class FileText:
     def _list_scalars(
         self, node: typing.Any
     ) -> typing.Iterator[yaml.ScalarNode]:
-        """Yield the scalars in a value, without those that have an alias."""
+        """Yield the scalars in a value, except those that have an alias."""
         if id(node) in self._shared:
             return
         if isinstance(node, yaml.ScalarNode):
@@ -310,16 +314,17 @@ class FileText:
     def _replace_in_scalar(
         self, node: yaml.ScalarNode, old: str, new: str
     ) -> typing.Iterator[Edit]:
-        """Replace text in a scalar, unless an escape hides some of the text.
+        """Replace text in a scalar, unless an escape hides part of the text.
 
-        In the scalar ``"a\\u0062"``, for example, the value has ``ab``, and
-        the file does not.
+        For example, the value of the scalar ``"a\\u0062"`` contains ``ab``,
+        but the file does not.
         """
         start = node.start_mark.index
         end = node.end_mark.index
         raw = self._text[start:end]
         count = node.value.count(old)
-        # With an escape the file has the text less often than the value has.
+        # If there are escapes, the text may occur less often in the file than
+        # in the value.
         if count and raw.count(old) == count:
             yield Edit(start, end, raw.replace(old, new))
 
@@ -329,12 +334,12 @@ class FileText:
         node: yaml.SequenceNode,
         change: NameArguments,
     ) -> typing.Iterator[Edit]:
-        """Yield the edits that make ``args: [a, b]`` a mapping with names."""
+        """Yield the edits that turn ``args: [a, b]`` into a mapping."""
         start = node.start_mark.index
         end = node.end_mark.index
         bracket = self._text.index('[', start)
         if change.whole:
-            # The brackets stay: {name: [a, b]}.
+            # Keep the brackets: {name: [a, b]}.
             name = _format_key(change.names[0], key)
             yield Edit(bracket, bracket, f'{{{name} ')
             yield Edit(end, end, '}')
@@ -351,16 +356,17 @@ class FileText:
         node: yaml.SequenceNode,
         change: NameArguments,
     ) -> typing.Iterator[Edit]:
-        """Yield the edits that make a list in block style a mapping.
+        """Yield the edits that turn a list in block style into a mapping.
 
-        The name of an argument replaces every dash: the lines ``- /driver``
-        and ``- ipmi`` become ``path: /driver`` and ``value: ipmi``. With
-        ``whole`` the list stays, as the value of the only name.
+        Each dash is replaced by the name of an argument: the lines ``-
+        /driver`` and ``- ipmi`` become ``path: /driver`` and ``value: ipmi``.
+        With ``whole`` the list is kept, as the value of the only name.
         """
         column = node.start_mark.column
         shift = 0
         if column <= key.start_mark.column:
-            # A list may begin in the column of its key, a mapping must not.
+            # A list may start in the column of its key, but a mapping must
+            # not.
             shift = _INDENT
             yield from self._indent(node)
         line_end = '\n'
@@ -382,7 +388,7 @@ class FileText:
         """Return the edit that replaces the dash of an item by a key.
 
         :param new_key: the key with its colon.
-        :param new_line: the end of a line, and the indent of the item.
+        :param new_line: a line break followed by the indentation of the item.
         """
         start = item.start_mark.index
         dash = max(place for place in self._dashes if place < start)
@@ -390,16 +396,16 @@ class FileText:
         is_empty = start == item.end_mark.index
         is_on_next_line = '\n' in between or '\r' in between
         if is_empty or is_on_next_line:
-            # Spaces and comments behind the dash stay.
+            # Keep spaces and comments after the dash.
             return Edit(dash, dash + 1, new_key)
         if isinstance(item, yaml.CollectionNode) and not item.flow_style:
-            # A collection in block style cannot stand behind a key in the
-            # same line, as it can behind a dash.
+            # A collection in block style may follow a dash on the same line,
+            # but not a key.
             return Edit(dash, start, f'{new_key}{new_line}')
         return Edit(dash, start, f'{new_key} ')
 
     def _indent(self, node: yaml.SequenceNode) -> typing.Iterator[Edit]:
-        """Yield the edits that indent a list in block style by a step.
+        """Yield the edits that indent a list in block style by one step.
 
         Empty lines stay empty.
         """
@@ -407,7 +413,7 @@ class FileText:
         last = _last_node(node)
         end = last.end_mark.index
         if last.end_mark.column == 0:
-            # The parser has its end at the beginning of the next line.
+            # The parser reports the start of the next line as the end.
             end -= 1
         while start <= end:
             stop = self._text.find('\n', start)
@@ -419,10 +425,10 @@ class FileText:
 
 
 def _shared_nodes(entries: typing.Iterable[yaml.Node]) -> set[int]:
-    """Return the ids of the nodes of YAML that stand in several places.
+    """Return the ids of the YAML nodes that occur in several places.
 
-    The alias in ``[&a x, *a]`` is the node of its anchor: an edit of the one
-    would change both.
+    In ``[&a x, *a]``, the alias is the same node as its anchor, so an edit of
+    one of them would change both.
     """
     seen: set[int] = set()
     shared: set[int] = set()
@@ -444,15 +450,15 @@ def _shared_nodes(entries: typing.Iterable[yaml.Node]) -> set[int]:
 def _last_node(node: yaml.Node) -> yaml.Node:
     """Return the innermost node at the end of a list or mapping.
 
-    The parser reports the end of a scalar exactly, and the end of a block only
-    after empty lines and comments.
+    The parser reports the exact end of a scalar, but reports the end of a
+    block only after empty lines and comments.
     """
     while isinstance(node, yaml.CollectionNode) and not node.flow_style:
         if not node.value:
             break
         node = node.value[-1]
         if isinstance(node, tuple):
-            # Of a mapping the last entry is a key and a value.
+            # The last entry of a mapping is a pair of key and value.
             _key, node = node
     return node
 
@@ -460,7 +466,7 @@ def _last_node(node: yaml.Node) -> yaml.Node:
 def _replace_value(node: yaml.Node, new: typing.Any) -> typing.Iterator[Edit]:
     """Replace a scalar by the JSON of a value, or by text in its quotes.
 
-    ``no`` becomes ``"no"``, and ``'a'`` becomes ``'b'``. JSON is YAML, too. A
+    ``no`` becomes ``"no"``, and ``'a'`` becomes ``'b'``. JSON is valid YAML. A
     block of text, ``|`` or ``>``, is not replaced.
     """
     if not isinstance(node, yaml.ScalarNode) or node.style in ('|', '>'):
@@ -473,9 +479,9 @@ def _replace_value(node: yaml.Node, new: typing.Any) -> typing.Iterator[Edit]:
 
 
 def _format_key(name: str, like: yaml.ScalarNode) -> str:
-    """Format a new key with its colon, in quotes if its neighbour has some.
+    """Format a new key with its colon, quoted like an existing key.
 
-    :param like: the neighbour: in JSON, for example, it has quotes.
+    :param like: the existing key, which has quotes e.g. in JSON.
     """
     quote = ''
     if like.style in ('"', "'"):

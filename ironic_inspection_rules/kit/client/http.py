@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests to the API: large bodies, errors in answers, page after page.
+"""Send requests to the API: large bodies, errors in answers, pages.
 
-Each function of this room takes ``baremetal``, the bare metal proxy of an
-openstacksdk connection, of which several threads may ask.
+All functions of this package take ``baremetal``, the bare metal proxy of an
+openstacksdk connection, which several threads may use.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,17 +32,18 @@ REQUEST_ERRORS = (
     requests.RequestException,
     exceptions.Invalid,
 )
-"""Kinds of errors of a request: refused, without an answer, or answered with
-something that is not an answer of Ironic."""
+"""Exceptions of a request: it was refused, there was no answer, or the answer
+is not an answer of Ironic."""
 
 _MAX_QUOTE_LENGTH = 300
-"""Most characters of an answer in an error."""
+"""Maximum length of an answer in an error message."""
 
 _MAX_MEMBERS = 5
-"""Most members of an answer that an error names."""
+"""Maximum number of members of an answer that an error message names."""
 
 _DEPTH_OF_ROWS = 4
-"""Levels above a row in ``{"tables": {NAME: {"rows": [ROW, ...]}}}``."""
+"""Number of levels above a row in ``{"tables": {NAME: {"rows": [ROW,
+...]}}}``."""
 
 
 def call(
@@ -58,16 +59,16 @@ def call(
 ) -> dict[str, Any]:
     """Send a request and return the members of the answer.
 
-    :param path: below ``/v1``.
+    :param path: the path below ``/v1``.
     :param needed: a member that the answer must have.
     :param is_list: whether that member is a list of objects.
     :param needed_of_items: members that each of these objects must have.
-    :param microversion: the least version of the API that has this call.
-    :param kwargs: further arguments of the request, such as ``json`` or
-        ``params``, as keystoneauth takes them.
-    :raises: an exception of openstacksdk for an answer that is an error, and
-        of keystoneauth where no answer comes; Invalid for an answer that is
-        no JSON object, or lacks what is needed.
+    :param microversion: the minimum version of the API that supports the call.
+    :param kwargs: further arguments of the request for keystoneauth, e.g.
+        ``json`` or ``params``.
+    :raises: an exception of openstacksdk if the answer is an error; an
+        exception of keystoneauth if there is no answer; Invalid if the answer
+        is not a JSON object or lacks a needed member.
     """
     response = _send(
         baremetal, method, path, microversion=microversion, **kwargs
@@ -83,9 +84,9 @@ def call(
 def delete(baremetal, path: str) -> None:
     """Send a request to delete something, which Ironic answers without a body.
 
-    :raises: an exception of openstacksdk for an answer that is an error, and
-        of keystoneauth where no answer comes; Invalid for an answer that is
-        not Ironic's.
+    :raises: an exception of openstacksdk if the answer is an error; an
+        exception of keystoneauth if there is no answer; Invalid if the answer
+        is not an answer of Ironic.
     """
     response = _send(baremetal, 'DELETE', path)
     if response.status_code != http_client.NO_CONTENT:
@@ -108,12 +109,12 @@ def _send(
 ) -> Any:
     """Send a request and return the response.
 
-    :raises: an exception of openstacksdk for an answer that is an error, and
-        of keystoneauth where no answer comes.
+    :raises: an exception of openstacksdk if the answer is an error; an
+        exception of keystoneauth if there is no answer.
     """
-    # The SDK would also send a request again after 409, which stock Ironic
-    # answers for a locked node. Here 409 says that rules have changed or a
-    # name is taken: the same request would be refused again.
+    # By default the SDK also retries after 409, which stock Ironic returns for
+    # a locked node. Here, 409 means that rules have changed or a name is
+    # taken, so the same request would be refused again.
     response = baremetal.request(
         path,
         method,
@@ -132,10 +133,11 @@ def _send(
         sdk_exceptions.raise_from_response(response)
     except sdk_exceptions.HttpException as exc:
         if _is_object(response):
-            # The SDK has read the message, unless it is a "description".
+            # The SDK has already read the message, unless it is a
+            # "description".
             exc.details = _read_description(response) or exc.details
         else:
-            # The answer of a proxy, or of a server that broke off.
+            # This is the answer of a proxy, or of a server that broke off.
             exc.details = _(
                 'The answer from %(url)s with the status %(status)d '
                 '%(description)s'
@@ -162,9 +164,9 @@ def read_members(
     :param needed: a member that the answer must have.
     :param is_list: whether that member is a list of objects.
     :param needed_of_items: members that each of these objects must have.
-    :raises: Invalid for an answer that is no JSON object, lacks a needed
-        member, or has no list of objects there: it may be of another service,
-        or of a proxy.
+    :raises: Invalid if the answer is not a JSON object, lacks a needed member,
+        or has no list of objects. It may come from another service or from a
+        proxy.
     """
     try:
         answer = response.json()
@@ -179,7 +181,8 @@ def read_members(
         for item in answer[needed]:
             if name_of_member in item:
                 continue
-            # "has an item of "nodes" that has the members "name"".
+            # An example is "has an item of "nodes" that has the members
+            # "name"".
             description = _('has an item of "%(list)s" that %(item)s') % {
                 'list': needed,
                 'item': _describe_value(item),
@@ -212,7 +215,7 @@ def _unexpected_answer(
 def _is_object(response: Any) -> bool:
     """Return whether an answer is a JSON object.
 
-    Errors of Ironic are, and the page of a proxy is not.
+    Errors of Ironic are JSON objects; the page of a proxy is not.
     """
     try:
         return isinstance(response.json(), dict)
@@ -221,10 +224,10 @@ def _is_object(response: Any) -> bool:
 
 
 def _describe_answer(response: Any) -> str:
-    """Describe an answer that is not the expected one.
+    """Describe an answer that is not the expected answer.
 
     :returns: the end of the sentence "The answer from URL …": ``is empty``,
-        ``is no JSON ("502 Bad Gateway")``, or that of
+        ``is no JSON ("502 Bad Gateway")``, or the text of
         :func:`_describe_value`.
     """
     if not response.content:
@@ -232,7 +235,7 @@ def _describe_answer(response: Any) -> str:
     try:
         return _describe_value(response.json())
     except ValueError:
-        # It is mostly the page of a proxy, in HTML.
+        # Usually this is the HTML page of a proxy.
         words = _words_of_page(response.text)
         return _('is no JSON (%s)') % _quote(words)
 
@@ -251,7 +254,7 @@ def _describe_value(value: Any) -> str:
 
 
 def _words_of_page(page: str) -> str:
-    """Return the words of a page in HTML; a page without words as it is.
+    """Return the words of an HTML page, or the page itself if it has no words.
 
     For example, ``<h1>502 Bad Gateway</h1>`` becomes ``502 Bad Gateway``.
     """
@@ -265,7 +268,7 @@ def _quote(text: str) -> str:
 
 
 def _is_list_of_objects(value: Any) -> bool:
-    """Return whether a JSON value is a list of objects alone."""
+    """Return whether a JSON value is a list that contains only objects."""
     if not isinstance(value, list):
         return False
     return all(isinstance(item, dict) for item in value)
@@ -274,19 +277,19 @@ def _is_list_of_objects(value: Any) -> bool:
 def call_with_large_body(
     baremetal, method: str, path: str, body: Any, **kwargs: Any
 ) -> Any:
-    """Send a request that may be large, such as a request with tables.
+    """Send a request that may be large, e.g. a request with tables.
 
     :param body: plain data, which are sent as JSON.
-    :param kwargs: further arguments of :func:`call`, such as ``needed``.
-    :raises: as :func:`call`; also Invalid if the body is larger than Ironic
-        takes, which names the option to raise.
+    :param kwargs: further arguments of :func:`call`, e.g. ``needed``.
+    :raises: the same as :func:`call`; also Invalid if the body is larger than
+        Ironic accepts. The message then names the option to raise.
     """
     encoded = _encode_json(body)
     LOG.debug('%s %s with a body of %d bytes', method, path, len(encoded))
     try:
-        # keystoneauth would log the body, which may have secret columns of
-        # tables. It makes three copies of the body for that line, even if
-        # nothing is logged.
+        # Disable the log of keystoneauth, because the body may contain secret
+        # columns of tables. For the log, keystoneauth would also copy the body
+        # three times, even if nothing is logged.
         return call(
             baremetal,
             method,
@@ -305,8 +308,8 @@ def call_with_large_body(
         if not is_too_large:
             raise
         if not _is_object(exc.response):
-            # A proxy before the API has a limit of its own, which no option
-            # of Ironic raises.
+            # The limit is that of a proxy before the API, which no option of
+            # Ironic can raise.
             raise
         raise exceptions.Invalid(
             _(
@@ -318,11 +321,11 @@ def call_with_large_body(
 
 
 def _encode_json(body: Any) -> bytes:
-    """Return a body as the bytes of its JSON.
+    """Return a body as JSON in bytes.
 
-    keystoneauth would make one text of all the data, and requests would make
-    bytes of that text: a large table would be in memory twice. Here only the
-    text of one row is in memory beside the bytes.
+    keystoneauth would build one text of all data, and requests would convert
+    it to bytes, so a large table would be in memory twice. Here, only the text
+    of one row is in memory in addition to the bytes.
     """
     encoded = io.BytesIO()
     for part in _json_pieces(body, _DEPTH_OF_ROWS):
@@ -333,8 +336,8 @@ def _encode_json(body: Any) -> bytes:
 def _json_pieces(value: Any, depth: int) -> Iterator[str]:
     """Yield the JSON of a value piece by piece.
 
-    For example, ``{"a": [1]}`` is ``{"a":``, ``[``, ``1``, ``]`` and ``}`` at
-    depth 2.
+    For example, ``{"a": [1]}`` gives ``{"a":``, ``[``, ``1``, ``]`` and ``}``
+    at depth 2.
 
     :param depth: how many levels of mappings and lists are divided; deeper
         values are one piece.
@@ -342,8 +345,8 @@ def _json_pieces(value: Any, depth: int) -> Iterator[str]:
     may_be_divided = depth > 0 and isinstance(value, dict | list)
     is_empty = not value
     if is_empty or not may_be_divided:
-        # Below, the first member or item writes the opening bracket: an empty
-        # value would have none.
+        # An empty value must be written separately, because below the opening
+        # bracket is emitted with the first member or item.
         yield json.dumps(value)
     elif isinstance(value, dict):
         separator = '{'
@@ -366,10 +369,10 @@ def problems(
 ) -> list[exceptions.Problem]:
     """Read the problems that the API found in the body of a request.
 
-    In the answer a problem is ``{"pointer": "/rules/0/scope", "detail": ...,
-    "hint": ...}``, perhaps without a hint.
+    In the answer, a problem is ``{"pointer": "/rules/0/scope", "detail": ...,
+    "hint": ...}``. The hint is optional.
 
-    :returns: no problems for any other error.
+    :returns: an empty list for any other error.
     """
     if exc.response is None:
         return []
@@ -378,14 +381,14 @@ def problems(
         error = json.loads(exc.response.json()['error_message'])
         return [_read_problem(data) for data in error['problems']]
     except (ValueError, KeyError, TypeError):
-        # Another error of Ironic, or the answer of a proxy before it.
+        # This is another error of Ironic, or the answer of a proxy.
         return []
 
 
 def _read_problem(data: dict[str, Any]) -> exceptions.Problem:
     """Read a problem from an answer.
 
-    :raises: KeyError or TypeError if the data are no problem.
+    :raises: KeyError or TypeError if the data are not a problem.
     """
     pointer = str(data['pointer'])
     detail = str(data['detail'])
@@ -396,7 +399,7 @@ def _read_problem(data: dict[str, Any]) -> exceptions.Problem:
 
 
 def without_none(**values: Any) -> dict[str, Any]:
-    """Leave out the values that are None, which means that they are not given.
+    """Remove the values that are None, which means that they are not given.
 
     For example, ``without_none(limit=5, marker=None)`` is ``{'limit': 5}``.
     """
@@ -404,9 +407,10 @@ def without_none(**values: Any) -> dict[str, Any]:
 
 
 def _read_description(response: Any) -> str | None:
-    """Read the description of an error; None without a description.
+    """Read the description of an error; None if there is no description.
 
-    Errors of Ironic's web framework have it, and the SDK does not read it.
+    Errors of Ironic's web framework have a description, but the SDK does not
+    read it.
     """
     try:
         # Ironic writes the error as JSON in a string of JSON.
@@ -425,11 +429,11 @@ def list_items(
 ) -> Iterator[dict[str, Any]]:
     """Yield the items of a collection, page by page.
 
-    :param name: of the list in the answer.
-    :param query: of every page; None counts as not given.
+    :param name: the name of the list in the answer.
+    :param query: the query parameters of every page; None means not given.
     :param needed_of_items: members that each item must have.
-    :raises: as :func:`call`; also Invalid for a page that names itself as the
-        next page, which would be asked for without end.
+    :raises: the same as :func:`call`; also Invalid if a page names itself as
+        the next page, because the loop would never end.
     """
     parameters = without_none(**query)
     while True:
@@ -443,7 +447,7 @@ def list_items(
             params=parameters,
         )
         yield from page[name]
-        # Such as "http://ironic/v1/nodes?limit=2&marker=<UUID>".
+        # For example, "http://ironic/v1/nodes?limit=2&marker=<UUID>".
         link = page.get('next')
         if link is None:
             return
@@ -459,6 +463,6 @@ def list_items(
                 )
                 % {'path': path, 'link': link}
             )
-        # Ironic's list of nodes leaves out most filters of the link, so that
-        # they are sent again.
+        # The link of Ironic's list of nodes lacks most filters, so they are
+        # sent again.
         parameters = {**parameters, **parameters_of_link}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""test: options, what is printed and compared, exit codes."""
+"""Implement ``test``: options, output, comparison and exit codes."""
 
 import argparse
 import collections
@@ -105,12 +105,13 @@ class Test(arguments.FileCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Try the rules, or measure their coverage.
 
-        :returns: the exit code, as the class has it.
+        :returns: the exit code, as documented by the class.
         """
         wants_coverage = (
             parsed_args.coverage or parsed_args.threshold is not None
         )
-        # An option that is ignored might let a test pass: it is refused.
+        # Refuse options that would be ignored, because the test might then
+        # pass although it should not.
         if parsed_args.expect and wants_coverage:
             self._parser.error(_('--expect and --coverage: one at a time'))
         if parsed_args.update and not parsed_args.expect:
@@ -135,8 +136,8 @@ class Test(arguments.FileCommand):
     ) -> int:
         """Print how much of the rules the machines reach.
 
-        :returns: the exit code: EXIT_ERROR where a machine could not be
-            tried, or a rule had an error; EXIT_UNCOVERED below
+        :returns: the exit code: EXIT_ERROR if a machine could not be tried or
+            a rule had an error; EXIT_UNCOVERED if the coverage is below
             ``--threshold``.
         """
         with progress.show_machine_bar(len(paths)) as advance:
@@ -157,8 +158,8 @@ class Test(arguments.FileCommand):
         for problem in measured.problems:
             self.app.stderr.write(f'{problem}\n')
         if measured.broken:
-            # A rule may be there to refuse a machine, but an error covers
-            # nothing.
+            # A rule may refuse a machine on purpose, but an error of a rule
+            # covers nothing.
             warning = _P(
                 '%d inspection ends in an error of a rule; the test without '
                 '--coverage shows it\n',
@@ -169,7 +170,7 @@ class Test(arguments.FileCommand):
             self.app.stderr.write(warning % measured.broken)
         if measured.problems or measured.broken:
             return EXIT_ERROR
-        # Without a threshold any coverage is enough.
+        # If there is no threshold, any coverage is enough.
         threshold = parsed_args.threshold or 0
         if measured.percent < threshold:
             return EXIT_UNCOVERED
@@ -182,14 +183,14 @@ class Test(arguments.FileCommand):
         paths: list[str],
         parsed_args: argparse.Namespace,
     ) -> int:
-        """Print what rules do to the machines, or compare it with --expect.
+        """Print what rules do to machines, or compare it with ``--expect``.
 
-        With ``--html`` a page is written as well.
+        With ``--html``, a page is written as well.
 
         :returns: the exit code.
         """
         in_detail = parsed_args.details or len(paths) == 1
-        # Only the table of many machines has no reasons, which take time.
+        # Only the table of many machines shows no reasons. Reasons take time.
         explain = bool(
             in_detail or parsed_args.html or parsed_args.format != 'table'
         )
@@ -197,9 +198,9 @@ class Test(arguments.FileCommand):
         listing = _choose_listing(
             parsed_args.format, output, len(paths), in_detail
         )
-        # Another process tries a machine, and the result is large: only the
-        # part that is printed is passed on. For the page that is a column of
-        # its matrix; for the listing, or for --expect, an entry.
+        # Machines are tried in other processes, and the results are large, so
+        # only the part that is printed is passed on: a column of the matrix
+        # for the page, and an entry for the listing or for --expect.
         matrix = test_page.Matrix(rule_set.rules, rule_set.paths)
         extract_column = None
         if parsed_args.html:
@@ -211,7 +212,7 @@ class Test(arguments.FileCommand):
             _extract_printed, extract_column, extract_entry
         )
         results: collections.Counter[str] = collections.Counter()
-        # On a terminal the bar would mix with the printed machines.
+        # On a terminal, the progress bar would mix with the printed machines.
         with progress.show_machine_bar(
             len(paths), hidden=self.app.stdout.isatty()
         ) as advance:
@@ -247,10 +248,10 @@ class Test(arguments.FileCommand):
         The differences are printed.
 
         :param actual: machines and what happens to them. A machine is tried
-            when it is taken.
-        :param results: the number of machines by result; complete when all
-            machines are taken.
-        :returns: the exit code; 0 where the file is written.
+            when it is consumed.
+        :param results: the number of machines by result; complete after all
+            machines have been consumed.
+        :returns: the exit code; 0 if the file was written.
         """
         path = parsed_args.expect
         if parsed_args.update:
@@ -290,8 +291,8 @@ def _choose_listing(
 ) -> trial_text.Listing:
     """Choose the listing that prints machines in a format.
 
-    :param count: the number of machines; a single one is indented in JSON.
-    :param in_detail: whether a table has a part for every machine.
+    :param count: the number of machines; a single machine is indented in JSON.
+    :param in_detail: whether a table has a section per machine.
     """
     if form == 'json':
         is_single = count == 1
@@ -308,9 +309,11 @@ def _choose_listing(
 class _Tried(typing.NamedTuple):
     """The part of a test that is printed.
 
-    :ivar column: the column of the machine on the page; None without a page.
-    :ivar entry: what the listing prints of the machine, or what ``--expect``
-        compares.
+    :ivar result: the result of the machine.
+    :ivar column: the column of the machine on the page; None if there is no
+        page.
+    :ivar entry: the data of the machine that the listing prints or that
+        ``--expect`` compares.
     """
 
     result: str
@@ -323,9 +326,9 @@ def _extract_printed(
     extract_entry: machine_test.Extract,
     test: machine_test.MachineTest,
 ) -> _Tried:
-    """Extract the printed part of a test, in the process that has run it.
+    """Extract the part of a test to print, in the process that has run it.
 
-    :param extract_column: None without a page.
+    :param extract_column: None if there is no page.
     """
     column = None
     if extract_column is not None:
@@ -340,12 +343,12 @@ def _count_and_yield(
 ) -> typing.Iterator[typing.Any]:
     """Count results, fill the page, and yield the entries to print.
 
-    An entry is yielded as soon as its machine is tried, so that it can be
-    printed at once. The counts and the page are complete only when all
-    entries are taken.
+    An entry is yielded as soon as its machine has been tried, so that it can
+    be printed immediately. The counts and the page are complete only after all
+    entries have been consumed.
 
-    :param results: the number of machines by result, which is counted here.
-    :param matrix: the page, which is filled here.
+    :param results: the number of machines by result; incremented here.
+    :param matrix: the page, to which columns are added here.
     """
     for machine in tried:
         results[machine.result] += 1
@@ -358,8 +361,9 @@ def _exit_code(results: collections.Counter[str]) -> int:
     """Return the exit code of a test without ``--expect``.
 
     :param results: the number of machines by result, e.g. ``{'ok': 38,
-        'failed': 2}``. The result ``failed`` is an inspection that the action
-        ``fail`` of a rule ends, ``error`` any error of a rule or of a file.
+        'failed': 2}``. The result ``failed`` means that the action ``fail`` of
+        a rule ended the inspection; ``error`` is any error of a rule or of a
+        file.
     """
     if results['error']:
         return EXIT_ERROR
@@ -371,7 +375,7 @@ def _exit_code(results: collections.Counter[str]) -> int:
 def _junit_cases(
     comparisons: typing.Iterable[expectation.Comparison],
 ) -> list[junit.JunitCase]:
-    """Return a test case for each machine; a difference is a failure."""
+    """Return a test case per machine; a difference is a failure."""
     cases = []
     for comparison in comparisons:
         result = 'ok'

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""inspection request list, show, abort; reapply, of one and of many nodes."""
+"""Commands for inspection requests: list, show, abort and reapply.
+
+Inspections can be reapplied for one node or for many nodes.
+"""
 
 import collections
 import datetime
@@ -47,12 +50,12 @@ ERROR = 'error'
 _DONE = (REFUSED, FINISHED, ERROR)
 
 _UNDER_WAY = ('starting', 'waiting', 'processing')
-"""The states of a request that Ironic still works on."""
+"""The states of requests on which Ironic is still working."""
 
 _PAUSE_SECONDS = 2
-"""How long to wait where no request has ended since the last look."""
+"""How long to wait if no request has ended since the last check."""
 
-# How many nodes are named; of others the number is printed.
+# Maximum number of nodes that are named. Further nodes are only counted.
 _MAX_ROWS = 50
 
 
@@ -74,7 +77,7 @@ class ReapplyInspection(command.ShowOne):
         )
 
     def take_action(self, parsed_args):
-        # Without data, Ironic takes what the ramdisk has sent.
+        # Without data, Ironic uses the data that the ramdisk has sent.
         data: dict[str, Any] = {}
         if parsed_args.inventory:
             machine = machine_file.load(parsed_args.inventory)
@@ -107,10 +110,10 @@ class ListInspectionRequests(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return columns and rows of the requests.
+        """Return the columns and the rows of the requests.
 
-        With ``--long`` all fields are as the server has them. Otherwise a node
-        has its name, and a time is shown as an age, e.g. ``3 h``.
+        With ``--long``, all fields are shown as the server returns them.
+        Otherwise a node is shown by name, and a time as an age, e.g. ``3 h``.
         """
         baremetal = self.baremetal
         requests = list(
@@ -122,7 +125,7 @@ class ListInspectionRequests(command.Lister):
             return _LONG, [
                 tuple(request[name] for name in _LONG) for request in requests
             ]
-        # A request has only the UUID of its node.
+        # A request only has the UUID of its node.
         names = {}
         if requests:
             nodes = node.nodes(baremetal, {}, ('uuid', 'name'))
@@ -175,12 +178,12 @@ class AbortInspectionRequest(command.BaremetalCommand):
 
 
 def _format_age(created_at: str | None, now: datetime.datetime) -> str:
-    """Return how old a request is, in its largest whole unit.
+    """Return the age of a request in its largest whole unit.
 
-    For example, ``3 h`` for three hours and a half.
+    For example, ``3 h`` for three and a half hours.
 
-    :param created_at: a time as ISO 8601; any other text is returned as it
-        is, and None gives an empty text.
+    :param created_at: a time in ISO 8601 format; any other text is returned
+        unchanged, and None gives an empty text.
     """
     if created_at is None:
         return ''
@@ -194,7 +197,7 @@ def _format_age(created_at: str | None, now: datetime.datetime) -> str:
     for unit, seconds_of_unit in (('d', 86400), ('h', 3600), ('min', 60)):
         if age >= seconds_of_unit:
             return f'{age // seconds_of_unit} {unit}'
-    # The clock of the server may be ahead of the clock here.
+    # The clock of the server may be ahead of the local clock.
     return f'{max(age, 0)} s'
 
 
@@ -205,18 +208,18 @@ def _add_request_argument(parser):
 
 
 def _as_columns(request: dict[str, Any]):
-    """Return names and values of the fields of a request, without links."""
+    """Return names and values of the fields of a request, except links."""
     fields = dict(request)
     fields.pop('links', None)
     return tuple(fields), tuple(fields.values())
 
 
 class Reapplication(NamedTuple):
-    """The reapplication of one node: whether it was accepted, how it ended.
+    """The reapplication for one node: whether it was accepted, and its result.
 
     :ivar state: ``accepted``, ``refused``, or the state in which the request
-        has ended.
-    :ivar request: the UUID of the request, None if it was refused.
+        ended.
+    :ivar request: the UUID of the request; None if it was refused.
     :ivar reason: why it was refused or failed.
     """
 
@@ -272,8 +275,8 @@ class ReapplyInspectionRules(command.BaremetalCommand):
                 reapply = functools.partial(_reapply_node, baremetal)
                 answers = threads.map(reapply, nodes, _('Reapplying'))
                 for reapplication in answers:
-                    # One by one: an interrupt must not lose the requests that
-                    # Ironic has accepted.
+                    # Append one by one, because an interrupt must not lose the
+                    # requests that Ironic has accepted.
                     reapplications.append(reapplication)
                 if parsed_args.wait:
                     _wait_for_requests(threads, baremetal, reapplications)
@@ -287,7 +290,8 @@ class ReapplyInspectionRules(command.BaremetalCommand):
             )
             return parallel.EXIT_INTERRUPTED
         except http.REQUEST_ERRORS:
-            # The error ends the command, but not what Ironic has accepted.
+            # The error ends the command, but not the requests that Ironic has
+            # accepted.
             if reapplications:
                 self._show(reapplications)
                 self.app.stderr.write(
@@ -303,10 +307,10 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         return 0
 
     def _show(self, reapplications: list[Reapplication]) -> None:
-        """Print how many nodes are in every state, and which have failed.
+        """Print how many nodes are in each state, and which nodes have failed.
 
-        The numbers are a line such as ``2 accepted, 1 refused``. Nodes that
-        have failed are rows of a table, with the reason.
+        The numbers are printed on one line, e.g. ``2 accepted, 1 refused``.
+        The failed nodes are printed as a table with the reasons.
         """
         output = self.app.stdout
         states = collections.Counter(
@@ -333,18 +337,18 @@ class ReapplyInspectionRules(command.BaremetalCommand):
 
 
 def _require_queue(baremetal: Any) -> None:
-    """Raise an error unless durable inspection is on.
+    """Raise an error unless durable inspection is enabled.
 
     :raises: CommandError if Ironic has no queue of requests.
     """
     requests = inspection_request.inspection_requests(baremetal, limit=1)
     try:
-        # The first item sends the request. Any answer will do, as Ironic
-        # without the queue does not know the call.
+        # Reading the first item sends the request. Any answer is fine, because
+        # Ironic without the queue does not know the call.
         next(iter(requests), None)
     except sdk_exceptions.ForbiddenException:
-        # The call exists, so the queue is on. Users who may not list requests
-        # may still reapply.
+        # The call exists, so the queue is enabled. Users who may not list
+        # requests may still reapply.
         return
     except sdk_exceptions.NotFoundException as exc:
         raise osc_exceptions.CommandError(
@@ -363,7 +367,7 @@ def _reapply_node(
 
     :param node_fields: the node, with ``uuid`` and ``name``.
     :returns: a reapplication that is accepted or refused.
-    :raises: the error of the request if another attempt may help.
+    :raises: the error of the request if another attempt may succeed.
     """
     uuid = node_fields['uuid']
     name = node_fields['name'] or uuid
@@ -385,12 +389,13 @@ def _wait_for_requests(
 ) -> None:
     """Wait until all accepted requests are done.
 
-    :param reapplications: of all nodes. A reapplication is replaced in place
-        by one with the state in which its request has ended.
+    :param reapplications: the reapplications of all nodes. When a request has
+        ended, its reapplication is replaced in place by one with the final
+        state.
     """
     read_state = functools.partial(_read_state, baremetal)
     while True:
-        # By its place in the list, a reapplication that is not done.
+        # The reapplications that are not done, by their index in the list.
         waiting = {}
         for index, reapplication in enumerate(reapplications):
             if reapplication.state not in _DONE:
@@ -403,7 +408,8 @@ def _wait_for_requests(
             _('Waiting for %d') % len(waiting),
         )
         is_any_done = False
-        # One by one: an interrupt must not lose the states that are known.
+        # Replace one by one, because an interrupt must not lose the known
+        # states.
         for index, reapplication in zip(waiting, read_again, strict=True):
             reapplications[index] = reapplication
             if reapplication.state in _DONE:
@@ -413,9 +419,9 @@ def _wait_for_requests(
 
 
 def _read_state(baremetal: Any, reapplication: Reapplication) -> Reapplication:
-    """Read the state of a request, and return its reapplication with it.
+    """Read the state of a request, and return an updated reapplication.
 
-    :returns: the same reapplication if Ironic still works on the request.
+    :returns: the same reapplication if Ironic is still working on the request.
     """
     try:
         request = inspection_request.get_inspection_request(
@@ -433,7 +439,7 @@ def _read_state(baremetal: Any, reapplication: Reapplication) -> Reapplication:
         return reapplication._replace(
             state=state, reason=request.get('last_error')
         )
-    # To wait for the end of such a request might be to wait for ever.
+    # The state is unknown, so waiting for the request might never end.
     return reapplication._replace(
         state=ERROR,
         reason=_(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""inspection data outliers: machines read, rules learned, since when odd."""
+"""Implement ``inspection data outliers``, which finds unusual machines."""
 
 from collections.abc import Mapping, Sequence
 import functools
@@ -24,16 +24,16 @@ from ironic_inspection_rules.kit.osc import node_selection
 from ironic_inspection_rules.kit.osc import parallel
 
 Identity = tuple[str | None, ...]
-"""What a finding is about, which is the same in every inspection: machine,
-kind, what, slot and field, as of :attr:`.finding.Outlier.identity`."""
+"""Identifies a finding across inspections: machine, kind, what, slot and
+field, see :attr:`.finding.Outlier.identity`."""
 
 
 class MachineVersion(NamedTuple):
     """A kept inventory of a machine, which can be read from Ironic.
 
-    :ivar machine: the name of the machine, as findings have it.
+    :ivar machine: the name of the machine, as in findings.
     :ivar uuid: the UUID of the inventory.
-    :ivar time: the time of its inspection, as ISO 8601.
+    :ivar time: the time of the inspection in ISO 8601 format.
     """
 
     machine: str
@@ -66,9 +66,9 @@ class ShowOutliers(command.BaremetalCommand):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
-        """Compare the stored inventories of nodes, and print what is odd.
+        """Compare the stored inventories of nodes, and print the outliers.
 
-        :returns: the exit status: 2 if a machine differs from its peers.
+        :returns: the exit status; 2 if a machine differs from its peers.
         """
         selection = node_selection.NodeSelection.parse(parsed_args.filters)
         start = inventory_history.parse_since(parsed_args.since)
@@ -78,15 +78,16 @@ class ShowOutliers(command.BaremetalCommand):
             parallel.RequestThreads(parsed_args.jobs) as threads,
         ):
             nodes = selection.read_matching_nodes(baremetal)
-            # A machine has the name of its node, or else its UUID.
+            # A machine has the name of its node, or the UUID if the node has
+            # no name.
             uuids = {
                 node['name'] or node['uuid']: node['uuid'] for node in nodes
             }
             read_sketch = functools.partial(
                 _read_sketch, baremetal, parsed_args.by, uuids
             )
-            # An inventory is large: only its sketch is kept, the values that
-            # are compared.
+            # An inventory is large. Only its sketch is kept, which has the
+            # values that are compared.
             sketches = threads.map(read_sketch, list(uuids), _('Comparing'))
             machines = peers.Peers(parsed_args.min_peers)
             missing = 0
@@ -94,8 +95,8 @@ class ShowOutliers(command.BaremetalCommand):
                 if machine is None:
                     missing += 1
                 else:
-                    # One by one: a machine shares equal values with the
-                    # machines before it, which saves much memory.
+                    # Add machines one by one: each shares equal values with
+                    # the machines before it, which saves much memory.
                     machines.add([machine])
             result = machines.find().without_kinds(parsed_args.ignore)
             if start:
@@ -111,7 +112,8 @@ class ShowOutliers(command.BaremetalCommand):
                     peer_arguments.format_rules(rules),
                     self.app.stdout,
                 )
-        # If the learned rules go to standard output, the findings go nowhere.
+        # If the learned rules are written to standard output, the findings are
+        # discarded.
         output = arguments.choose_output(parsed_args.learn, self.app.stdout)
         arguments.write(
             parsed_args.output,
@@ -134,21 +136,21 @@ class ShowOutliers(command.BaremetalCommand):
 
 
 def _as_facts(data: Mapping[str, Any]) -> views.Facts:
-    """Convert the answer of an inventory to the facts of a machine."""
+    """Convert the answer of an inventory request to the facts of a machine."""
     return views.Facts(data['inventory'] or {}, data['plugin_data'] or {})
 
 
 def _read_sketch(
     baremetal: Any, by: Sequence[str], uuids: Mapping[str, str], name: str
 ) -> sketch.Sketch | None:
-    """Read the inventory of a node and return the sketch of its machine.
+    """Read the inventory of a node, and return the sketch of its machine.
 
-    A sketch has only those data of an inventory by which a machine is
-    compared with its peers.
+    A sketch only has the data of an inventory that are compared with peers.
 
-    :param by: fields that machines are compared within, as of ``--by``.
+    :param by: the fields of ``--by``; only machines with equal values in them
+        are peers.
     :param uuids: the UUIDs of nodes by name.
-    :returns: None without an inventory.
+    :returns: None if the node has no inventory.
     """
     try:
         data = node_client.inventory(baremetal, uuids[name])
@@ -164,17 +166,18 @@ def _learn_rules(
     by: Sequence[str],
     uuids: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Learn rules that record where a machine differs from normal machines.
+    """Learn rules that report how a machine differs from normal machines.
 
     Machines without a finding are normal. Their inventories were too large to
-    keep, and are read again.
+    keep, so they are read again.
 
-    :param by: fields that machines are compared within, as of ``--by``.
+    :param by: the fields of ``--by``; only machines with equal values in them
+        are peers.
     :param uuids: the UUIDs of nodes by name.
     """
 
     def read_reduced(name: str) -> norm_rules.Reduced:
-        # The part of the inventory that rules are learned from.
+        # Only keep the part of the inventory from which rules are learned.
         data = node_client.inventory(baremetal, uuids[name])
         return norm_rules.reduce(_as_facts(data), by)
 
@@ -186,8 +189,10 @@ def _learn_rules(
 
 
 class _Search:
-    """Finds the inspection that first showed a finding of today.
+    """Find the inspection that first showed a finding of today.
 
+    :param by: the fields of ``--by``; only machines with equal values in them
+        are peers.
     :param uuids: the UUIDs of nodes by name.
     """
 
@@ -208,13 +213,15 @@ class _Search:
     ) -> dict[Identity, str]:
         """Return when an inspection first showed each finding.
 
-        A machine as it was at an earlier inspection is compared with its peers
-        of today. An inventory is large, so that few are read: the oldest one,
-        and those of a binary search between the oldest and the newest.
+        The state of a machine at an earlier inspection is compared with its
+        peers of today. Inventories are large, so only a few are read: the
+        oldest inventory, and those of a binary search between the oldest and
+        the newest.
 
-        :param start: earlier inspections are not looked at.
-        :returns: ISO 8601 times by finding; without findings that the oldest
-            inspection shows already, which may have begun at any time.
+        :param start: a time; earlier inspections are ignored.
+        :returns: ISO 8601 times by finding. Findings that the oldest
+            inspection already shows are omitted, because they may have begun
+            at any time.
         """
         machines = sorted({outlier.machine for outlier in result.findings})
         versions_of_machines = self._threads.map(
@@ -222,28 +229,29 @@ class _Search:
             machines,
             _('Reading histories'),
         )
-        # By machine, its inspections, the newest first.
+        # The inspections of each machine, the newest first.
         versions = dict(zip(machines, versions_of_machines, strict=True))
-        # By finding, the two inspections between which it began.
+        # For each finding, the two inspections between which it began.
         spans = {}
         for outlier in result.findings:
             count = len(versions[outlier.machine])
             spans[outlier.identity] = _Span(count)
-        # Each round looks at one earlier inspection of every machine, until
-        # no finding needs another one.
+        # Each round checks one earlier inspection per machine, until no
+        # finding needs another one.
         while True:
             number_by_machine: dict[str, int] = {}
             for identity, span in spans.items():
                 number = span.next_number()
                 if number is not None:
-                    # Another finding of the machine may have chosen already.
+                    # Another finding of the machine may already have chosen a
+                    # number.
                     number_by_machine.setdefault(_machine_of(identity), number)
             if not number_by_machine:
                 break
             self._narrow(compared, versions, spans, number_by_machine)
         first_times = {}
         for identity, span in spans.items():
-            # Without a normal inspection the finding may be of any age.
+            # If no inspection is normal, the finding may be of any age.
             if span.newest_normal is not None:
                 first = versions[_machine_of(identity)][span.oldest_odd]
                 first_times[identity] = first.time
@@ -256,14 +264,15 @@ class _Search:
         spans: Mapping[Identity, '_Span'],
         number_by_machine: Mapping[str, int],
     ) -> None:
-        """Compare one earlier inspection of machines, and narrow the spans.
+        """Compare one earlier inspection per machine, and narrow the spans.
 
-        Among its peers, a machine as it was replaces the machine of today. A
-        finding that the earlier inspection shows as well began before it.
+        The earlier state of a machine replaces its present state among its
+        peers. If the earlier inspection also shows a finding, the finding
+        began before it.
 
-        :param versions: by machine, its inspections, the newest first.
-        :param spans: by finding, narrowed in place.
-        :param number_by_machine: the place of the inspection in ``versions``.
+        :param versions: the inspections by machine, the newest first.
+        :param spans: the spans by finding; modified in place.
+        :param number_by_machine: the index of the inspection in ``versions``.
         """
         earlier_versions = []
         for machine, number in number_by_machine.items():
@@ -273,7 +282,7 @@ class _Search:
             earlier_versions,
             _('Comparing earlier inspections'),
         )
-        # By machine, its sketch at that inspection.
+        # The sketch of each machine at that inspection.
         earlier = {}
         for machine_then in sketches:
             if machine_then is not None:
@@ -286,13 +295,13 @@ class _Search:
                 is_odd = identity in findings_then
                 span.narrow(number_by_machine[machine], is_odd=is_odd)
             elif machine in number_by_machine:
-                # The inventory was asked for, but Ironic keeps it no more.
+                # The inventory was requested, but Ironic no longer has it.
                 span.forget(number_by_machine[machine])
 
     def _list_versions(self, start: str, machine: str) -> list[MachineVersion]:
         """List the kept inspections of a machine, the newest first.
 
-        :param start: the earliest time.
+        :param start: the earliest time to include.
         """
         inventories = client.inventories(
             self._baremetal, self._uuids[machine], since=start
@@ -315,31 +324,31 @@ class _Search:
     def _read_earlier_sketch(
         self, version: MachineVersion
     ) -> sketch.Sketch | None:
-        """Read an earlier inventory and return the sketch of its machine.
+        """Read an earlier inventory, and return the sketch of its machine.
 
-        :returns: None if Ironic keeps the inventory no more.
+        :returns: None if Ironic no longer has the inventory.
         """
         try:
             data = client.inventory(
                 self._baremetal, self._uuids[version.machine], version.uuid
             )
         except sdk_exceptions.NotFoundException:
-            # Ironic deleted the inventory by its age, after it was listed.
+            # Ironic has deleted the old inventory after it was listed.
             return None
         return sketch.draw(version.machine, _as_facts(data), self._by)
 
 
 class _Span:
-    """The two inspections between which a finding began, by binary search.
+    """The two inspections between which a finding began; a binary search.
 
     Inspections are numbered from the newest, which is 0 and shows the finding.
-    For example, of 8 inspections 7, 3, 1 and 2 are looked at. If only 1 shows
-    the finding, it began between 2 and 1.
+    For example, if there are 8 inspections, 7, 3, 1 and 2 are checked. If only
+    1 shows the finding, it began between 2 and 1.
 
     :param count: how many inspections of the machine are kept.
     :ivar oldest_odd: the oldest inspection that is known to show the finding.
-    :ivar newest_normal: the newest inspection that is known not to show it;
-        None while no such inspection is known.
+    :ivar newest_normal: the newest inspection that is known not to show the
+        finding; None while no such inspection is known.
     """
 
     def __init__(self, count: int) -> None:
@@ -348,14 +357,15 @@ class _Span:
         self._count = count
 
     def next_number(self) -> int | None:
-        """Return the number of the inspection to look at, None at the end.
+        """Return the number of the next inspection to check; None at the end.
 
-        At the end :attr:`oldest_odd` and :attr:`newest_normal` are neighbours,
+        At the end, :attr:`oldest_odd` and :attr:`newest_normal` are neighbors,
         or all inspections show the finding.
         """
         if self.newest_normal is None:
-            # Most findings are older than the history. So the oldest
-            # inspection comes first: if it is odd, the search ends there.
+            # Most findings are older than the history. Therefore the oldest
+            # inspection is checked first: if it shows the finding, the search
+            # is over.
             oldest = self._count - 1
             if oldest > self.oldest_odd:
                 return oldest
@@ -366,29 +376,30 @@ class _Span:
         return (self.oldest_odd + self.newest_normal) // 2
 
     def forget(self, number: int) -> None:
-        """Leave out an inspection that is gone, and all older inspections.
+        """Ignore an inspection that is gone, and all older inspections.
 
-        Old inspections are deleted first, so that these are gone as well.
+        Old inspections are deleted first, so the older inspections are gone
+        too.
 
-        :param number: of the inspection.
+        :param number: the number of the inspection.
         """
         self._count = min(self._count, number)
         if self.newest_normal is not None and self.newest_normal >= number:
             self.newest_normal = None
 
     def narrow(self, number: int, is_odd: bool) -> None:
-        """Note whether an inspection shows the finding.
+        """Record whether an inspection shows the finding.
 
-        :param number: of the inspection.
-        :param is_odd: whether it shows the finding.
+        :param number: the number of the inspection.
+        :param is_odd: whether the inspection shows the finding.
         """
         end = self.newest_normal
         if end is None:
             end = self._count
         is_between = self.oldest_odd < number < end
         if not is_between:
-            # Another finding of the machine needed this inspection: it says
-            # nothing new here.
+            # The inspection was chosen for another finding of the machine, and
+            # adds nothing for this finding.
             return
         if is_odd:
             self.oldest_odd = number
@@ -397,5 +408,5 @@ class _Span:
 
 
 def _machine_of(identity: Identity) -> str:
-    """Return the name of the machine of a finding."""
+    """Return the name of the machine that a finding is about."""
     return str(identity[0])

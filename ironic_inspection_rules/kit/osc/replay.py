@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""inspection rule replay: what is counted and listed, pages, exit codes."""
+"""Implement ``inspection rule replay``: results, pages and exit codes."""
 
 import collections
 from collections.abc import Callable
@@ -41,12 +41,13 @@ SAME, DIFFERENT, INCOMPARABLE, ERROR = (
 _OUTCOMES = (SAME, DIFFERENT, INCOMPARABLE, ERROR)
 
 _NODES_PER_PAGE = 20
-"""Nodes in a request; few, as a node may have many inspections."""
+"""Number of nodes per request. It is small because a node may have many
+inspections."""
 _ENDINGS = ('.yaml', '.yml', '.json')
 
 Entry = dict[str, Any]
 """The answer of the API about one run: ``node``, ``outcome``, ``reason``, and
-its result ``then`` and ``now``."""
+the results ``then`` and ``now``."""
 
 
 class ReplayInspectionRules(command.BaremetalCommand):
@@ -87,9 +88,9 @@ class ReplayInspectionRules(command.BaremetalCommand):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
-        """Replay the kept inspections, and print what ends differently.
+        """Replay the kept inspections, and print those that end differently.
 
-        :returns: the exit status, as the class has it.
+        :returns: the exit status, as documented by the class.
         """
         paths = [word for word in parsed_args.words if _is_rule_file(word)]
         filters = [word for word in parsed_args.words if word not in paths]
@@ -108,8 +109,8 @@ class ReplayInspectionRules(command.BaremetalCommand):
             rule_files.explain_refusal(baremetal, files),
         ):
             # Rules of files get the UUIDs of the rules in force that they
-            # replace, and may be recognized by conditions and actions. The
-            # page needs only the names of rules.
+            # replace. They may be matched by conditions and actions, which are
+            # the details. The page only needs the names of rules.
             if paths or parsed_args.report:
                 needs_details = bool(paths)
                 in_force = list(
@@ -118,11 +119,11 @@ class ReplayInspectionRules(command.BaremetalCommand):
                     )
                 )
             rules_of_files = rule_files.with_uuids(files.rules, in_force)
-            # Without files every run is replayed with the rules of its time.
+            # Without files, every run is replayed with the rules of its time.
             rules = None
             if paths:
                 rules = rules_of_files
-            # The argument that is left is the UUIDs of the nodes of one page.
+            # The remaining argument is the UUIDs of the nodes of one page.
             replay_page = functools.partial(
                 client.replay_page,
                 baremetal,
@@ -143,8 +144,8 @@ class ReplayInspectionRules(command.BaremetalCommand):
         return result.status
 
     def _print(self, parsed_args, result: '_Result') -> None:
-        """Print the result, beside the page if there is one."""
-        # If the page goes to standard output, the result goes nowhere.
+        """Print the result. If there is a page, also print its path."""
+        # If the page is written to standard output, the result is discarded.
         output = arguments.choose_output(parsed_args.report, self.app.stdout)
         if parsed_args.format == 'json':
             json.dump(result.as_dict(), output, indent=2)
@@ -158,8 +159,8 @@ class ReplayInspectionRules(command.BaremetalCommand):
 def _page_title(paths: list[str]) -> str:
     """Return the title of the page, e.g. ``rules.yaml on kept inspections``.
 
-    :param paths: the paths of the files of rules; empty if every inspection
-        was decided by the rules of its time.
+    :param paths: the paths of the rule files; empty if every inspection is
+        replayed with the rules of its time.
     """
     rules = _('The rules of their time')
     if paths:
@@ -174,13 +175,12 @@ def _replay_nodes(
 ) -> '_Result':
     """Let Ironic replay the kept inspections of nodes, and count the outcomes.
 
-    To replay an inspection is to evaluate rules again on what it found.
+    A replay evaluates rules again on the data of an inspection.
 
-    :param replay_page: calls the API for some nodes, and returns its answer,
-        with an entry in ``runs`` for each kept inspection. It takes the UUIDs
-        of the nodes.
-    :param nodes: with ``uuid`` and ``name``.
-    :param jobs: how many requests are under way at a time.
+    :param replay_page: calls the API with the UUIDs of some nodes, and returns
+        the answer, which has an entry in ``runs`` for each kept inspection.
+    :param nodes: mappings with ``uuid`` and ``name``.
+    :param jobs: the maximum number of concurrent requests.
     """
     name_by_uuid = {node['uuid']: node['name'] for node in nodes}
     uuids = list(name_by_uuid)
@@ -190,23 +190,23 @@ def _replay_nodes(
     ]
     result = _Result()
     with parallel.RequestThreads(jobs) as threads:
-        # A page counts for as many steps of the progress as it has nodes.
+        # A page advances the progress bar by the number of its nodes.
         answers = threads.map(
             replay_page, uuids_by_page, _('Deciding again'), weigh=len
         )
         for answer in answers:
             for entry in answer['runs']:
-                # An entry has only the UUID of its node.
+                # An entry only has the UUID of its node.
                 name = name_by_uuid.get(entry['node'])
                 result.add({**entry, 'name': name})
     return result
 
 
 def _is_rule_file(word: str) -> bool:
-    """Return whether a word of the command line is a file, and no filter.
+    """Return whether a word of the command line is a file, not a filter.
 
-    A file is ``-``, ends like a file of rules, or exists. A word with ``=``
-    is always a filter.
+    A word is a file if it is ``-``, ends like a rule file, or exists as a
+    path. A word with ``=`` is always a filter.
     """
     if word == '-':
         return True
@@ -216,10 +216,10 @@ def _is_rule_file(word: str) -> bool:
 
 
 class _Result:
-    """Counts of replayed runs by outcome, and the entries of those to show.
+    """Counts of replayed runs by outcome, and the entries to show.
 
     :ivar to_show: the entries of runs that end differently or could not be
-        decided, with the ``name`` of the node.
+        evaluated, with the ``name`` of the node.
     """
 
     def __init__(self) -> None:
@@ -229,15 +229,15 @@ class _Result:
         self.to_show: list[Entry] = []
 
     def add(self, entry: Entry) -> None:
-        """Count a run, and keep its entry if the run is one to show.
+        """Count a run, and keep its entry if it should be shown.
 
-        Of runs that cannot be compared only the reasons are counted.
+        For runs that cannot be compared, only the reasons are counted.
 
-        :raises: Invalid for an outcome that this release does not know.
+        :raises: Invalid if this release does not know the outcome.
         """
         if entry['outcome'] not in _OUTCOMES:
-            # Not counted, it would have the exit status of a run that ends as
-            # it did.
+            # If this run were ignored, the exit status would be the same as
+            # for a run that ends as it did.
             raise exceptions.Invalid(
                 _(
                     "Ironic's answer about node %(node)s has the outcome "
@@ -257,10 +257,11 @@ class _Result:
 
     @property
     def status(self) -> int:
-        """The exit code of the command.
+        """The exit status of the command.
 
-        It is an error if one run could not be decided, or if there are runs
-        but none can be compared. No kept run at all is no error.
+        It is an error if a run could not be evaluated, or if there are runs
+        but none of them can be compared. It is not an error if there are no
+        runs.
         """
         counts = self._counts
         has_runs = counts.total() > 0
@@ -274,7 +275,7 @@ class _Result:
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON data.
 
-        For example, ``{'same': 117, 'different': 2, 'incomparable': 1,
+        An example is ``{'same': 117, 'different': 2, 'incomparable': 1,
         'error': 0, 'reasons': {…: 1}, 'runs': [...]}``.
         """
         plain: dict[str, Any] = {}
@@ -285,10 +286,10 @@ class _Result:
         return plain
 
     def as_text(self) -> str:
-        """Return the result for a terminal.
+        """Return the result as text for a terminal.
 
-        It is a table of the runs to show, then the numbers of runs by outcome
-        and by the reason why they cannot be compared.
+        It has a table of the runs to show, followed by the number of runs per
+        outcome, and per reason why they cannot be compared.
         """
         if not self._counts:
             return _(
@@ -312,16 +313,16 @@ class _Result:
             ]
             lines.append(table.render(titles, rows))
         lines.append(self._total_line())
-        # The reasons are about runs that cannot be compared, which the line
-        # above counts last.
+        # The reasons belong to the runs that cannot be compared, which the
+        # previous line counts.
         for reason, count in self._reasons.most_common():
             lines.append(f'  {count}: {reason}')
         return '\n'.join(lines) + '\n'
 
     def _total_line(self) -> str:
-        """Return the line with the number of runs by outcome.
+        """Return a line with the number of runs by outcome.
 
-        Runs that could not be decided are only there if there are any.
+        Runs that could not be evaluated are only mentioned if there are any.
         """
         line = _(
             '%(all)d inspections: %(same)d end as they did, %(different)d '
@@ -340,18 +341,18 @@ class _Result:
 def _read_rule_names(
     baremetal: Any, rules: list[Any], to_show: list[Entry]
 ) -> dict[str, str | None]:
-    """Return the descriptions of rules by UUID, by which the page names rules.
+    """Return the descriptions of rules by UUID, which the page uses as names.
 
-    A rule that has been deleted since a run is read from the revision of the
-    rule set at the run, if Ironic still keeps that revision.
+    If a rule has been deleted since a run, its description is read from the
+    revision of the rule set at the time of the run, if Ironic still has it.
 
-    :param rules: the rules in force and the rules of the files.
+    :param rules: the rules in force, and the rules of the files.
     :param to_show: the entries of the runs that the page shows.
     """
     names = {rule['uuid']: rule.get('description') for rule in rules}
     seen_revisions = set()
     for entry in to_show:
-        # The entry of a node that could not be read has neither "then" nor
+        # If a node could not be read, its entry has neither "then" nor
         # "revision".
         then = entry.get('then') or {}
         uuids_without_name = set(then.get('matched') or ()) - names.keys()
@@ -373,7 +374,7 @@ def _read_rule_names(
 
 @dataclasses.dataclass(frozen=True)
 class _Outcome:
-    """The result of a run, then or now; unknown fields are empty."""
+    """The result of a run, either then or now; unknown fields are empty."""
 
     result: str
     error: str
@@ -381,9 +382,9 @@ class _Outcome:
 
     @classmethod
     def from_entry(cls, outcome: Entry | None) -> '_Outcome':
-        """Build an outcome from ``then`` or ``now`` of an entry.
+        """Build an outcome from the member ``then`` or ``now`` of an entry.
 
-        :param outcome: None if it is unknown.
+        :param outcome: the member; None if the outcome is unknown.
         """
         if outcome is None:
             return cls(result='', error='', changes=())
@@ -396,7 +397,7 @@ class _Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class _Replayed:
-    """A run that ends differently or could not be decided."""
+    """A run that ends differently or could not be evaluated."""
 
     node_name: str
     created_at: str
@@ -406,7 +407,7 @@ class _Replayed:
 
     @classmethod
     def from_entry(cls, entry: Entry) -> '_Replayed':
-        """Build it from an entry that has the ``name`` of the node."""
+        """Build the run from an entry that has the ``name`` of the node."""
         return cls(
             node_name=entry['name'] or entry['node'],
             created_at=entry.get('created_at') or '',
@@ -417,10 +418,10 @@ class _Replayed:
 
 
 def _build_row(replayed: _Replayed) -> list[str]:
-    """Return the cells of one inspection: node, time, results, remarks.
+    """Return the cells of one inspection: node, time, results and remarks.
 
-    Remarks are the reason why it could not be decided, a new error, and the
-    changes, e.g. ``node /extra/rack: "r1" → "r2"``.
+    The remarks are the reason why it could not be evaluated, a new error, and
+    the changes, e.g. ``node /extra/rack: "r1" → "r2"``.
     """
     remarks = []
     if replayed.reason:

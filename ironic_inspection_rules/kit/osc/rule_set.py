@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""inspection rule plan, apply, history, restore: what they print and ask."""
+"""Implement ``inspection rule plan``, ``apply``, ``history``, ``restore``."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -45,18 +45,18 @@ _CHANGES = (
     replacement.MOVED,
     replacement.DELETED,
 )
-"""What may be done to a rule or a table, in the order of summaries."""
+"""The possible changes of a rule or a table, in the order of summaries."""
 
 
 def confirm(question: str, yes: bool) -> bool:
     """Ask the user to confirm a change, and return whether the answer is yes.
 
-    :param yes: whether the command line has ``--yes``: nothing is asked then.
-    :raises: CommandError if there is no terminal to answer on.
+    :param yes: whether ``--yes`` is given; the user is not asked then.
+    :raises: CommandError if there is no terminal on which to answer.
     """
     if yes:
         return True
-    # A stream is None if its descriptor was closed when Python started.
+    # A stream is None if its file descriptor was closed when Python started.
     is_closed = sys.stdin is None or sys.stdout is None
     if is_closed or not sys.stdin.isatty():
         raise osc_exceptions.CommandError(
@@ -68,8 +68,8 @@ def confirm(question: str, yes: bool) -> bool:
 def print_warnings(baremetal: Any, stderr: Any) -> None:
     """Print the warnings of Ironic about options that stored rules need.
 
-    It is called once the rules of the files are in force: warnings that
-    cannot be read are one more warning, and no error.
+    This is called after the rules have been stored, so if the warnings cannot
+    be read, that is another warning instead of an error.
     """
     for warning in inspection_rule.warnings_of_rules_in_force(baremetal):
         stderr.write(_('Warning: %s\n') % warning)
@@ -89,7 +89,7 @@ def _add_arguments(parser: Any) -> None:
 class _Planned:
     """A plan, and the rules and tables of the files that it would store.
 
-    :ivar capacity: counts by flavor, which name rules by description; None
+    :ivar capacity: the counts by flavor, which name rules by description; None
         without ``--flavors``.
     """
 
@@ -100,11 +100,11 @@ class _Planned:
 
 
 def _make_plan(caller: Any, baremetal: Any, parsed_args: Any) -> _Planned:
-    """Ask Ironic what applying the files would change; nothing is changed.
+    """Ask Ironic what applying the files would change, without changing it.
 
-    With ``--flavors``, the nodes that can take each flavor are counted as
-    well, before and after the change. Warnings of lint about the files go to
-    standard error.
+    With ``--flavors``, the nodes that can take each flavor before and after
+    the change are also counted. Warnings of lint about the files are written
+    to standard error.
 
     :param caller: the command, which has the connection and standard error.
     """
@@ -139,10 +139,10 @@ def _count_capacity(
 ) -> list[dict[str, Any]]:
     """Count the nodes that can take each flavor, now and with the files.
 
-    :returns: the list of :meth:`.capacity.Capacity.as_list`: an item for each
-        flavor, with the nodes that it loses and gains. A node there has the
-        ``rules`` that cause it, here by description and not by UUID: new
-        rules have UUIDs that were made up for this count.
+    :returns: the list of :meth:`.capacity.Capacity.as_list`, which has an item
+        per flavor with the nodes that it loses and gains. The ``rules`` of a
+        node, which cause this, are replaced by descriptions, because new rules
+        have UUIDs that were generated only for this count.
     """
     rules = rule_files.with_uuids(files.rules, plan.in_force)
     fleet_capacity = capacity.Capacity(flavors)
@@ -159,8 +159,8 @@ def _count_capacity(
         )
         for node, results in zip(nodes, all_results, strict=True):
             fleet_capacity.add(results.whole, node)
-    # The rules of the files come last: where they replace a rule in force,
-    # their description counts.
+    # The rules of the files come last, so that their descriptions replace
+    # those of the rules in force.
     description_by_uuid = {}
     for rule in (*plan.in_force, *rules):
         description_by_uuid[rule['uuid']] = rule.get('description')
@@ -178,12 +178,13 @@ def as_json(
 ) -> str:
     """Return a plan as JSON, without the content of sensitive rules.
 
-    :param counted: how many nodes can take each flavor, before and after;
-        None without ``--flavors``.
+    :param counted: the number of nodes that can take each flavor, before and
+        after the change; None without ``--flavors``.
     """
     rules = []
     for step in plan.steps:
-        # Anybody may read the output, so that sensitive rules are withheld.
+        # Anybody may read the output, so the content of sensitive rules is
+        # withheld.
         rules.append(
             {
                 **step,
@@ -202,20 +203,20 @@ def as_json(
 
 
 def _print_plan(planned: _Planned, stream: Any) -> None:
-    """Print a plan for people: changed rules, tables and capacity."""
+    """Print a plan for people: changes of rules, tables and capacity."""
     plan = planned.plan
     rules_change = any(
         step['outcome'] != replacement.UNCHANGED for step in plan.steps
     )
     only_tables_change = plan.changes and not rules_change
-    # Without changed rules, the part on rules says that there is nothing to
-    # do: that is wrong where tables change.
+    # If no rules change, the text about rules says that there is nothing to
+    # do, which is wrong if tables change.
     if not only_tables_change:
         table.print_diff(replacement.plan_lines(plan.steps), stream)
     if plan.tables:
         table.print_diff(table_change.plan_lines(plan.tables), stream)
     if planned.capacity is not None:
-        # The counts have the names of rules already.
+        # The counts already have the names of rules.
         no_names: dict[str, str] = {}
         for line in capacity_options.report_lines(
             planned.capacity, no_names, stream
@@ -276,8 +277,8 @@ class ApplyInspectionRules(command.BaremetalCommand):
     def take_action(self, parsed_args):
         """Print the plan, ask for confirmation, and make the changes.
 
-        :returns: the exit status: 0 if the changes are made or there are none,
-            1 if the user declines them.
+        :returns: the exit status: 0 if the changes were made or there are
+            none, 1 if the user declined.
         """
         max_loss = parsed_args.max_capacity_loss
         if max_loss is not None and not parsed_args.flavors:
@@ -293,8 +294,9 @@ class ApplyInspectionRules(command.BaremetalCommand):
             capacity_options.refuse_loss(planned.capacity or (), max_loss)
         if not confirm(_('Apply these changes?'), parsed_args.yes):
             return 1
-        # The user has confirmed this plan. With its revision, Ironic refuses
-        # the change if somebody else has changed the rules since.
+        # The user has confirmed this plan. Send its revision, so that Ironic
+        # refuses the change if somebody else has changed the rules in the
+        # meantime.
         answer = rule_set.replace_inspection_rules(
             baremetal,
             rules=planned.rules,
@@ -331,17 +333,18 @@ class ListRevisions(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns and a row for each revision, with its changes."""
+        """Return the columns, and one row per revision with its changes."""
         revisions = rule_set.inspection_rule_revisions(
             self.baremetal, limit=parsed_args.limit
         )
         rows = []
-        # Ironic takes the limit as that of a page, and has further pages.
+        # Ironic treats the limit as the size of a page and returns further
+        # pages, so the number is limited here.
         for revision in itertools.islice(revisions, parsed_args.limit):
             rules = []
             tables = []
             for change in revision['changes']:
-                # The change of a table has its name, that of a rule has not.
+                # Only the change of a table has the member "table".
                 if 'table' in change:
                     tables.append((change['table'], change['outcome']))
                 else:
@@ -379,7 +382,7 @@ class RestoreRevision(command.BaremetalCommand):
     def take_action(self, parsed_args):
         """Restore the revision after a confirmation, and print what changed.
 
-        :returns: the exit status: 1 if the user declines.
+        :returns: the exit status: 1 if the user declined.
         """
         if not confirm(
             _('Put the rules of revision %d in force?') % parsed_args.revision,
@@ -389,8 +392,8 @@ class RestoreRevision(command.BaremetalCommand):
         answer = rule_set.restore_inspection_rule_revision(
             self.baremetal, parsed_args.revision
         )
-        # The rules are restored: whatever the answer lacks is a warning, as an
-        # error would say that they are not.
+        # The rules have been restored. A missing member of the answer is only
+        # a warning, because an error would say that they have not.
         revision = rule_set.revision_of(answer)
         if revision is None:
             self.app.stderr.write(
@@ -402,7 +405,7 @@ class RestoreRevision(command.BaremetalCommand):
         else:
             report = _('The rule set is at revision %d now') % revision
         if rule_set.says_changes(answer):
-            # An API of a release without tables has no such member.
+            # The API of a release without tables does not have this member.
             tables = []
             for step in answer.get('tables') or ():
                 tables.append((step['name'], step['outcome']))
@@ -422,10 +425,10 @@ def _summarize_changes(
     """Return the changes of a revision as text.
 
     Rules are counted and tables are named, e.g. ``2 created, 1 deleted, table
-    racks updated``. What is unchanged is left out.
+    racks updated``. Unchanged rules and tables are omitted.
 
     :param rules: mappings with ``outcome``.
-    :param tables: the name and the outcome of every table.
+    :param tables: pairs of the name of a table and its outcome.
     """
     parts = []
     outcomes = [rule['outcome'] for rule in rules]

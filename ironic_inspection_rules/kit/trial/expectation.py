@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What test expects of machines: members, what is compared, how it is written.
+"""Read, write and compare files of expectations for ``test``.
 
-A file has one mapping for each inventory, by its path from the directory of
-the file. What a mapping does not mention is not compared::
+A file has one mapping per inventory, by the path of the inventory relative to
+the directory of the file. Members that a mapping omits are not compared::
 
     machines/r640.json:
       result: ok
@@ -11,15 +11,15 @@ the file. What a mapping does not mention is not compared::
       changes:
         - {object: node, op: add, path: /extra/rack, value: b7}
 
-In the place of a value there may be a part of it: ``{has: [...]}`` for a list
-that has these items and perhaps others, ``{matches: REGEX}`` for all of a
-text, ``{contains: REGEX}`` for some of it::
+A part of a value may be given instead of the value: ``{has: [...]}`` for a
+list that has these items and possibly others, ``{matches: REGEX}`` for a whole
+text, ``{contains: REGEX}`` for a part of a text::
 
     machines/old.json:
       error: {contains: too old}
       traits: {has: [CUSTOM_RACK_B7]}
 
-``error: null`` is that there is none.
+``error: null`` means that there is no error.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ class Actual(typing.NamedTuple):
     """What happened to a machine, in the form of an expectation.
 
     :ivar inventory: the file with the inventory of the machine.
-    :ivar outcome: such as ``{'result': 'ok', 'matched': ['Set rack']}``.
+    :ivar outcome: e.g. ``{'result': 'ok', 'matched': ['Set rack']}``.
     """
 
     inventory: str
@@ -55,8 +55,9 @@ class Actual(typing.NamedTuple):
 class Comparison(typing.NamedTuple):
     """The comparison of a machine with its expectation.
 
-    :ivar name: the path of the inventory from the directory of the file.
-    :ivar difference: a diff or a sentence, empty if all is as expected.
+    :ivar name: the path of the inventory relative to the directory of the
+        file.
+    :ivar difference: a diff or a sentence; empty if there is no difference.
     """
 
     name: str
@@ -66,13 +67,14 @@ class Comparison(typing.NamedTuple):
 KEYS = ('result', 'error', 'matched', 'traits', 'changes')
 
 _TYPE_OF_PART = {'has': list, 'matches': str, 'contains': str}
-"""What stands behind ``has``, ``matches`` and ``contains`` in a file."""
+"""The types of the values of ``has``, ``matches`` and ``contains`` in a
+file."""
 
 
 def load(path: str) -> dict[str, Expectation]:
     """Read a file of expectations.
 
-    :returns: what is expected of machines, by the path of their inventory:
+    :returns: the expectations by the path of the inventory, e.g.
         ``{'machines/a.json': {'result': 'ok', 'matched': ['Set rack']}}``.
     :raises: :class:`.exceptions.InvalidDocument` for any other content.
     """
@@ -97,17 +99,17 @@ def load(path: str) -> dict[str, Expectation]:
 def _check_part(
     path: str, place: str, part: typing.Mapping[str, typing.Any]
 ) -> None:
-    """Check a mapping such as ``{has: […]}`` in the place of a value.
+    """Check a mapping such as ``{has: […]}`` that replaces a value.
 
-    :param path: the file.
-    :param place: the place in the file, such as ``a.json, error``.
+    :param path: the path of the file.
+    :param place: the place in the file, e.g. ``a.json, error``.
     :param part: the mapping, which expects a part of the value.
-    :raises: :class:`.exceptions.InvalidDocument` for any other mapping, also
-        an empty one, and for a regular expression that is none.
+    :raises: :class:`.exceptions.InvalidDocument` for any other mapping,
+        including an empty one, and for an invalid regular expression.
     """
     is_good = bool(part)
     for kind, expected in part.items():
-        # No value is of the types () of an unknown kind.
+        # An unknown kind has no types, so no value passes.
         if not isinstance(expected, _TYPE_OF_PART.get(kind, ())):
             is_good = False
     if not is_good:
@@ -127,17 +129,17 @@ def _check_part(
 
 
 def _has_parts(expected: typing.Any, value: typing.Any) -> bool:
-    """Return whether a value is as ``{has: […]}`` and the like expect it.
+    """Return whether a value has the parts that ``{has: […]}`` etc. expect.
 
-    ``has`` expects some items in a list, ``matches`` and ``contains`` a text
-    of which a regular expression matches all or some part: ``{contains: old}``
-    is met by "too old".
+    ``has`` expects some items of a list. ``matches`` and ``contains`` expect a
+    text in which a regular expression matches all or some part: "too old"
+    satisfies ``{contains: old}``.
 
     :returns: False for any other expectation, which is compared as a whole.
     """
     if not isinstance(expected, dict):
         return False
-    # For an expression, no error is an empty text.
+    # If there is no error, expressions are matched with an empty text.
     text = ''
     if isinstance(value, str):
         text = value
@@ -159,11 +161,11 @@ def _has_parts(expected: typing.Any, value: typing.Any) -> bool:
 def dump(path: str, machines: typing.Iterable[Actual]) -> None:
     """Write the outcomes of machines as a file of expectations.
 
-    The file is replaced when all machines were tried: an earlier error leaves
-    it as it was, and leaves no other file.
+    The file is replaced after all machines have been tried. An earlier error
+    leaves it unchanged, and leaves no other file.
 
     :param path: the file of expectations.
-    :param machines: tried while the file is written, one after another.
+    :param machines: the outcomes; each machine is tried when it is consumed.
     """
     new_path = f'{path}.new'
     with contextlib.ExitStack() as on_error:
@@ -171,7 +173,7 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
             exceptions.naming(new_path),
             open(new_path, 'w', encoding='utf-8') as stream,
         ):
-            # From here on there is a new file, which an error removes.
+            # The new file exists now, and must be removed after an error.
             on_error.callback(os.unlink, new_path)
             for inventory, outcome in machines:
                 expected = dict(outcome)
@@ -181,7 +183,7 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
                 name = _name_inventory(path, inventory)
                 stream.write(_as_yaml({name: expected}))
         os.replace(new_path, path)
-        # There was no error, and nothing is left to remove.
+        # There was no error, so nothing must be removed.
         on_error.pop_all()
 
 
@@ -192,14 +194,14 @@ def compare(
 ) -> typing.Iterator[Comparison]:
     """Compare the outcomes of machines with a file of expectations.
 
-    :param path: the file.
+    :param path: the path of the file.
     :param expected: the content of the file.
-    :returns: a comparison for every machine, then for every expectation of an
-        inventory that was not tried.
+    :returns: a comparison for every machine, followed by a comparison for
+        every expectation whose inventory was not tried.
     """
     not_tried = dict(expected)
     for inventory, outcome in machines:
-        # As the file names it, such as "machines/a.json".
+        # The name in the file, e.g. "machines/a.json".
         name = _name_inventory(path, inventory)
         expectation = not_tried.pop(name, None)
         if expectation is None:
@@ -214,10 +216,11 @@ def compare(
 def _compare_outcome(
     name: str, expectation: Expectation, outcome: Expectation
 ) -> str:
-    """Return a diff of what is not as expected, empty if all is.
+    """Return a diff of unexpected members; empty if there are none.
 
-    Members that hold by ``{has: …}`` are left out, and members that the
-    expectation does not mention. For a machine that failed it begins with::
+    Members that the expectation does not mention, and members that satisfy
+    e.g. ``{has: …}``, are omitted. For a machine that failed, the diff starts
+    with::
 
         --- a.json as expected
         +++ a.json as it is
@@ -225,9 +228,9 @@ def _compare_outcome(
         -result: ok
         +result: failed
 
-    :param name: the path of the inventory, such as ``a.json``.
+    :param name: the path of the inventory, e.g. ``a.json``.
     """
-    # What may still differ: both sides of the diff have only these members.
+    # The members that may differ; both sides of the diff only have these.
     wanted = {}
     for key, value in expectation.items():
         if _has_parts(value, outcome.get(key)):
@@ -241,7 +244,7 @@ def _compare_outcome(
         if key not in wanted:
             continue
         if key == 'traits' and not value and wanted[key]:
-            # The diff has only the traits that are missing, and no "[]".
+            # The diff should only show the missing traits, without "[]".
             continue
         compared[key] = value
     diff_lines = difflib.unified_diff(
@@ -257,18 +260,18 @@ def _compare_outcome(
 def actual(test: machine_test.MachineTest) -> Actual:
     """Return what happened to a machine, in the form of an expectation.
 
-    An error lacks the UUID of its rule, which may change with every edit of
-    the rule: it is ``fail: too old``. Traits are left out if a sensitive rule
-    set some.
+    The error does not have the UUID of the rule, which may change with every
+    edit of the rule: it is e.g. ``fail: too old``. Traits are omitted if a
+    sensitive rule set some of them.
     """
-    # Of a file that cannot be read, why.
+    # If the file cannot be read, this is the reason why.
     error_text = test.error
     rule_error = test.outcome.error
     if rule_error is not None:
         # The error of a sensitive rule has no reason.
         reason = rule_error.reason or _('failed')
         error_text = f'{rule_error.op}: {reason}'
-    # In the order of KEYS, as the file has them.
+    # Use the order of KEYS, as in the file.
     outcome: Expectation = {'result': test.result}
     if error_text:
         outcome['error'] = error_text
@@ -285,17 +288,17 @@ def actual(test: machine_test.MachineTest) -> Actual:
 
 
 def _name_inventory(path: str, inventory: str) -> str:
-    """Return the path of an inventory from the directory of a file.
+    """Return the path of an inventory relative to the directory of a file.
 
-    :param path: the file of expectations, such as ``tests/expected.yaml``.
-    :param inventory: such as ``tests/machines/a.json``: it becomes
+    :param path: the file of expectations, e.g. ``tests/expected.yaml``.
+    :param inventory: the path, e.g. ``tests/machines/a.json``, which becomes
         ``machines/a.json``.
     """
     return os.path.relpath(inventory, os.path.dirname(path) or '.')
 
 
 def _yaml_lines(expected: Expectation) -> list[str]:
-    """Write an expectation as lines of YAML, its keys in the order of KEYS."""
+    """Return an expectation as YAML lines, with keys in the order of KEYS."""
     ordered = {key: expected[key] for key in KEYS if key in expected}
     changes = ordered.get('changes')
     if isinstance(changes, list):
@@ -306,10 +309,11 @@ def _yaml_lines(expected: Expectation) -> list[str]:
 def _order_fields(change: typing.Any) -> typing.Any:
     """Order the fields of a change: object, op, path and value.
 
-    So a change in a file has the same line as the change of a machine, in
-    whatever order its author wrote the fields.
+    Then a change in a file has the same line as the change of a machine,
+    regardless of the order in which its author wrote the fields.
 
-    :param change: a change in a file of expectations, perhaps no mapping.
+    :param change: a change in a file of expectations, which may not be a
+        mapping.
     """
     if not isinstance(change, dict):
         return change
@@ -327,7 +331,7 @@ class _ChangeOnOneLine(dict[str, typing.Any]):
 
 
 class _Dumper(yaml_text.Dumper):
-    """Writes every value and every change on a line of its own."""
+    """Write every value and every change on its own line."""
 
 
 def _represent_change(dumper: _Dumper, change: _ChangeOnOneLine) -> yaml.Node:

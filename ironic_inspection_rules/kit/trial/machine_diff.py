@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""diff: which machines are treated differently by other rules, and how."""
+"""Find machines that two rule sets treat differently, for ``diff``."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
@@ -18,18 +18,19 @@ from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.trial import machine_test
 
 _LONGEST_VALUE = 500
-"""Most characters of a value in a line of a diff."""
+"""Maximum length of a value in a line of a diff."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Treatment:
     """The treatment of one machine by two sets of rules.
 
-    :param old: its result by the old rules: ``ok``, ``failed`` by a rule, or
+    :param path: the file with the inventory of the machine.
+    :param old: the result of the old rules: ``ok``, ``failed`` by a rule, or
         ``error``.
-    :param new: its result by the new rules.
-    :param lines: what differs afterwards, as lines of a diff.
-    :param problem: why its files cannot be read, None where they can.
+    :param new: the result of the new rules.
+    :param lines: the differences of the results, as lines of a diff.
+    :param problem: why its files cannot be read; None if they can be read.
     """
 
     path: str
@@ -40,21 +41,22 @@ class Treatment:
 
     @property
     def differs(self) -> bool:
-        """Whether anything is different afterwards."""
+        """Whether the two sets of rules have different results."""
         return bool(self.lines)
 
     @property
     def kind(self) -> 'SameTreatment':
-        """The treatment without the path, to be compared."""
+        """The treatment without the path, which can be compared."""
         return SameTreatment(self.old, self.new, self.lines)
 
 
 class SameTreatment(typing.NamedTuple):
-    """What machines have in common that are treated alike.
+    """The common data of machines that are treated in the same way.
 
-    :param old: ``ok``, ``failed`` by a rule, or ``error``, with the old rules.
-    :param new: the same with the new rules.
-    :param lines: what differs afterwards, as lines of a diff.
+    :param old: the result of the old rules: ``ok``, ``failed`` by a rule, or
+        ``error``.
+    :param new: the result of the new rules.
+    :param lines: the differences of the results, as lines of a diff.
     """
 
     old: str
@@ -74,18 +76,18 @@ def compare(
     :param nodes: the nodes that belong to files of machines.
     :param paths: the files with the inventories.
     :param advance: called as machines are tried, for a progress bar.
-    :returns: a treatment for every machine, as they are tried.
+    :returns: a treatment per machine, yielded as the machines are tried.
     """
-    # Called once in every process, which then treats chunks of machines.
+    # Each process calls this once, and then treats chunks of machines.
     prepare = functools.partial(_Treatments, old, new, nodes)
     for treatments in file_work.in_chunks(paths, prepare, advance):
         yield from treatments
 
 
 class _Treatments:
-    """Treats chunks of machines with both rule sets, in a worker process.
+    """Treat chunks of machines with both rule sets, in a worker process.
 
-    The rules are compiled here, once in a process and not for every machine.
+    The rules are compiled once per process instead of once per machine.
     """
 
     def __init__(
@@ -113,9 +115,9 @@ def treat(
 ) -> Treatment:
     """Evaluate two sets of rules on one machine, and compare the results.
 
-    The ending of the inspection counts, and the data afterwards. For a machine
-    that only the new rules refuse, and that the old ones gave a rack, the
-    lines of the treatment are::
+    Both the result of the inspection and the resulting data are compared. For
+    example, if only the new rules refuse a machine, and the old rules set a
+    rack, the lines of the treatment are::
 
         inspection
         - ok
@@ -125,8 +127,8 @@ def treat(
 
     :param path: the file with the inventory of the machine.
     :param nodes: the nodes that belong to files of machines.
-    :returns: a treatment; if a file cannot be read it has a ``problem``, and
-        does not differ.
+    :returns: the treatment. If a file cannot be read, it has a ``problem``,
+        and does not differ.
     """
     try:
         facts = machine_test.load_facts(path, nodes.of(path))
@@ -139,11 +141,11 @@ def treat(
     new_ending = _describe_ending(new)
     if old_ending != new_ending:
         lines += ['inspection', f'- {old_ending}', f'+ {new_ending}']
-    # From the data after the old rules to those after the new rules. What the
-    # machine was before both does not matter.
+    # Compare the data after the old rules with the data after the new rules.
+    # The data before the rules do not matter.
     between = difference.between(old.facts, new.facts, facts.ports)
     lines += change_lines(change.with_before() for change in between.changes)
-    # There are more differences, in values that sensitive rules set.
+    # Values that sensitive rules set differ as well.
     if between.has_withheld:
         lines.append(_('what sensitive rules set is withheld'))
     return Treatment(
@@ -155,10 +157,10 @@ def treat(
 
 
 def _describe_ending(outcome: evaluation.Evaluation) -> str:
-    """Return how an inspection ended, such as ``failed: too old``.
+    """Return how an inspection ended, e.g. ``failed: too old``.
 
-    The rule and the op that failed are left out: to the machine it makes no
-    difference which they are.
+    The rule and the op that failed are omitted, because they make no
+    difference to the machine.
     """
     result = machine_test.result_of(outcome)
     if outcome.error and outcome.error.reason:
@@ -169,16 +171,16 @@ def _describe_ending(outcome: evaluation.Evaluation) -> str:
 def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
     """Yield changes of data as lines of a diff, for a terminal or a page.
 
-    For example ``node``, ``- /name: "a"`` and ``+ /name: "b"``. Long values
-    are cut off.
+    Examples are ``node``, ``- /name: "a"`` and ``+ /name: "b"``. Long values
+    are truncated.
 
     :param changes: mappings with ``object``, ``op``, ``path``, ``before`` and
-        ``value``; the changes of one object follow one another.
+        ``value``; changes of the same object must be consecutive.
     """
     object_of_last_line = None
     for change in changes:
         if change['object'] != object_of_last_line:
-            # A line such as "node" is above all changes of the node.
+            # A line such as "node" precedes the changes of the node.
             object_of_last_line = change['object']
             yield object_of_last_line
         if change['object'] == working_copy.TRAITS:
@@ -197,7 +199,7 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
 
 
 def _format_value(value: typing.Any) -> str:
-    """Format a value as JSON for a line of a diff, cut off if it is long.
+    """Format a value as JSON for a line of a diff, truncated if it is long.
 
     ``{'rack': 'b7'}`` becomes ``{"rack": "b7"}``.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules tried on machines of files: node, ports, tables, result, order."""
+"""Try rules on machines whose inventories are in files."""
 
 import dataclasses
 import functools
@@ -33,13 +33,13 @@ NO_TABLES: table.Tables = {}
 def _list_defaults(
     attributes: typing.Mapping[str, schema.Attribute],
 ) -> dict[str, typing.Any]:
-    """List the values that Ironic gives a new node or port, by name.
+    """Return the values that Ironic gives to a new node or port, by name.
 
-    For example ``{'name': None, 'extra': {}, …}``.
+    An example is ``{'name': None, 'extra': {}, …}``.
     """
     defaults = {}
     for name, attribute in attributes.items():
-        # A required attribute has "..." in place of a default.
+        # A required attribute has "..." instead of a default.
         if attribute.default is not ...:
             defaults[name] = attribute.default
     return defaults
@@ -51,10 +51,12 @@ _PORT_DEFAULTS = _list_defaults(schema.PORT)
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """A node that machines are taken for.
+    """A node on which machines are tried.
 
-    ``ports`` is None if a machine has a port for every interface of its
-    inventory.
+    :ivar fields: the attributes of the node.
+    :ivar ports: the ports of the node; None if a machine gets a port for every
+        interface in its inventory.
+    :ivar port_groups: the port groups of the node.
     """
 
     fields: dict[str, typing.Any]
@@ -63,22 +65,23 @@ class Node:
 
 
 class Nodes:
-    """The nodes that machines are taken for.
+    """The nodes on which machines are tried.
 
-    :param path: a file with the node of all machines, see :func:`load_node`;
-        or a directory with a file for every inventory, of the same name. A
-        machine without a file is a new node, and so are all without a path.
-    :raises: :class:`.exceptions.InvalidDocument` where the file has no node.
+    :param path: a file with a node for all machines, see :func:`load_node`, or
+        a directory with one node file per inventory, with the same name. A
+        machine without a node file gets a new node. Without a path, all
+        machines get new nodes.
+    :raises: :class:`.exceptions.InvalidDocument` if the file has no node.
     """
 
     def __init__(self, path: str | None = None) -> None:
         # The files of a directory by their names without the ending: "a" for
-        # "nodes/a.json", which is the node of "machines/a.json".
+        # "nodes/a.json", which has the node of "machines/a.json".
         self._file_by_stem: dict[str, str] = {}
         if path is not None and os.path.isdir(path):
             for node_file in find_inventories([path]):
                 self._file_by_stem[pathlib.Path(node_file).stem] = node_file
-            # The node of machines without a file there: a new one.
+            # Machines without a file in the directory get a new node.
             self._usual_node = load_node(None)
         else:
             self._usual_node = load_node(path)
@@ -86,8 +89,7 @@ class Nodes:
     def of(self, inventory: str) -> Node:
         """Return the node of a machine.
 
-        :param inventory: the file of the machine, such as
-            ``machines/a.json``.
+        :param inventory: the file of the machine, e.g. ``machines/a.json``.
         """
         node_file = self._file_by_stem.get(pathlib.Path(inventory).stem)
         if node_file is None:
@@ -97,11 +99,11 @@ class Nodes:
 
 @dataclasses.dataclass(frozen=True)
 class MachineTest:
-    """Trial of rules on one machine.
+    """The result of trying rules on one machine.
 
     :ivar path: the file with the inventory of the machine.
     :ivar outcome: what the rules do to the machine.
-    :ivar problem: why a file cannot be read, None if all can.
+    :ivar problem: why a file cannot be read; None if all files can be read.
     """
 
     path: str
@@ -117,7 +119,7 @@ class MachineTest:
 
     @property
     def error(self) -> str | None:
-        """Why the result is not ``ok``, None where it is."""
+        """The reason why the result is not ``ok``; None if it is."""
         if self.outcome.error is not None:
             return str(self.outcome.error)
         if self.problem is not None:
@@ -126,9 +128,9 @@ class MachineTest:
 
     @property
     def matched(self) -> list[str]:
-        """The titles of the rules that matched, in mode ``enforce`` only.
+        """The titles of the rules in mode ``enforce`` that matched.
 
-        A rule in mode ``audit`` may match, but changes nothing.
+        A rule in mode ``audit`` may match as well, but changes nothing.
         """
         return [
             title(rule_trace.rule)
@@ -138,17 +140,17 @@ class MachineTest:
 
     @property
     def hides_changes(self) -> bool:
-        """Whether sensitive rules ran, whose changes the outcome lacks.
+        """Whether sensitive rules ran, whose changes are not in the outcome.
 
-        It is true whether they changed anything or not.
+        It is true even if these rules changed nothing.
         """
         for rule_trace in self.outcome.traces:
             rule = rule_trace.rule
-            # A rule that does not match may undo what it did before.
+            # A rule that does not match may undo its earlier changes.
             has_run = rule_trace.matched or rule_trace.reverted
             if not has_run or rule.mode != model.ENFORCE:
                 continue
-            # The mark is empty for a rule that is not sensitive.
+            # The mark is empty if the rule is not sensitive.
             is_withheld = bool(disclosure.mark(rule))
             if is_withheld:
                 return True
@@ -158,8 +160,8 @@ class MachineTest:
 def result_of(outcome: evaluation.Evaluation) -> str:
     """Return ``ok``, ``failed`` by a rule, or ``error`` in a rule.
 
-    A rule fails an inspection on purpose, with the action "fail". Any other
-    error is one in a rule, such as a field that is missing.
+    A rule fails an inspection on purpose with the action "fail". Any other
+    error is a mistake in a rule, e.g. a missing field.
     """
     if outcome.error is None:
         return 'ok'
@@ -174,7 +176,7 @@ def title(rule: model.Rule) -> str:
 
 
 def _ignore(_line: str) -> None:
-    """Take a warning that nobody asked for."""
+    """Ignore a warning, for callers that do not show warnings."""
 
 
 def load_rules(
@@ -197,7 +199,7 @@ def load_rule_set(
     paths: typing.Iterable[str],
     warn: typing.Callable[[str], typing.Any] = _ignore,
 ) -> RuleSet:
-    """Read all rules and tables of some files, and of those in folders.
+    """Read all rules and tables of files and folders.
 
     :param warn: called with a line for each rule of stock Ironic, for each
         file with rules of ironic-inspector, and for each file without rules
@@ -205,7 +207,7 @@ def load_rule_set(
     :raises: :class:`.exceptions.InvalidDocument` at the first problem.
     """
     documents = table_file.documents(paths)
-    # The rules as they stand in the files, not checked yet.
+    # The rules as they are in the files, not validated yet.
     written_rules = []
     for rules_file in documents:
         rules_of_file = file_rule.list_rules(rules_file)
@@ -214,8 +216,8 @@ def load_rule_set(
             warn(_('%s: warning: the file holds no rules\n') % rules_file.path)
     tables = table_file.build(table_file.load(documents))
     rules = file_rule.parse_all(written_rules, registry.installed(), warn)
-    # A rule of one file may read a table of another: so they are checked when
-    # all files are read.
+    # A rule may read a table of another file, so rules are checked after all
+    # files have been read.
     table_file.check_rules(written_rules, rules, tables)
     files = [rules_file.path for rules_file in documents]
     return RuleSet(rules, tables, files)
@@ -228,12 +230,12 @@ def compile_rules(
 ) -> Plans:
     """Compile rules by phase, in the order in which they run.
 
-    Rules in mode ``off`` are left out. A phase without rules has an empty
-    list: ``{'early': [], 'preprocess': [], 'main': [<rule>]}``.
+    Rules in mode ``off`` are skipped. A phase without rules has an empty list:
+    ``{'early': [], 'preprocess': [], 'main': [<rule>]}``.
 
-    :param explained: whether to give reasons where an explanation is asked
-        for.
-    :param tables: what the rules read as ``{tables.NAME}``.
+    :param explained: whether the compiled rules can give reasons if they are
+        asked for an explanation.
+    :param tables: the tables that the rules read as ``{tables.NAME}``.
     """
     plans: Plans = {phase: [] for phase in model.PHASES}
     ops = registry.installed()
@@ -251,9 +253,9 @@ def compile_opened(
 ) -> compiler.CompiledRule:
     """Compile a rule as if it were not sensitive, but with its own tables.
 
-    Such a rule leaves a trace of its conditions and actions, which reports
-    must not show. It still reads the secret columns of tables if it is
-    sensitive; for other rules they are masked.
+    The result leaves a trace of its conditions and actions, which reports must
+    not show if the rule is sensitive. A sensitive rule still reads the secret
+    columns of tables, which are masked for other rules.
     """
     opened = compiler.compile_rule(
         disclosure.as_not_sensitive(rule),
@@ -264,39 +266,39 @@ def compile_opened(
     reads_tables = opened.tables is not None
     if not reads_tables:
         return opened
-    # The tables as the rule itself sees them, sensitive or not.
+    # Use the tables as the rule itself sees them, sensitive or not.
     as_it_is = compiler.compile_rule(rule, registry.installed(), tables=tables)
     return dataclasses.replace(opened, tables=as_it_is.tables)
 
 
 def find_inventories(paths: typing.Iterable[str]) -> list[str]:
-    """List the files of paths, and of directories among the paths.
+    """List the files among the paths, and the files in directories.
 
-    :raises: :class:`.exceptions.InvalidDocument` where there are none.
+    :raises: :class:`.exceptions.InvalidDocument` if there are no files.
     """
-    # pathlib makes "machines" of "./machines": these files are the same, and
-    # tried once.
+    # pathlib normalizes "./machines" to "machines", so that the same file is
+    # only tried once.
     normal_paths = [str(pathlib.Path(path)) for path in paths]
     files = document.list_files(
         normal_paths, _('there are no inventories in this directory')
     )
-    # Without those that are there twice, in their order.
+    # Remove duplicates and keep the order.
     return list(dict.fromkeys(files))
 
 
 def load_node(path: str | None) -> Node:
-    """Read a file with a node as Ironic's API shows it.
+    """Read a file with a node in the form of Ironic's API.
 
-    The file may have the node alone, or its ports and port groups as well::
+    The file may contain only the node, or also its ports and port groups::
 
         {"name": "rack1-u12", "traits": ["CUSTOM_GPU"]}
         {"node": {"name": "rack1-u12"}, "ports": [{"address": …}]}
 
-    Attributes that the file leaves out have their defaults.
+    Attributes that are missing in the file get their defaults.
 
-    :param path: None for a new node.
-    :raises: :class:`.exceptions.InvalidDocument` for a file without a node, or
-        with ports that are no list.
+    :param path: the path of the file; None for a new node.
+    :raises: :class:`.exceptions.InvalidDocument` if the file has no node, or
+        if its ports are not a list.
     """
     defaults = {**_NODE_DEFAULTS, 'traits': []}
     if not path:
@@ -312,8 +314,8 @@ def load_node(path: str | None) -> Node:
             raise exceptions.InvalidDocument(
                 path, _('"%s" must be a list') % name
             )
-    # No ports in the file are not an empty list of ports: the machine then
-    # has one for every interface of its inventory.
+    # If the file has no ports, this is not the same as an empty list: the
+    # machine then gets a port for every interface in its inventory.
     node_ports = None
     if mapping.get('ports') is not None:
         node_ports = tuple(mapping['ports'])
@@ -329,9 +331,9 @@ def run(
     Nothing is saved, and no request is sent.
 
     :param path: a file with an inventory, see :mod:`.machine.machine_file`.
-    :param explain: whether the test also has rules that do not match, with a
+    :param explain: whether the test includes rules that do not match, with a
         reason for every condition.
-    :raises: :class:`.exceptions.InvalidDocument` for another file.
+    :raises: :class:`.exceptions.InvalidDocument` if the file has no inventory.
     """
     facts = load_facts(path, node)
     return MachineTest(
@@ -340,15 +342,14 @@ def run(
 
 
 def load_facts(path: str, node: Node) -> working_copy.Facts:
-    """Read a machine and its node as they are before the first rule.
+    """Read a machine and its node in their state before the first rule.
 
-    If the file of the node says nothing of ports, the node has a port for
-    every interface, as Ironic's hook ``ports`` makes them.
+    If the file of the node does not mention ports, the node gets a port for
+    every interface, as created by Ironic's hook ``ports``.
 
-    :raises: :class:`.exceptions.InvalidDocument` where the file has no
-        inventory.
+    :raises: :class:`.exceptions.InvalidDocument` if the file has no inventory.
     """
-    # Inventory and plugin data.
+    # These are the inventory and the plugin data.
     facts = machine_file.load(path)
     node_ports = node.ports
     if node_ports is None:
@@ -377,16 +378,15 @@ def run_all(
     explain: bool = True,
     tables: table.Tables = NO_TABLES,
 ) -> typing.Iterator[typing.Any]:
-    """Try rules on machines from files, on all processors.
+    """Try rules on machines from files, using all processors.
 
-    :param extract: returns the part of a test that is kept, such as its
-        result; whole tests are too large to send to this process.
-    :param advance: called with the number of files of every chunk that is
-        done.
+    :param extract: returns the value to keep of a test, e.g. its result,
+        because whole tests are too large to send to this process.
+    :param advance: called with the number of files of each finished chunk.
     :param explain: see :func:`run`.
-    :returns: the parts, in the order of the paths.
+    :returns: the extracted values, in the order of the paths.
     """
-    # Called once in every process, which then tries chunks of machines.
+    # Each process calls this once, and then tries chunks of machines.
     prepare = functools.partial(
         _Trials, rules, tables, nodes, extract, explain
     )
@@ -395,9 +395,9 @@ def run_all(
 
 
 class _Trials:
-    """Tries rules on chunks of machines, in a worker process.
+    """Try rules on chunks of machines, in a worker process.
 
-    The rules are compiled here, once in a process and not for every machine.
+    The rules are compiled once per process instead of once per machine.
     """
 
     def __init__(
@@ -416,22 +416,22 @@ class _Trials:
     def __call__(self, paths: typing.Sequence[str]) -> list[typing.Any]:
         """Try the machines of a chunk of files, in their order.
 
-        :returns: of every test the part that the caller of :func:`run_all`
-            wants, such as its result.
+        :returns: one value per test, extracted by the ``extract`` function of
+            the caller of :func:`run_all`, e.g. the result.
         """
-        extracted_parts = []
+        extracted_values = []
         for path in paths:
             test = attempt(path, self._plans, self._nodes, self._explain)
-            extracted_parts.append(self._extract(test))
-        return extracted_parts
+            extracted_values.append(self._extract(test))
+        return extracted_values
 
 
 def attempt(
     path: str, plans: Plans, nodes: Nodes, explain: bool = True
 ) -> MachineTest:
-    """Try rules on one machine, whose files perhaps cannot be read.
+    """Try rules on one machine, even if its files cannot be read.
 
-    One bad file is not to end the trial of a thousand others.
+    One bad file must not end the trial of a thousand other machines.
 
     :returns: a test; with ``problem`` and an empty outcome if a file cannot be
         read.
@@ -451,13 +451,13 @@ def ports(
 ) -> tuple[dict[str, typing.Any], ...]:
     """Return ports for the interfaces of an inventory that have an address.
 
-    So does the hook ``ports`` of Ironic, which runs before the rules. An
+    Ironic's hook ``ports``, which runs before the rules, does the same. An
     interface ``{'mac_address': '52:54:00:00:00:01'}`` gives a port ``{…,
     'address': '52:54:00:00:00:01'}``, with defaults for all other fields.
     """
     interfaces = inventory.get('interfaces')
     if not isinstance(interfaces, list):
-        # A ramdisk may send anything.
+        # A ramdisk may send a value of any type.
         return ()
     node_ports = []
     for interface in interfaces:

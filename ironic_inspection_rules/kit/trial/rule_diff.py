@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""diff: rules of two sets, rule by rule: added, changed, moved, renamed.
+"""Compare two rule sets: rules added, removed, changed, moved or renamed.
 
-A rule that only has another description, or is written otherwise and means
-the same, is listed but is no difference.
+A rule is listed, but does not count as a difference, if only its description
+changes, or if it is written differently with the same meaning.
 """
 
 import dataclasses
@@ -35,17 +35,19 @@ _CHANGES = {
 
 
 def _ignore(_line: str) -> None:
-    """Take a warning that nobody asked for."""
+    """Ignore a warning, for callers that do not show warnings."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ComparedRules:
     """The rules of some files.
 
-    ``given_uuids`` are the UUIDs that their author gave them; the UUID of any
-    other rule is made of its content, so that an edit changes it. ``meanings``
-    are what the rules mean, by UUID. ``tables`` are those of the files, by
-    name.
+    :ivar paths: the paths of the files.
+    :ivar rules: the rules.
+    :ivar given_uuids: the UUIDs that authors wrote in the files. The UUID of
+        any other rule is derived from its content, so an edit changes it.
+    :ivar meanings: the meanings of the rules, by UUID.
+    :ivar tables: the tables of the files, by name.
     """
 
     paths: typing.Sequence[str]
@@ -60,9 +62,9 @@ class ComparedRules:
         paths: typing.Iterable[str],
         warn: typing.Callable[[str], typing.Any] = _ignore,
     ) -> 'ComparedRules':
-        """Read the rules and tables of files, folders and what is piped in.
+        """Read the rules and tables of files, folders and standard input.
 
-        All of them are checked, as only valid rules have a meaning.
+        All of them are validated, because only valid rules have a meaning.
 
         :param warn: called with a line about rules of stock Ironic and of
             ironic-inspector.
@@ -74,13 +76,13 @@ class ComparedRules:
             written_rules += file_rule.list_rules(rules_file)
         tables = table_file.build(table_file.load(documents))
         rules = file_rule.parse_all(written_rules, registry.installed(), warn)
-        # A rule of one file may read a table of another: so they are checked
-        # when all files are read.
+        # A rule may read a table of another file, so rules are checked after
+        # all files have been read.
         table_file.check_rules(written_rules, rules, tables)
         given_uuids = set()
         for rule, written_rule in zip(rules, written_rules, strict=True):
             # A parsed rule always has a UUID. Only the file shows whether the
-            # author gave it.
+            # author wrote it.
             if written_rule.entry.get('uuid'):
                 given_uuids.add(rule.uuid)
         meanings = {rule.uuid: rule_meaning.of(rule) for rule in rules}
@@ -96,10 +98,11 @@ class ComparedRules:
 
 @dataclasses.dataclass(frozen=True)
 class RuleChange:
-    """Change of one rule.
+    """A change of one rule.
 
-    :param change: one of the names above.
-    :param lines: the hunks of a unified diff.
+    :ivar title: the description or the UUID of the rule.
+    :ivar change: one of the constants of this module, e.g. :data:`RENAMED`.
+    :ivar lines: the hunks of a unified diff.
     """
 
     title: str
@@ -108,7 +111,7 @@ class RuleChange:
 
     @property
     def differs(self) -> bool:
-        """Whether the rules do something else than before."""
+        """Whether the new rules do something different."""
         return self.change not in ALIKE
 
     def as_dict(self) -> dict[str, typing.Any]:
@@ -124,17 +127,18 @@ def compare_tables(
 ) -> list[dict[str, typing.Any]]:
     """Return the changes of tables, in the form of a plan.
 
-    A plan has the first added, removed and changed rows, and nothing of secret
-    columns. Tables that stay as they are are left out.
+    A plan has the first added, removed and changed rows, without secret
+    columns. Unchanged tables are skipped.
     """
     steps = []
-    # All names, those of removed tables among them, in a stable order.
+    # All names, including those of removed tables, in a stable order.
     for name in {**old.tables, **new.tables}:
         before = old.tables.get(name)
         after = new.tables.get(name)
         is_in_other_order = False
         if before is not None and after is not None:
-            # True for other keys as well: these are a change in any case.
+            # This is also true if the keys differ, which is a change in any
+            # case.
             is_in_other_order = list(before.keys) != list(after.keys)
         changed_rows = table_change.compare(_rows_of(before), _rows_of(after))
         step = table_change.Step(
@@ -158,17 +162,19 @@ def _definition_of(
 
 
 def _rows_of(table_or_none: table.Table | None) -> table_change.Pairs:
-    """Return pairs of key and row, none without a table."""
+    """Return pairs of key and row; none if there is no table."""
     if table_or_none is None:
         return ()
     return table_or_none.pairs
 
 
 class RuleSetDifference(typing.NamedTuple):
-    """What changes from one set of rules to another.
+    """The changes from one set of rules to another.
 
-    :ivar changes: in the order of the new rules; removed ones come last.
-    :ivar rules: the new rules, with the UUIDs of the old ones that they are.
+    :ivar changes: the changes, in the order of the new rules; removed rules
+        come last.
+    :ivar rules: the new rules. A new rule that matches an old rule has the
+        UUID of the old rule.
     """
 
     changes: list[RuleChange]
@@ -176,16 +182,17 @@ class RuleSetDifference(typing.NamedTuple):
 
 
 def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
-    """Return what changes from old rules to new ones.
+    """Return the changes from old rules to new rules.
 
-    An old and a new rule are the same by their UUID; without a UUID, by a
-    description that is unique in both sets; else by their meaning, unless
-    authors have given the rules two UUIDs.
+    An old rule and a new rule are matched by UUID; without a UUID, by a
+    description that is unique in both sets; otherwise by their meaning, unless
+    authors have given them different UUIDs.
     """
-    # The plan that a server would make, if it had stored the old rules and
-    # got the new ones.
+    # Build the plan that a server would make if it had stored the old rules
+    # and received the new rules.
     stored_rules = []
-    # Positions in a plan are floats, so that a rule can move between two.
+    # Positions in a plan are floats, because a rule can move between two
+    # others.
     for number, old_rule in enumerate(old.rules, 1):
         stored_rules.append(
             {**old_rule.to_mapping(), 'position': float(number)}
@@ -196,7 +203,7 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
     for new_rule, match in zip(new.rules, matches, strict=True):
         rule = new_rule
         if match is not None:
-            # With the UUID of the old rule, a plan changes that rule.
+            # The plan changes the old rule if the new rule has its UUID.
             rule = dataclasses.replace(new_rule, uuid=match.rule['uuid'])
         rules.append(rule)
         new_meanings[rule.uuid] = new.meanings[new_rule.uuid]
@@ -207,7 +214,7 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
         is_unchanged = step.outcome not in _CHANGES
         if is_unchanged:
             continue
-        # A removed rule has nothing "after".
+        # A removed rule has no "after".
         fields = step.after or step.before or {}
         keeps_meaning = _is_same_meaning(
             old.meanings.get(fields['uuid']), new_meanings.get(fields['uuid'])
@@ -221,19 +228,19 @@ def _describe_change(
     keeps_meaning: bool,
     given_uuids: frozenset[str],
 ) -> RuleChange:
-    """Return the kind of a change, such as ``renamed``, and its lines.
+    """Return the kind of a change, e.g. ``renamed``, and its lines.
 
-    A rule that keeps its meaning is :data:`RENAMED` if only its description
-    changes, else :data:`REWRITTEN`, or :data:`MOVED`, which matters more than
-    the others. The title of a rule with another description has both of
-    them: "Set rack → Set the rack".
+    If the meaning of a rule is unchanged, the change is :data:`MOVED` if the
+    rule has another position. Otherwise it is :data:`RENAMED` if only the
+    description changes, or else :data:`REWRITTEN`. In all three cases, the
+    title shows both descriptions if they differ: "Set rack → Set the rack".
 
-    :param step: the step of a plan that changes the old rule to the new one.
-    :param keeps_meaning: whether the rule does the same as before.
-    :param given_uuids: the UUIDs that authors gave rules.
+    :param step: the step of a plan that changes the old rule to the new rule.
+    :param keeps_meaning: whether the rule still does the same.
+    :param given_uuids: the UUIDs that authors gave to rules.
     """
     change = _CHANGES[step.outcome]
-    # A removed rule has nothing "after", and a new one nothing "before".
+    # A removed rule has no "after", and a new rule has no "before".
     title = _title(step.after or step.before or {})
     if change == CHANGED and keeps_meaning:
         change = REWRITTEN
@@ -245,7 +252,7 @@ def _describe_change(
         if is_at_other_place:
             change = MOVED
     lines: typing.Iterable[str] = ()
-    # Of a rule that only moves, no line is another.
+    # A rule that only moves has no changed lines.
     if step.outcome != replacement.MOVED:
         lines = replacement.lines(
             {
@@ -260,9 +267,10 @@ def _describe_change(
 def _hide_generated_uuid(
     given_uuids: frozenset[str], fields: replacement.Fields | None
 ) -> replacement.Fields | None:
-    """Return a rule with the UUID None if it was made of its content.
+    """Replace the UUID of a rule by None if it is derived from its content.
 
-    Its author has never seen such a UUID: in a diff it would only confuse.
+    The author has never seen such a UUID, so it would only be confusing in a
+    diff.
     """
     if not fields or fields['uuid'] in given_uuids:
         return fields
@@ -274,18 +282,18 @@ def _match_rules(
     new: ComparedRules,
     old_fields: typing.Sequence[replacement.Fields],
 ) -> list[replacement.Match | None]:
-    """Match new rules with old ones, by UUID, description or meaning.
+    """Match new rules with old rules by UUID, description or meaning.
 
-    UUID and description come first, as in a plan on the server. A rule to
-    which its author gave no UUID has one that is made of its content, and so
-    another one after every edit: it is matched by its description.
+    UUID and description come first, as in a plan on the server. If the author
+    gave no UUID to a rule, its UUID is derived from its content and changes
+    with every edit, so the rule is matched by its description.
 
     :param old_fields: the old rules as mappings of their fields.
-    :returns: matches in the order of the new rules; None for a new rule that
-        has no old one.
+    :returns: matches in the order of the new rules; None for a rule that
+        matches no old rule.
     """
     old_uuids = {rule.uuid for rule in old.rules}
-    # Descriptions of the old rules to which their authors gave no UUID.
+    # Descriptions of the old rules without a UUID of their author.
     descriptions_without_uuid = {
         rule.description
         for rule in old.rules
@@ -300,12 +308,12 @@ def _match_rules(
             is_known_by_uuid = False
         uuid: str | None = rule.uuid
         if rule.description and not is_known_by_uuid:
-            # match() goes by the description of a rule without a UUID.
+            # match() uses the description of a rule without a UUID.
             uuid = None
         identities.append({'uuid': uuid, 'description': rule.description})
     matches = replacement.match(identities, old_fields)
-    # The rules that are left may have another description and no UUID, but
-    # do the same as an old rule.
+    # The remaining rules may have another description and no UUID, but do the
+    # same as an old rule.
     matched_uuids = {match.rule['uuid'] for match in matches if match}
     unmatched = [
         fields for fields in old_fields if fields['uuid'] not in matched_uuids
@@ -316,7 +324,7 @@ def _match_rules(
         for fields in unmatched:
             old_uuid = fields['uuid']
             if old_uuid in old.given_uuids and rule.uuid in new.given_uuids:
-                # Their authors have given the two rules different UUIDs.
+                # The authors have given different UUIDs to the two rules.
                 continue
             if _is_same_meaning(
                 old.meanings[old_uuid], new.meanings[rule.uuid]
@@ -331,9 +339,9 @@ def _is_same_meaning(
     one: typing.Mapping[str, typing.Any] | None,
     other: typing.Mapping[str, typing.Any] | None,
 ) -> bool:
-    """Return whether two meanings are equal; None is equal to nothing.
+    """Return whether two meanings are equal; None is not equal to anything.
 
-    A rule that is added or removed has None for one of the two.
+    One of them is None if the rule is added or removed.
     """
     return one is not None and other is not None and data_path.same(one, other)
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""diff: the meaning of a rule, however it is written.
+"""Compute the meaning of a rule, independent of how it is written.
 
-Two rules mean the same if these data are the same: arguments have names, and
-defaults where they are left out; paths are tokens, and fields are steps and
-filters. Rules that do the same in another way, such as by conditions in
-another order, do not have the same meaning here.
+Two rules mean the same if their meanings are equal. In a meaning, arguments
+have names, and defaults if they are omitted; paths are tokens, and fields are
+steps and filters. Rules that have the same effect in another way, e.g. with
+conditions in another order, do not have the same meaning.
 """
 
 import typing
@@ -23,15 +23,16 @@ from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.rule_file import file_rule
 
 NAMES = ('uuid', 'description')
-"""Fields that identify a rule and have no part in what it does."""
+"""Fields that identify a rule and do not affect what it does."""
 
 
 def of(rule: model.Rule) -> dict[str, typing.Any]:
-    """Return the meaning of a rule that passed validation.
+    """Return the meaning of a valid rule.
 
-    It has all fields of the rule but the UUID and the description. The two
-    actions ``set-attribute: [/name, a]`` and ``set-attribute: {path: name,
-    value: a}`` are written otherwise, and have the same meaning.
+    It has all fields of the rule except the UUID and the description. For
+    example, the actions ``set-attribute: [/name, a]`` and ``set-attribute:
+    {path: name, value: a}`` are written differently, but have the same
+    meaning.
 
     :returns: a mapping, to be compared by :func:`.path.same`.
     """
@@ -48,17 +49,17 @@ def of(rule: model.Rule) -> dict[str, typing.Any]:
 
 
 def _meaning_of_vars(values: dict[str, typing.Any]) -> typing.Any:
-    """Return the meaning of vars, whose order counts where one uses another.
+    """Return the meaning of variables, including the order if it matters.
 
-    Of ``{'a': '8', 'b': '{vars.a}'}`` the order counts, as ``b`` may only use
-    a variable before it.
+    In ``{'a': '8', 'b': '{vars.a}'}`` the order matters, because ``b`` may
+    only use earlier variables.
 
-    :returns: a mapping, as equal mappings may have any order; a list of pairs
-        where the order counts.
+    :returns: a mapping if the order does not matter; otherwise a list of
+        pairs.
     """
     meaning = _meaning_of_value(values)
-    # The word "vars" in any text: it need not be a field, but then rules only
-    # seem to differ where they have their variables in another order.
+    # Look for the word "vars" in any text. If it is not part of a field, rules
+    # only seem to differ if their variables have another order.
     may_use_another = model.VARS in str(list(values.values()))
     if may_use_another:
         return list(meaning.items())
@@ -68,22 +69,22 @@ def _meaning_of_vars(values: dict[str, typing.Any]) -> typing.Any:
 def _meaning_of_action(action: file_rule.Operation) -> dict[str, typing.Any]:
     """Return the meaning of an action, and whether it is undone.
 
-    An action that reverts is undone when its rule does not match any more: its
-    field ``revert`` says so, or else that it has a cleanup value.
+    If an action reverts, it is undone when its rule no longer matches. It
+    reverts if its field ``revert`` says so, or if it has a cleanup value.
     """
     reverts = engine_action.reverts(action.written, action.op)
     return {**_meaning_of_operation(action), 'reverts': reverts}
 
 
 class _Text(list[typing.Any]):
-    """Text with fields in it, in pieces.
+    """Text with fields, as a list of pieces.
 
-    The type is not that of a list in a rule, so that the two never are equal.
+    It has its own type, so that it is never equal to a list in a rule.
     """
 
 
 class _PathsOfItems(list[typing.Any]):
-    """The paths of all items of a loop; not equal to a list in a rule."""
+    """The paths of all items of a loop; never equal to a list in a rule."""
 
 
 def _meaning_of_operation(
@@ -91,20 +92,20 @@ def _meaning_of_operation(
 ) -> dict[str, typing.Any]:
     """Return the meaning of a condition or an action.
 
-    ``{op: eq, args: ['{node.name}', a]}`` means an ``op`` "eq" that is not
-    ``inverted``, its ``arguments`` by name, and no ``loop``, no ``multiple``
-    and no ``inner`` conditions.
+    For example, the meaning of ``{op: eq, args: ['{node.name}', a]}`` has the
+    ``op`` "eq", which is not ``inverted``, the ``arguments`` by name, and no
+    ``loop``, ``multiple`` or ``inner`` conditions.
 
     :param outer: the loop around the operation.
     """
     loop_around_arguments = engine_loop.Loop.of(operation.loop, outer)
     items = operation.loop
     if isinstance(items, dict):
-        # A loop over a mapping has the mapping as its only item.
+        # The only item of a loop over a mapping is the mapping.
         items = [items]
     multiple = None
     if operation.loop is not None:
-        # The first word is what a loop without the field means.
+        # The first word is the default of a loop without the field.
         multiple = operation.written.get('multiple') or model.MULTIPLE[0]
     meanings = {}
     for name, value in operation.arguments.items():
@@ -130,27 +131,27 @@ def _meaning_of_argument(
     value: typing.Any,
     loop: engine_loop.Loop | None,
 ) -> typing.Any:
-    """Return the meaning of an argument, converted as the op gets it.
+    """Return the meaning of an argument, converted as for the op.
 
-    The text ``"5"`` means 5 where the op takes a number.
+    For example, the text ``"5"`` means 5 if the op takes a number.
 
-    :param name: the name of the argument, such as ``path``.
-    :param value: what the rule has for it.
+    :param name: the name of the argument, e.g. ``path``.
+    :param value: the value in the rule.
     :param loop: the innermost loop around the value.
     """
     argument = operation.op.signature.by_name[name]
     if value is not None and argument.type is data_path.Path:
         return _meaning_of_path(value, loop)
     if argument.type is pattern.Pattern:
-        # Two regular expressions may match the same texts. Which do is not
-        # looked into.
+        # Different expressions may match the same texts, but this is not
+        # checked.
         return value
     meaning = value
-    # Braces in a literal argument are text, and no fields.
+    # Braces in a literal argument are text instead of fields.
     if name not in operation.op.plugin.LITERAL:
         meaning = _meaning_of_value(value)
     if isinstance(meaning, _Text):
-        # It has fields: how it is converted depends on the machine.
+        # The text has fields, so its conversion depends on the machine.
         return meaning
     return arguments.convert(meaning, argument)
 
@@ -158,23 +159,24 @@ def _meaning_of_argument(
 def _meaning_of_path(
     text: typing.Any, loop: engine_loop.Loop | None
 ) -> typing.Any:
-    """Return the meaning of a path: its tokens, such as ``['extra', 'rack']``.
+    """Return the meaning of a path: its tokens, e.g. ``['extra', 'rack']``.
 
-    A path with ``{item}`` means the paths of all items of a literal loop: with
+    A path with ``{item}`` in a literal loop means the paths of all items. With
     the items "rack" and "bmc/port", ``/extra/{item}`` means ``[['extra',
-    'rack'], ['extra', 'bmc', 'port']]``. The item is filled in before the path
-    is split.
+    'rack'], ['extra', 'bmc', 'port']]``, because the item is filled in before
+    the path is split.
 
     :param loop: the innermost loop around the path.
     """
-    # The items are not known of a loop over a field, such as {node.traits}.
+    # The items of a loop over a field, e.g. {node.traits}, are unknown.
     if loop is not None and loop.items is not None:
         paths_of_items = [
             interpolation.fill_item(str(text), item) for item in loop.items
         ]
         has_item = any(path != text for path in paths_of_items)
         if has_item:
-            # No path has an item any more, so that no loop matters.
+            # These paths no longer contain the item, so the loop does not
+            # matter.
             return _PathsOfItems(
                 _meaning_of_path(path, loop=None) for path in paths_of_items
             )
@@ -183,9 +185,9 @@ def _meaning_of_path(
 
 
 def _meaning_of_value(value: typing.Any) -> typing.Any:
-    """Return the meaning of a value: the fields in its texts are parsed.
+    """Return the meaning of a value, in which the fields are parsed.
 
-    A value without fields, such as 8 or ``['a', 'b']``, is its own meaning.
+    A value without fields, e.g. 8 or ``['a', 'b']``, is its own meaning.
     """
     if isinstance(value, str):
         return _meaning_of_text(interpolation.parse(value))
@@ -200,17 +202,17 @@ def _meaning_of_value(value: typing.Any) -> typing.Any:
 
 
 def _meaning_of_key(key: typing.Any) -> typing.Any:
-    """Return the meaning of a key of a mapping, as text if it has fields."""
+    """Return the meaning of a mapping's key, as text if it has fields."""
     meaning = _meaning_of_value(key)
     if isinstance(meaning, _Text):
-        # A list cannot be the key of a mapping: its text is as good, as it is
-        # only compared.
+        # A list cannot be the key of a mapping. Its text is sufficient,
+        # because it is only compared.
         return str(meaning)
     return meaning
 
 
 def _meaning_of_text(pieces: list[str | interpolation.Field]) -> typing.Any:
-    """Return the meaning of text: plain text, or its pieces with fields.
+    """Return the meaning of text: plain text, or pieces if it has fields.
 
     ``rack-{node.name}`` has two pieces: "rack-", and the meaning of the field.
     """
@@ -228,13 +230,13 @@ def _meaning_of_text(pieces: list[str | interpolation.Field]) -> typing.Any:
 
 
 def _meaning_of_field(field: interpolation.Field) -> list[typing.Any]:
-    """Return the meaning of a field, however it is written.
+    """Return the meaning of a field, independent of how it is written.
 
-    It has root, steps, conversion, format and filters:
-    ``['node', ['extra', 'rack'], None, None, []]`` for ``{node.extra.rack}``.
+    It has the root, steps, conversion, format and filters: ``['node',
+    ['extra', 'rack'], None, None, []]`` for ``{node.extra.rack}``.
     """
     if field.root is None:
-        # The text is no path, and stands for itself.
+        # The text is not a path, so it is its own meaning.
         return [field.text]
     filters = [_meaning_of_filter(call) for call in field.filters]
     return [
@@ -250,13 +252,13 @@ def _meaning_of_filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
     """Return the meaning of a filter: name, inner filter, arguments by name.
 
     ``round`` means ``['round', None, {'precision': 0}]``, with the default of
-    an argument. ``map('trim')``, which applies an inner filter, means::
+    the argument. ``map('trim')``, which applies an inner filter, means::
 
         ['map', ['trim', None, {'chars': None}],
          {'filter': None, 'attribute': None, 'default': ABSENT}]
 
-    :param call: the name of the filter, and its arguments as pairs of name
-        and value; the name of a positional argument is None.
+    :param call: the name of the filter, and its arguments as pairs of name and
+        value; the name of a positional argument is None.
     """
     inner_meaning = _meaning_of_inner_filter(call)
     arguments_of_call = call.arguments
@@ -264,7 +266,7 @@ def _meaning_of_filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
         # All arguments belong to the inner filter.
         arguments_of_call = ()
     signature = registry.filters()[call.name].signature
-    # A rule that passed validation has no problems.
+    # A valid rule has no problems.
     value_by_name, _problems = signature.bind_call(arguments_of_call)
     meanings = {}
     for argument in signature.arguments:
@@ -273,7 +275,7 @@ def _meaning_of_filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
         elif not argument.required:
             value = argument.default
         else:
-            # The inner filter is its value.
+            # The inner filter is the value of this argument.
             continue
         meanings[argument.name] = _meaning_of_filter_argument(argument, value)
     return [call.name, inner_meaning, meanings]
@@ -284,14 +286,14 @@ def _meaning_of_inner_filter(
 ) -> list[typing.Any] | None:
     """Return the meaning of the filter that a filter applies to every item.
 
-    In ``map('replace', 'a', 'b')`` it is ``replace('a', 'b')``.
+    In ``map('replace', 'a', 'b')`` this is ``replace('a', 'b')``.
 
-    :returns: None without an inner filter, as in ``map(attribute='name')``.
+    :returns: None if there is no inner filter, e.g. ``map(attribute='name')``.
     """
     takes_filter = registry.filters()[call.name].plugin.TAKES_FILTER
     if not takes_filter or not call.arguments:
         return None
-    # In map('replace', 'a', 'b') all three have no name, and the first is the
+    # In map('replace', 'a', 'b') no argument has a name, and the first is the
     # name of the inner filter.
     (argument_name, inner_name), *arguments_of_inner = call.arguments
     if argument_name is not None:
@@ -307,8 +309,8 @@ def _meaning_of_filter_argument(
 ) -> typing.Any:
     """Return the meaning of an argument of a filter.
 
-    A field means its steps and filters, and a path its tokens. Any other value
-    is its own meaning.
+    The meaning of a field is its steps and filters, and the meaning of a path
+    is its tokens. Any other value is its own meaning.
     """
     if isinstance(value, interpolation.Field):
         return _Text([_meaning_of_field(value)])

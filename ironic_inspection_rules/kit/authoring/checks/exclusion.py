@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions that cannot hold together, of one rule or of two, for lint.
+"""Find conditions that cannot hold together, in one rule or two, for lint.
 
-Only clear cases are found: whether two regular expressions have a text in
-common is not asked.
+Only clear cases are found. For example, it is not checked whether some text
+matches two regular expressions.
 """
 
 import collections
@@ -29,13 +29,14 @@ from ironic_inspection_rules.rule_file import file_rule
 Operation = file_rule.Operation
 
 _EQUAL_WITHOUT_ORDER = 'equal without order'
-"""How two nulls compare, or two mappings: neither ``lt`` nor ``le`` holds."""
+"""The outcome for two nulls or two equal mappings: neither ``lt`` nor ``le``
+holds."""
 
 _ALL_OUTCOMES = frozenset(
     ('less', 'equal', 'greater', _EQUAL_WITHOUT_ORDER, 'unequal')
 )
-"""How two values of a machine may compare. A null and a number are just
-``unequal``."""
+"""The possible outcomes when two values of a machine are compared. For
+example, null and a number are ``unequal``."""
 
 _OUTCOMES = {
     'lt': frozenset(('less',)),
@@ -45,14 +46,15 @@ _OUTCOMES = {
     'eq': frozenset(('equal', _EQUAL_WITHOUT_ORDER)),
     'ne': frozenset(('less', 'greater', 'unequal')),
 }
-"""By a comparison, the outcomes for which it holds."""
+"""The outcomes for which a comparison holds, by its op."""
 
 
 class _ComparedPair(typing.NamedTuple):
-    """Two values of a rule that are compared, such as two fields.
+    """Two values of a rule that are compared, e.g. two fields.
 
-    :ivar kind: ``version-``, ``text`` with ``force_strings``, or empty.
-    :ivar left: the value that sorts first, as text, such as ``/node/name``.
+    :ivar kind: ``version-``; ``text`` with ``force_strings``; otherwise empty.
+    :ivar left: the value that sorts first, as text, e.g. ``/node/name``.
+    :ivar right: the other value, as text.
     """
 
     kind: str
@@ -64,13 +66,13 @@ _OutcomesByPair = dict[_ComparedPair, frozenset[str]]
 
 
 class ComparedCondition:
-    """A condition that is compared with many, with what is known of it.
+    """A condition with derived facts, cached because it is compared with many.
 
-    Two are equal if they mean the same, such as ``a < b`` and ``b > a``.
+    Two of them are equal if they mean the same, e.g. ``a < b`` and ``b > a``.
 
     :param overwritten: names of fields, as :func:`.facts.field_name` returns
-        them, that another rule has set before the condition is decided. Of
-        their values before, the condition states nothing.
+        them, that another rule has set before the condition is decided. The
+        condition says nothing about the earlier values of these fields.
     """
 
     def __init__(
@@ -93,17 +95,17 @@ class ComparedCondition:
     def says(self) -> tuple[str, str]:
         """The op of the condition, and its arguments as text.
 
-        Conditions in a group are part of the text. Conditions that are
-        equal but for inversion, loop and ``multiple`` say the same.
+        Conditions in a group are part of the text. The inversion, the loop and
+        ``multiple`` of the condition itself are not.
         """
         name = self.operation.op.name
         arguments = self.operation.arguments
-        # "lt" with its sides exchanged is "gt"; None for ops without sides.
+        # "lt" with exchanged sides is "gt". None for ops without sides.
         turned_name = facts.from_the_right(name)
         compared = arguments.get('values')
         if turned_name and isinstance(compared, list) and len(compared) == 2:
-            # "a < b" and "b > a" say the same: the form that sorts first is
-            # taken for both.
+            # "a < b" and "b > a" say the same. Use the form that sorts first
+            # for both.
             as_written = (name, compared)
             turned = (turned_name, compared[::-1])
             name, compared = min(as_written, turned, key=_as_text)
@@ -113,7 +115,7 @@ class ComparedCondition:
 
     @functools.cached_property
     def _form(self) -> tuple[typing.Any, ...]:
-        """The whole condition in a form that can be compared."""
+        """The whole condition in a form that can be compared and hashed."""
         written = self.operation.written
         return (
             *self.says,
@@ -141,10 +143,10 @@ class ComparedCondition:
 
     @functools.cached_property
     def outcomes_by_pair(self) -> '_OutcomesByPair':
-        """How pairs of values compare if the condition holds.
+        """The possible outcomes per pair of values if the condition holds.
 
-        It is empty for an inverted condition of several pairs, such as ``!eq``
-        of three values: one pair differs, but it is unknown which.
+        It is empty for an inverted condition with several pairs, e.g. ``!eq``
+        of three values, because it is unknown which pair differs.
         """
         outcomes_by_pair = _find_outcomes_by_pair(self.operation)
         if outcomes_by_pair and self.inverted:
@@ -164,20 +166,21 @@ class ComparedCondition:
     def _is_as_before(self, text: str) -> bool:
         """Return whether a value is the same before another rule has run.
 
-        :param text: a name of a field, or a value as JSON.
+        :param text: the name of a field, or a value as JSON.
         """
         if not self.overwritten:
             return True
-        # A text with fields in it, or a field with filters, may read any
-        # field that is overwritten.
+        # A text with fields, or a field with filters, may read any field that
+        # is overwritten.
         return text not in self.overwritten and not interpolation.fields(text)
 
     @functools.cached_property
     def about(self) -> frozenset[typing.Any]:
-        """What two conditions need in common to exclude one another.
+        """The keys that two conditions must share to exclude one another.
 
-        These are the fields that the condition reads, such as ``('node',
-        'driver')`` and ``/node/driver``; without a field, what it says.
+        These are the fields that the condition reads, e.g. ``('node',
+        'driver')`` and ``/node/driver``. If it reads no field, the key is
+        :attr:`says`.
         """
         names: set[typing.Any] = set()
         for condition in self.operation.all:
@@ -200,11 +203,11 @@ def _as_text(value: typing.Any) -> str:
 def exclude(
     some: Iterable[ComparedCondition], others: Iterable[ComparedCondition]
 ) -> bool:
-    """Return whether clearly no machine can meet all conditions of two lists.
+    """Return whether it is clear that no machine meets all given conditions.
 
-    It is clear where one condition of the first list and one of the second
-    never hold together. Only conditions on the same field are compared: False
-    does not mean that there is such a machine.
+    It is clear if a condition of the first list and a condition of the second
+    list never hold together. Only conditions on the same field are compared,
+    so False does not mean that such a machine exists.
     """
     by_field: dict[typing.Any, set[ComparedCondition]] = (
         collections.defaultdict(set)
@@ -226,9 +229,10 @@ def exclude(
 def never_hold_together(
     first: ComparedCondition, second: ComparedCondition
 ) -> bool:
-    """Return whether clearly no machine meets both conditions.
+    """Return whether it is clear that no machine meets both conditions.
 
-    Such as ``lt: ["{inventory.cpu.count}", 4]`` and ``gt`` of the same.
+    An example is ``lt: ["{inventory.cpu.count}", 4]`` and ``gt`` with the same
+    values.
     """
     for condition, counterpart in ((first, second), (second, first)):
         op = condition.operation.op.plugin
@@ -250,12 +254,13 @@ def never_hold_together(
 
 
 def split_into_pairs(condition: Operation) -> list[Operation]:
-    """Return comparisons of two values that hold together with a condition.
+    """Split a condition into comparisons of two values each.
 
-    For ``eq: [a, b, 4]`` these are ``eq: [a, b]`` and ``eq: [b, 4]``.
+    ``eq: [a, b, 4]`` is split into ``eq: [a, b]`` and ``eq: [b, 4]``. The
+    condition holds if all of them hold.
 
-    :returns: the condition itself if it compares no more than two values, or
-        only a part of it need hold.
+    :returns: only the condition itself if it has fewer than three values, is
+        inverted, or has a loop.
     """
     compared = condition.arguments.get('values')
     is_comparison = facts.from_the_right(condition.op.name) is not None
@@ -279,10 +284,11 @@ def split_into_pairs(condition: Operation) -> list[Operation]:
 def _want_different_outcomes(
     first: ComparedCondition, second: ComparedCondition
 ) -> bool:
-    """Return whether two conditions want one pair to compare differently.
+    """Return whether two conditions require different outcomes for a pair.
 
-    Such as ``lt: [a, b]`` and ``eq: [b, a, 4]`` for two fields a and b: of the
-    first condition, the pair a and b is ``less``, of the second ``equal``.
+    An example is ``lt: [a, b]`` and ``eq: [b, a, 4]`` for two fields a and b:
+    the first condition requires that the pair is ``less``, the second that it
+    is ``equal``.
     """
     for pair, outcomes in first.outcomes_by_pair.items():
         other_outcomes = second.outcomes_by_pair.get(pair, _ALL_OUTCOMES)
@@ -292,13 +298,13 @@ def _want_different_outcomes(
 
 
 def _find_outcomes_by_pair(condition: Operation) -> _OutcomesByPair:
-    """Return how pairs of values compare where a comparison holds.
+    """Return the outcomes per pair of values for which a comparison holds.
 
-    For ``le: ["{node.name}", "{node.owner}"]`` the name, which sorts first, is
-    ``less`` or ``equal``.
+    For ``le: ["{node.name}", "{node.owner}"]`` these are ``less`` and
+    ``equal``, where the name is the left value because it sorts first.
 
-    :returns: nothing for a condition that does not compare its values. An
-        inverted condition has the pairs of the one without ``!``.
+    :returns: an empty mapping if the condition is not a comparison. Inversion
+        is ignored.
     """
     kind = _kind_of_comparison(condition)
     name = condition.op.name.removeprefix(plugin.VERSION)
@@ -306,13 +312,13 @@ def _find_outcomes_by_pair(condition: Operation) -> _OutcomesByPair:
     if name not in _OUTCOMES or not isinstance(compared, list):
         return {}
     if isinstance(condition.arguments.get('force_strings'), str):
-        # A field says on a machine whether the values compare as text.
+        # A field decides on the machine whether the values compare as text.
         return {}
     written = [_value_as_text(value) for value in compared]
     pairs = list(itertools.pairwise(written))
-    # Of versions and of texts, the first and the last of three compare as
-    # neighbours do. Of other values they may not: the text "5" equals 5, and
-    # 5 equals the text "5.0".
+    # Comparing versions or texts is transitive, so the first and the last of
+    # three values compare as neighbors do. Other values may differ: the text
+    # "5" equals 5, and 5 equals the text "5.0".
     are_texts = kind != '' and name != 'ne'
     equal_a_text = name == 'eq' and any(map(_has_one_form, compared))
     if not condition.inverted and (are_texts or equal_a_text):
@@ -332,7 +338,7 @@ def _find_outcomes_by_pair(condition: Operation) -> _OutcomesByPair:
 
 
 def _kind_of_comparison(condition: Operation) -> str:
-    """Return as what a condition compares values.
+    """Return how a condition compares values: as versions, texts or neither.
 
     :returns: the ``kind`` of a :class:`_ComparedPair`.
     """
@@ -344,16 +350,16 @@ def _kind_of_comparison(condition: Operation) -> str:
 
 
 def _list_possible_outcomes(condition: Operation) -> frozenset[str]:
-    """Return how the values of a comparison may compare at all.
+    """Return all outcomes that the values of a comparison may have.
 
-    In ``eq: ["{node.name}", null]`` they may be equal without an order, in
-    ``eq: ["{node.name}", a]`` they may not.
+    In ``eq: ["{node.name}", null]`` the values may be equal without an order,
+    but not in ``eq: ["{node.name}", a]``.
     """
     has_order = _kind_of_comparison(condition) != ''
     for value in condition.arguments['values']:
         is_text = isinstance(value, str) and not interpolation.fields(value)
         if is_text or isinstance(value, int | float):
-            # What equals a text or a number has an order.
+            # A value that equals a text or a number has an order.
             has_order = True
     if has_order:
         return _ALL_OUTCOMES - {_EQUAL_WITHOUT_ORDER}
@@ -361,7 +367,7 @@ def _list_possible_outcomes(condition: Operation) -> frozenset[str]:
 
 
 def _value_as_text(value: typing.Any) -> str:
-    """Return a value as text, such as ``/node/name`` for ``{node.name}``."""
+    """Return a value as text, e.g. ``/node/name`` for ``{node.name}``."""
     if facts.is_field(value):
         return facts.field_name(value)
     return _as_text(value)
@@ -370,13 +376,13 @@ def _value_as_text(value: typing.Any) -> str:
 def _never_holds_beside_group(
     group: ComparedCondition, holds: str, other: ComparedCondition
 ) -> bool:
-    """Return whether clearly no machine meets a group and another condition.
+    """Return whether clearly no machine meets a group and a condition.
 
-    :param holds: ``all``, ``any`` or ``none``: how many conditions of the
-        group must hold.
+    :param holds: how many conditions of the group must hold: ``all``, ``any``
+        or ``none``.
     """
     if group.loops or group.inverted:
-        # Only the groups without are looked into.
+        # Only groups without a loop and without inversion are examined.
         return False
     if holds == 'none':
         return any(_is_same(inner, other) for inner in group.inner)
@@ -384,23 +390,23 @@ def _never_holds_beside_group(
         return all(never_hold_together(inner, other) for inner in group.inner)
     if holds == 'all':
         return any(never_hold_together(inner, other) for inner in group.inner)
-    # The group of another package decides by itself.
+    # A group of another package has its own logic.
     return False
 
 
 def _is_same(one: ComparedCondition, other: ComparedCondition) -> bool:
-    """Return whether two conditions say the same of the same data."""
+    """Return whether two conditions say the same about the same data."""
     if one.loops or other.loops or one.overwritten or other.overwritten:
         return False
     return one.says == other.says and one.inverted is other.inverted
 
 
 def _refutes(condition: ComparedCondition, other: ComparedCondition) -> bool:
-    """Return whether a condition allows only values that another refuses.
+    """Return whether a condition only allows values that another refuses.
 
-    Beside ``one-of: ["{…vendor}", [Dell, HP]]``, ``matches: ["{…vendor}",
-    Lenovo]`` never holds: with Dell or HP in place of the field it is false,
-    which the engine says without a machine.
+    For example, ``one-of: ["{…vendor}", [Dell, HP]]`` refutes ``matches:
+    ["{…vendor}", Lenovo]``: the engine can decide without a machine that it is
+    false for both Dell and HP.
     """
     if other.operation.op.plugin.NEEDS_VIEW:
         # The op reads data of a machine.
@@ -408,7 +414,8 @@ def _refutes(condition: ComparedCondition, other: ComparedCondition) -> bool:
     for fact in condition.facts:
         allowed = facts.values(fact)
         if allowed is None or not all(map(_has_one_form, allowed)):
-            # The fact allows a range, or 5, which a machine may have as "5".
+            # The fact allows a range, or a value like 5, which a machine may
+            # report as "5".
             continue
         if all(
             _is_false_for(other.operation, fact.field, value)
@@ -419,24 +426,25 @@ def _refutes(condition: ComparedCondition, other: ComparedCondition) -> bool:
 
 
 def _has_one_form(value: typing.Any) -> bool:
-    """Return whether the data of a machine have a value in one form only.
+    """Return whether machines can report a value in only one form.
 
-    A condition can then be decided with the value in place of a field. "Dell"
-    has one form; 5 has several, as data may have it as the text "5.0".
+    A condition can then be decided with the value instead of a field. "Dell"
+    has one form, but 5 has several, because data may contain the text "5.0".
     """
     if value is None or facts.number(value) is not None:
         # Null also means a missing field.
         return False
-    # In a condition, braces would be read as a field.
+    # Braces would be parsed as a field in a condition.
     has_braces = isinstance(value, str) and re.search('[{}]', value)
     return not has_braces
 
 
 def _is_false_for(condition: Operation, field: str, value: typing.Any) -> bool:
-    """Return whether a condition is false where its only field has a value.
+    """Return whether a condition is false if its only field has a value.
 
-    :param field: such as ``/node/driver``, see :func:`.facts.field_name`.
-    :returns: False as well if the condition does not read the field, or reads
+    :param field: the name of the field, e.g. ``/node/driver``, see
+        :func:`.facts.field_name`.
+    :returns: False also if the condition does not read the field, or reads
         other fields.
     """
     args = _fill_in_value(condition.arguments, field, value)
@@ -448,12 +456,12 @@ def _is_false_for(condition: Operation, field: str, value: typing.Any) -> bool:
 def result(
     condition: Operation, written: typing.Mapping[str, typing.Any]
 ) -> bool | None:
-    """Return the result of a condition that reads no data, None if it fails.
+    """Return the result of a condition without data, or None if it fails.
 
-    :param condition: only its op counts.
-    :param written: the condition to decide, as a rule has it. Mostly it is the
-        same one with values in place of its fields, such as ``{'op': 'eq',
-        'args': ['ipmi', 'redfish']}``.
+    :param condition: a condition whose op is used.
+    :param written: the condition to decide, as written in a rule. Usually it
+        is the same condition with values instead of its fields, e.g. ``{'op':
+        'eq', 'args': ['ipmi', 'redfish']}``.
     """
     ops = registry.Registry({condition.op.name: condition.op.plugin}, {})
     rule = model.Rule(uuid='', actions=(), conditions=(written,))
@@ -461,17 +469,17 @@ def result(
         plan = compiler.compile_rule(rule, ops)
         return plan.conditions[0].check(budget.View())
     except exceptions.InspectionRulesError:
-        # Other checks find a condition that is refused or fails.
+        # Other checks report conditions that are refused or fail.
         return None
 
 
 def _fill_in_value(
     arguments: typing.Any, field: str, value: typing.Any
 ) -> typing.Any:
-    """Return arguments with a value in place of a field.
+    """Return arguments in which a value replaces a field.
 
     With ``ipmi`` for ``/node/driver``, ``["{node.driver}", redfish]`` becomes
-    ``[ipmi, redfish]``. A field inside of a longer text stays.
+    ``[ipmi, redfish]``. A field inside a longer text is not replaced.
     """
 
     def fill_in_text(text: str) -> typing.Any:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: facts that conditions state of fields; which exclude each other."""
+"""Derive facts about fields from conditions, and find contradictions."""
 
 from collections.abc import Iterable
 import ipaddress
@@ -25,8 +25,8 @@ _FROM_THE_RIGHT = {
     'eq': 'eq',
     'ne': 'ne',
 }
-"""By the relation of the left side to the right one, that of the right side
-to the left one."""
+"""The relation of the right side to the left side, by the relation of the left
+side to the right side."""
 
 _ORDERS: dict[str, comparison.ValueComparison] = {
     'lt': comparison.Less(),
@@ -47,31 +47,32 @@ _PASSED_ON = (
     'version-gt',
     'version-ge',
 )
-"""The comparisons that hold for the first and the last of three values if they
-hold for neighbours. ``lt`` is none of them: "10" < "4" as text, and "4" < 5,
-but 10 is not less than 5."""
+"""Transitive comparisons: they hold for the first and the last of three values
+if they hold for neighbors. ``lt`` is not transitive: "10" < "4" as text, and
+"4" < 5, but 10 is not less than 5."""
 
 
 def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     """Return the facts that a condition states: field, relation and value.
 
-    ``eq: ["{node.name}", a]`` states ``('/node/name', 'eq', 'a')``. Facts
-    about two fields are left out.
+    For example, ``eq: ["{node.name}", a]`` states ``('/node/name', 'eq',
+    'a')``. Facts about two fields are skipped.
 
-    :param looped: whether a condition with a loop states facts, although it
-        may hold for another item.
+    :param looped: whether to return the facts of a condition with a loop,
+        although it may hold for another item.
     """
     if condition.loops and not looped:
         return []
-    # A plugin that fails to say its facts has none: another check reports it.
+    # A plugin that fails to return its facts has none, which another check
+    # reports.
     return _about_one_field(effects.facts(condition))
 
 
 def implied_by(condition: file_rule.Operation) -> list[Fact]:
-    """Return the facts of :func:`of`, and those that follow from them.
+    """Return the facts of :func:`of`, and the facts that follow from them.
 
-    A condition compares neighbours: ``eq: ["{node.name}", "{node.owner}", a]``
-    states that the owner is ``a``. It follows that the name is ``a``, too.
+    A condition compares neighbors: ``eq: ["{node.name}", "{node.owner}", a]``
+    states that the owner is ``a``. It follows that the name is also ``a``.
     """
     stated = of(condition)
     name = condition.op.name
@@ -81,7 +82,8 @@ def implied_by(condition: file_rule.Operation) -> list[Fact]:
     if name not in _PASSED_ON or not isinstance(compared, list):
         return stated
     if condition.arguments.get('force_strings'):
-        # Compares 5 as text, while a fact is about the value itself.
+        # The condition compares 5 as text, but a fact is about the value
+        # itself.
         return stated
     distant = []
     for position, left in enumerate(compared):
@@ -91,12 +93,13 @@ def implied_by(condition: file_rule.Operation) -> list[Fact]:
 
 
 def _about_one_field(stated: Iterable[Fact]) -> list[Fact]:
-    """Return the facts that compare one field with a literal, field first."""
+    """Return the facts that compare a field with a literal, field first."""
     about_one_field = []
     for fact in stated:
         turned = from_the_right(fact.relation)
         if is_field(fact.value) and turned is not None:
-            # As in 8 < {cpu.count}: the field comes first.
+            # Exchange the sides of e.g. 8 < {cpu.count}, so that the field is
+            # first.
             fact = fact._replace(
                 field=fact.value, value=fact.field, relation=turned
             )
@@ -104,7 +107,7 @@ def _about_one_field(stated: Iterable[Fact]) -> list[Fact]:
             continue
         is_membership = isinstance(fact.value, list)
         is_comparison = turned is not None
-        # Relations of other plugins are not known here.
+        # Other relations belong to other plugins, and are unknown here.
         if is_membership or is_comparison or fact.relation == plugin.IN_NET:
             name = field_name(fact.field)
             about_one_field.append(fact._replace(field=name))
@@ -112,10 +115,10 @@ def _about_one_field(stated: Iterable[Fact]) -> list[Fact]:
 
 
 def from_the_right(name: str) -> str | None:
-    """Return the comparison with its sides exchanged: ``gt`` for ``lt``.
+    """Return the comparison with exchanged sides, e.g. ``gt`` for ``lt``.
 
-    :param name: the name of a condition, such as ``lt`` or ``version-lt``.
-    :returns: None if the condition compares no two sides.
+    :param name: the name of a condition, e.g. ``lt`` or ``version-lt``.
+    :returns: None if the condition does not compare two sides.
     """
     plain = name.removeprefix(plugin.VERSION)
     turned = _FROM_THE_RIGHT.get(plain)
@@ -130,11 +133,11 @@ def is_field(value: typing.Any) -> typing.TypeGuard[str]:
 
 
 def field_name(text: str) -> str:
-    """Return the same name for all ways to write the path of a field.
+    """Return one name for all notations of the path of a field.
 
-    ``{node.name}`` and ``{node[name]}`` are ``/node/name``. A field that has
-    filters, a format or no path keeps its text, and so does a text that is not
-    one field alone, such as ``rack-{node.name}``.
+    Both ``{node.name}`` and ``{node[name]}`` give ``/node/name``. The text is
+    returned unchanged if the field has filters, a format or no path, and if
+    the text is not a single field, e.g. ``rack-{node.name}``.
     """
     field = interpolation.sole_field(text)
     if field is None or field.root is None or not field.is_plain:
@@ -145,8 +148,8 @@ def field_name(text: str) -> str:
 def values(fact: Fact) -> list[typing.Any] | None:
     """Return the values that a fact allows; None for a range of values.
 
-    ``eq 4`` allows ``[4]``, ``one-of [a, b]`` allows both; ``lt 4`` is a
-    range, and so is ``ne 4``.
+    ``eq 4`` allows ``[4]``, and ``one-of [a, b]`` allows both values. ``lt 4``
+    and ``ne 4`` are ranges.
     """
     if fact.relation == 'eq':
         return [fact.value]
@@ -156,13 +159,13 @@ def values(fact: Fact) -> list[typing.Any] | None:
 
 
 def distinct_values(fact: Fact) -> set[typing.Any] | None:
-    """Return the values that a fact allows, as a set can compare them.
+    """Return the values that a fact allows, in a form that sets can compare.
 
-    Facts exclude each other if they have no such value in common: 5, "5" and
-    "5.0" are the same number here, as they are to ``eq``.
+    Facts exclude each other if these sets are disjoint. 5, "5" and "5.0" are
+    the same number here, as they are for ``eq``.
 
-    :returns: None for a range of values, and where one of them is a list or a
-        mapping.
+    :returns: None for a range of values, or if one of the values is a list or
+        a mapping.
     """
     allowed = values(fact)
     if allowed is None:
@@ -192,42 +195,43 @@ def contradict(
 def exclude(first: Fact, second: Fact) -> bool:
     """Return whether no value of a field satisfies both facts.
 
-    There is none for ``eq 4`` and ``gt 8``, for ``lt 4`` and ``ge 4``, or for
-    two subnets without a common address.
+    Examples are ``eq 4`` and ``gt 8``, ``lt 4`` and ``ge 4``, and two subnets
+    without a common address.
 
-    :returns: False also where that is not known.
+    :returns: False also if it is unknown.
     """
     if is_version(first) or is_version(second):
         return _do_versions_exclude(first, second)
     if plugin.IN_NET in (first.relation, second.relation):
-        # Beside a subnet, nothing is known of a fact of another kind.
+        # A subnet can only be compared with another subnet.
         are_both_nets = first.relation == second.relation
         return are_both_nets and _are_nets_apart(first.value, second.value)
     for fact, counterpart in ((first, second), (second, first)):
         allowed = values(fact)
         if allowed is not None:
-            # As "eq 4" or "one-of": the values can be tried one by one.
+            # Facts such as "eq 4" or "one-of" list values that can be tried
+            # one by one.
             return not any(may_be(value, counterpart) for value in allowed)
     if first.relation in _ORDERS and second.relation in _ORDERS:
         return _do_bounds_exclude(first, second)
-    # What "ne" or "none-of" forbids leaves other values to the counterpart.
+    # "ne" and "none-of" leave other values for the counterpart.
     return False
 
 
 def _do_bounds_exclude(first: Fact, second: Fact) -> bool:
     """Return whether no value lies within two bounds.
 
-    :param first: a fact with a relation in ``_ORDERS``, as ``second`` is.
+    :param first: a fact with a relation in ``_ORDERS``, like ``second``.
     """
     if not _are_comparable(first.value, second.value):
         return False
     bounds = _find_low_and_high(first, second)
     if bounds is None:
-        # Two lower or two upper bounds leave the values beyond both.
+        # Values beyond both bounds satisfy two lower or two upper bounds.
         return False
     low, high = bounds
     if low.unordered and high.unordered:
-        # They come from "!le" and "!ge", which both hold for null.
+        # They come from "!le" and "!ge", both of which hold for null.
         return False
     if low.value == high.value:
         # "At least 4" and "at most 4" leave the value 4.
@@ -238,9 +242,10 @@ def _do_bounds_exclude(first: Fact, second: Fact) -> bool:
 def _find_low_and_high(first: Fact, second: Fact) -> tuple[Fact, Fact] | None:
     """Return which of two facts is the lower bound and which the upper bound.
 
-    ``gt 4`` and ``version-ge 1.2`` are lower bounds, ``lt 8`` an upper one.
+    ``gt 4`` and ``version-ge 1.2`` are lower bounds, and ``lt 8`` is an upper
+    bound.
 
-    :returns: None unless there is one of each.
+    :returns: None unless there is one bound of each kind.
     """
     first_relation = first.relation.removeprefix(plugin.VERSION)
     second_relation = second.relation.removeprefix(plugin.VERSION)
@@ -264,7 +269,7 @@ def _are_nets_apart(first: typing.Any, second: typing.Any) -> bool:
         first_net = ipaddress.ip_network(str(first).strip(), strict=False)
         second_net = ipaddress.ip_network(str(second).strip(), strict=False)
     except ValueError:
-        # The rule is refused.
+        # Validation refuses the rule.
         return False
     if first_net.version != second_net.version:
         return True
@@ -279,9 +284,10 @@ def is_version(fact: Fact) -> bool:
 def _do_versions_exclude(first: Fact, second: Fact) -> bool:
     """Return whether no version satisfies both facts.
 
-    One of the facts may instead list the values that the field may have.
-    Between any two versions lies a third: two bounds exclude each other only
-    if the lower bound is above the upper bound.
+    One of the facts may list the values that the field may have. There is
+    always a version between two others, so two bounds exclude each other only
+    if the lower bound is above the upper bound, or if they are equal and not
+    both inclusive.
 
     :param first: a fact about versions, unless ``second`` is.
     """
@@ -307,9 +313,9 @@ def _do_versions_exclude(first: Fact, second: Fact) -> bool:
 
 
 def _list_versions(fact: Fact) -> list[typing.Any] | None:
-    """List the versions that a fact allows; None for a range of versions.
+    """Return the versions that a fact allows; None for a range of versions.
 
-    ``version-eq 1.2`` allows ``['1.2']``, as ``eq 1.2`` does.
+    Both ``version-eq 1.2`` and ``eq 1.2`` allow ``['1.2']``.
     """
     if fact.relation == 'version-eq':
         return [fact.value]
@@ -321,8 +327,8 @@ def _list_versions(fact: Fact) -> list[typing.Any] | None:
 def _may_be_version(value: typing.Any, fact: Fact) -> bool:
     """Return whether a value may satisfy a fact about versions."""
     if _is_number(value):
-        # A number 2.1 stands for the texts "2.1" and "2.10", which are
-        # different versions.
+        # The number 2.1 may be the text "2.1" or "2.10", which are different
+        # versions.
         return True
     if not isinstance(value, str):
         return False
@@ -335,10 +341,10 @@ def _may_be_version(value: typing.Any, fact: Fact) -> bool:
 
 
 def number(value: typing.Any) -> int | float | None:
-    """Return the number as which the op ``eq`` compares a value.
+    """Return the number with which the op ``eq`` compares a value.
 
-    :returns: 5 for 5 and for the text "5"; None for a value that ``eq`` does
-        not compare as a number, such as the text "five".
+    :returns: 5 for 5 and for the text "5"; None if ``eq`` does not compare the
+        value as a number, e.g. the text "five".
     """
     if isinstance(value, str):
         # "5" in the data of a machine equals 5 in a rule.
@@ -359,11 +365,11 @@ def _is_plain_text(value: typing.Any) -> bool:
 def may_be(value: typing.Any, fact: Fact) -> bool:
     """Return whether a field that is equal to a value may satisfy a fact.
 
-    To ``eq``, 5, "5" and "5.0" are equal, and the data of a machine may have
-    any of them. The answer is yes if one of them satisfies the fact: a field
-    that equals 5 may be "5", and so differ from the text "5.0".
+    For ``eq``, 5, "5" and "5.0" are equal, and the data of a machine may have
+    any of them. The result is True if one of them satisfies the fact: a field
+    that equals 5 may be "5", and then differs from the text "5.0".
 
-    :param fact: a fact about neither a subnet nor a version.
+    :param fact: a fact that is neither about a subnet nor about a version.
     """
     if fact.relation == 'one-of':
         return any(
@@ -392,8 +398,8 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
 def _may_be_in_order(value: typing.Any, fact: Fact) -> bool:
     """Return whether a value may satisfy a fact such as ``lt``.
 
-    Numbers are compared with numbers, and texts that are no numbers with such
-    texts.
+    Numbers are compared with numbers, and texts that are not numbers are
+    compared with such texts.
     """
     order = _ORDERS[fact.relation]
     if _is_number(fact.value):
@@ -404,21 +410,21 @@ def _may_be_in_order(value: typing.Any, fact: Fact) -> bool:
             return order.holds(value, fact.value)
     if _is_plain_text(value) and _is_plain_text(fact.value):
         return order.holds(value, fact.value)
-    # How other pairs compare, such as a text and "5", depends on the types in
+    # The result for other pairs, e.g. a text and "5", depends on the types in
     # the data. Null has no order with anything.
     return fact.unordered or value is not None
 
 
 def _may_differ(first: typing.Any, second: typing.Any) -> bool:
-    """Return whether a field may equal one value and yet differ from another.
+    """Return whether a field may equal one value and differ from another.
 
-    To ``eq`` both values are the same number, as 5 and "5.0": a field that is
-    the text "5" equals 5, and differs from "5.0".
+    For ``eq`` both values are the same number, e.g. 5 and "5.0". A field that
+    is the text "5" equals 5 but differs from "5.0".
     """
     if _is_number(second):
-        # All forms of the number equal it.
+        # All forms of the number are equal to it.
         return False
-    # Two texts are compared as text: "5" is not "5.0". And a value that equals
+    # Two texts are compared as text, so "5" is not "5.0". A value that equals
     # 1 may be the text "1", which does not equal true.
     is_same = type(first) is type(second) and first == second
     return not is_same

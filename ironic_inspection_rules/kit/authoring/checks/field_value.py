@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: what is known of a field's value: type, case, values, after filters.
+"""Determine what is known about the value of a field, also after filters.
 
-``lint`` compares it with what conditions and actions expect. A value of which
-nothing is known gives no finding.
+This includes type, letter case and possible values. ``lint`` compares it with
+what conditions and actions expect. There are no findings about values of which
+nothing is known.
 """
 
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ TEXT = 'text'
 LIST = 'list'
 MAPPING = 'mapping'
 SEQUENCES = frozenset((LIST, MAPPING))
-"""The types of values that have others in them."""
+"""The types of values that contain other values."""
 
 # The forms of text that filters make.
 LOWER = 'lower'
@@ -73,28 +74,28 @@ _NAMES_OF_TEXTS = frozenset(
         'wwn_with_extension',
     )
 )
-"""Last names of paths to text in inventories. The code of Ironic, of which
-:mod:`.inventory_fields` is made, does not say its type."""
+"""Last names of paths to texts in inventories. The code of Ironic, from which
+:mod:`.inventory_fields` is generated, does not show their type."""
 
 
 def type_at(steps: Steps) -> str | None:
-    """Return the type that data of machines have at a path.
+    """Return the type of the data of machines at a path.
 
-    :param steps: from the name of the root on, such as
-        ``('inventory', 'cpu', 'count')``, which is a number.
-    :returns: None if the type is unknown: Ironic's code does not say it, or
-        machines may have anything there.
+    :param steps: the steps including the root, e.g. ``('inventory', 'cpu',
+        'count')``, which is a number.
+    :returns: None if the type is unknown, either because Ironic's code does
+        not show it, or because machines may have any data there.
     """
     if steps[:1] == ('previous',):
-        # {previous.inventory.cpu} is of the last inspection, and of the same
-        # type as {inventory.cpu}.
+        # {previous.inventory.cpu} comes from the previous inspection, and has
+        # the same type as {inventory.cpu}.
         steps = steps[1:]
     if steps in _TYPES_OF_NODE_DATA:
         return _TYPES_OF_NODE_DATA[steps]
     field = inventory_fields.known_fields()
     for name in steps:
         if field.is_open:
-            # Machines may have any data below it.
+            # Machines may have any data below this field.
             return None
         below = field.step(name)
         if below is None:
@@ -107,8 +108,8 @@ def type_at(steps: Steps) -> str | None:
 
 
 def type_of(value: typing.Any) -> str | None:
-    """Return the type of a value of JSON, None for null."""
-    # First, as a boolean of Python is a number, too.
+    """Return the type of a JSON value; None for null."""
+    # Check this first, because a boolean is also a number in Python.
     if isinstance(value, bool):
         return BOOLEAN
     if isinstance(value, int | float):
@@ -123,17 +124,17 @@ def type_of(value: typing.Any) -> str | None:
 
 
 class FieldValue(typing.NamedTuple):
-    """The value of a field, as far as it is known without a machine.
+    """What is known about the value of a field without a machine.
 
-    Without arguments nothing is known of it.
+    Without arguments, nothing is known.
 
     :param steps: the path of the value in the data, if it is read from there.
-    :param path_of_items: if it is a list that a filter made: the path of the
-        items in the data.
-    :param made_type: its type, if a filter or the rule made it. It counts
-        before the type that data have at ``steps``.
-    :param form: the form of its text, if a filter made it: :data:`UPPER`.
-    :param choices: all values that it may have, None if that is unknown.
+    :param path_of_items: the path of the items in the data, if the value is a
+        list that a filter made.
+    :param made_type: the type of the value, if a filter or the rule made it.
+        It takes precedence over the type of the data at ``steps``.
+    :param form: the form of its text, if a filter made it, e.g. :data:`UPPER`.
+    :param choices: all possible values; None if they are unknown.
     """
 
     steps: Steps | None = None
@@ -144,14 +145,14 @@ class FieldValue(typing.NamedTuple):
 
     @property
     def type(self) -> str | None:
-        """The type, None if it is unknown."""
+        """The type of the value; None if it is unknown."""
         if self.steps is not None and self.made_type is None:
             return type_at(self.steps)
         return self.made_type
 
     @property
     def items(self) -> Steps | None:
-        """The path of its items in the data, None if that is unknown."""
+        """The path of the value's items in the data; None if it is unknown."""
         if self.steps is not None:
             return (*self.steps, MEMBER)
         return self.path_of_items
@@ -159,29 +160,30 @@ class FieldValue(typing.NamedTuple):
     def result_of(
         self, call: filter_syntax.FilterCall, attribute: Steps
     ) -> 'FieldValue':
-        """Return what is known of the result of a filter on this value.
+        """Return what is known about the result of a filter on this value.
 
-        ``first`` on ``{inventory.disks}``, for example, gives a value that is
+        For example, ``first`` on ``{inventory.disks}`` gives a value that is
         in the data at ``inventory.disks.*``. ``map('size')`` makes a list that
-        is not in the data; its items are, at ``inventory.disks.*.size``.
+        is not in the data, but its items are, at ``inventory.disks.*.size``.
 
         :param call: the filter with its arguments.
         :param attribute: the path of the attribute of items that the filter
-            looks at, ``('size',)`` for ``max('size')``; see
+            uses, e.g. ``('size',)`` for ``max('size')``; see
             :func:`attribute_of`.
         """
         items = self.items
         if call.name == 'get':
             return self._step_to(_find_argument(call, 'path'))
         if call.name in _FILTERS_KEEPING_ITEMS:
-            # The list has some of the items, or all of them in another order.
+            # The result has some of the items, or all of them in another
+            # order.
             return FieldValue(path_of_items=items, made_type=LIST)
         if call.name in ('first', 'last'):
             return FieldValue(steps=items)
         if call.name in ('max', 'min'):
             # The result is an item: max('size') gives the largest disk, a
-            # mapping, and not its size. The type is known from the attribute
-            # also where that of the data is not.
+            # mapping, instead of its size. The attribute shows that it is a
+            # mapping, even if the type in the data is unknown.
             if attribute:
                 return FieldValue(steps=items, made_type=MAPPING)
             return FieldValue(steps=items)
@@ -196,22 +198,22 @@ class FieldValue(typing.NamedTuple):
             # tier([[512, "big"], [0, "small"]]) gives "big" or "small".
             return FieldValue(choices=_list_results(call))
         if call.name == 'default':
-            # The result is this value or the default: its type is known only
-            # if both have the same.
+            # The result is this value or the default, so the type is only
+            # known if both have the same type.
             type_of_default = type_of(_find_argument(call, 'default'))
             if type_of_default == self.type:
                 return FieldValue(made_type=self.type)
             return FieldValue()
-        # Of any other filter, only what all its results have in common is
-        # known: those of "upper" are texts in upper case.
+        # For any other filter, only properties that all of its results share
+        # are known, e.g. "upper" gives text in upper case.
         return FieldValue(
             made_type=_type_of_result(call.name), form=_form_of_result(call)
         )
 
     def _step_to(self, path: typing.Any) -> 'FieldValue':
-        """Return what is known of the value at a path inside of this value.
+        """Return what is known about the value at a path inside this value.
 
-        :param path: the argument of ``get``, such as ``/cpu/count``.
+        :param path: the argument of ``get``, e.g. ``/cpu/count``.
         """
         if self.steps is None or not isinstance(path, str):
             return FieldValue()
@@ -224,9 +226,9 @@ class FieldValue(typing.NamedTuple):
 
 
 def _type_of_result(name: str) -> str | None:
-    """Return the type of a filter's results, None if the type varies.
+    """Return the type of a filter's results; None if the type varies.
 
-    ``length`` gives a number; ``default`` may give anything.
+    ``length`` gives a number, but ``default`` may give any type.
     """
     op = registry.filters().get(name)
     if op is None:
@@ -235,15 +237,16 @@ def _type_of_result(name: str) -> str | None:
 
 
 def _form_of_result(call: filter_syntax.FilterCall) -> str | None:
-    """Return the form of the text that a filter makes, such as :data:`LOWER`.
+    """Return the form of the text that a filter makes, e.g. :data:`LOWER`.
 
-    ``date`` makes a time if its format has an hour or less, else a date.
+    ``date`` makes a time if its format has an hour or a smaller unit, and a
+    date otherwise.
 
-    :returns: None for a filter whose texts have no form in common.
+    :returns: None if the texts of the filter have no common form.
     """
     if call.name != 'date':
         return _FORM_BY_FILTER.get(call.name)
-    # Two percent signs are one in the text, and begin no directive.
+    # A doubled percent sign is a literal one, and does not start a directive.
     date_format = str(_find_argument(call, 'format')).replace('%%', '')
     if any(directive in date_format for directive in _DIRECTIVES_OF_TIME):
         return TIME
@@ -251,9 +254,9 @@ def _form_of_result(call: filter_syntax.FilterCall) -> str | None:
 
 
 def _find_argument(call: filter_syntax.FilterCall, name: str) -> typing.Any:
-    """Find the argument of a call by its name, None without such an argument.
+    """Return the argument of a call by its name; None if it is not given.
 
-    :param name: the name, also of an argument that has a position only.
+    :param name: the name of the argument, which may be given by position.
     """
     op = registry.filters().get(call.name)
     if op is None:
@@ -267,10 +270,10 @@ def _list_results(
 ) -> tuple[typing.Any, ...] | None:
     """List all results that the filter ``tier`` or ``lookup`` may have.
 
-    They are the labels of the table or the values of the mapping, and the
+    These are the labels of the table or the values of the mapping, and the
     default.
 
-    :returns: None if a result is a field, or the argument is no literal.
+    :returns: None if a result is a field, or if the argument is not a literal.
     """
     labels: list[typing.Any] = []
     if call.name == 'tier':
@@ -295,10 +298,10 @@ def _list_results(
 
 
 def attribute_of(call: filter_syntax.FilterCall) -> Steps:
-    """Return the path of the attribute of items that a filter looks at.
+    """Return the path of the attribute of items that a filter uses.
 
-    :returns: ``('size',)`` for ``max('size')``; no steps if the filter looks
-        at the items themselves.
+    :returns: ``('size',)`` for ``max('size')``; empty if the filter uses the
+        items themselves.
     """
     if call.name in _FILTERS_WITH_NAME:
         attribute = _find_argument(call, 'name')
@@ -314,13 +317,13 @@ def attribute_of(call: filter_syntax.FilterCall) -> Steps:
 def of_literals(
     values: typing.Sequence[typing.Any], steps: Steps
 ) -> FieldValue:
-    """Return what is known of a field that reads values written in the rule.
+    """Return what is known about a field that reads literal values of a rule.
 
     The values are the items of a literal loop, or a variable. Nothing is known
-    if a value lacks what the field reads, or has another field there.
+    if a value lacks the part that the field reads, or has another field there.
 
     :param values: the literal values.
-    :param steps: lead from such a value to what the field reads.
+    :param steps: the steps from such a value to the part that the field reads.
     """
     choices = []
     for value in values:
@@ -329,7 +332,7 @@ def of_literals(
             return FieldValue()
         choices.append(inner)
     if not choices:
-        # Without values, nothing is known of a value.
+        # If there are no values, nothing is known.
         return FieldValue()
     types = set(map(type_of, choices))
     common_type = None
@@ -339,11 +342,11 @@ def of_literals(
 
 
 def of_vars(steps: Steps, own_vars: Mapping[str, typing.Any]) -> FieldValue:
-    """Return what is known of a field over the ``vars`` of a rule.
+    """Return what is known about a field over the ``vars`` of a rule.
 
     A variable is a literal, or has the value of a field.
 
-    :param steps: the steps after ``vars``, first the name of the variable.
+    :param steps: the steps after ``vars``, starting with the variable's name.
     """
     if not steps or steps[0] not in own_vars:
         return FieldValue()
@@ -352,6 +355,6 @@ def of_vars(steps: Steps, own_vars: Mapping[str, typing.Any]) -> FieldValue:
     if field is None:
         return of_literals([value], steps[1:])
     if field.root in (None, model.VARS) or not field.is_plain:
-        # A variable made of another one is not followed, nor are filters.
+        # Variables that use other variables or filters are not followed.
         return FieldValue()
     return FieldValue(steps=(str(field.root), *field.steps, *steps[1:]))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: data that no inspection reports, or that are not there yet.
+"""Find inspection data that are not reported, or not available yet.
 
-Also data that are missing wherever the conditions hold.
+This also includes data that are always missing if the conditions hold.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,18 +34,20 @@ _MOVED_TO = {
         'Ironic has it by interface in plugin_data.parsed_lldp'
     )
 }
-"""Where Ironic has what ironic-inspector reported."""
+"""The place in Ironic of data that ironic-inspector reported."""
 
 _LEAST_LIKENESS = 0.8
-"""Likeness to a known name from which on a site's own name is a slip."""
+"""If a site's own name is at least this similar to a known name, it counts as
+a misspelling."""
 
 
 class FieldRemark(typing.NamedTuple):
     """A remark of :func:`check` about a field.
 
     :ivar pointer: the place of the field in the rule.
-    :ivar is_note: whether it is only a note: some inspections report the
-        field.
+    :ivar message: what is wrong.
+    :ivar is_note: whether it is only a note, because some inspections report
+        the field.
     """
 
     pointer: str
@@ -56,13 +58,13 @@ class FieldRemark(typing.NamedTuple):
 class ReadField(typing.NamedTuple):
     """A field of a rule that reads inspection data.
 
-    ``ReadField('/conditions/0/args/values', 'inventory.cpu.count',
-    ('inventory', 'cpu', 'count'))``, for example.
+    An example is ``ReadField('/conditions/0/args/values',
+    'inventory.cpu.count', ('inventory', 'cpu', 'count'))``.
 
-    :ivar pointer: to the place in the rule.
-    :ivar text: of the field, as its author wrote it.
-    :ivar steps: from ``inventory`` or ``plugin_data``, in Ironic's names also
-        where the author wrote ironic-inspector's.
+    :ivar pointer: the pointer to the place in the rule.
+    :ivar text: the text of the field, as its author wrote it.
+    :ivar steps: the steps from ``inventory`` or ``plugin_data``. Names of
+        ironic-inspector are replaced by the names of Ironic.
     """
 
     pointer: str
@@ -75,22 +77,21 @@ def check(
     written_names: frozenset[str],
     target: inventory_fields.InspectionTarget,
 ) -> Iterator[FieldRemark]:
-    """Find fields that no known machine has, or not every inspection reports.
+    """Find fields that are never reported, or not by every inspection.
 
-    Fields of ironic-inspector are looked for under the names that Ironic has
-    for them.
+    Fields of ironic-inspector are looked up under their names in Ironic.
 
-    :param written_names: names in plugin data that rules write.
-    :param target: the inspections that count.
+    :param written_names: the names in plugin data that rules write.
+    :param target: how machines are inspected.
     """
-    # Of fields that need the same thing, only the first one is noted.
+    # If several fields have the same requirement, only the first is reported.
     noted = set()
     for pointer, text, steps in fields(rule):
         name_in_plugin_data = None
         if steps[0] == 'plugin_data' and len(steps) > 1:
             name_in_plugin_data = steps[1]
         if name_in_plugin_data in written_names:
-            # A rule makes it, so that no inspection need report it.
+            # A rule writes it, so no inspection has to report it.
             continue
         problem = _why_never_reported(text, steps)
         if problem is None:
@@ -98,17 +99,17 @@ def check(
         if problem is not None:
             yield FieldRemark(pointer, problem, is_note=False)
         if rule.written.is_of_inspector:
-            # Its conversion has all the notes.
+            # The conversion of the rule has all of the notes.
             continue
         if name_in_plugin_data in document.IN_IRONIC:
-            # Ironic has the value elsewhere.
+            # Ironic has the value in another place.
             place = document.IN_IRONIC[name_in_plugin_data]
             message = _(
                 '{%(field)s}: ironic-inspector made it, Ironic '
                 'does not; it has %(now)s'
             ) % {'field': text, 'now': place}
             yield FieldRemark(pointer, message, is_note=True)
-        # Such as a hook, or a collector of the ramdisk.
+        # Requirements are, for example, a hook or a collector of the ramdisk.
         needs = ', '.join(inventory_fields.describe_needs(steps))
         if needs and needs not in noted and problem is None:
             noted.add(needs)
@@ -119,7 +120,7 @@ def check(
 def _why_never_reported(text: str, steps: Steps) -> str | None:
     """Return the message that no inspection reports a field.
 
-    :param text: the field as the author wrote it.
+    :param text: the field as its author wrote it.
     :returns: None if an inspection may report the field.
     """
     unknown = inventory_fields.find_field(
@@ -130,7 +131,7 @@ def _why_never_reported(text: str, steps: Steps) -> str | None:
     above = '.'.join(unknown.steps)
     if unknown.above.type in inventory_fields.PLAIN:
         if unknown.name == inventory_fields.MEMBER:
-            # Another check says that the value has no items.
+            # Another check reports that the value has no items.
             return None
         return _(
             '{%(field)s}: %(above)s is a %(type)s, which has no "%(name)s"'
@@ -150,18 +151,19 @@ def _why_never_reported(text: str, steps: Steps) -> str | None:
 
 
 def _hint_at_name(unknown: inventory_fields.UnknownStep) -> str | None:
-    """Return a hint at the name that an unknown name was meant to be.
+    """Return a hint at the name that an author meant by an unknown name.
 
-    It has the nearest known name, and what an inspection needs to report it.
+    It has the most similar known name, and what an inspection needs in order
+    to report it.
 
     :returns: None if a hook of the site may report the name.
     """
     names = unknown.above.names
     near = suggestion.find_nearest(unknown.name, names)
     if unknown.steps == ('plugin_data',):
-        # Hooks of a site may put any name there: only a name that is very near
-        # to a known one is a slip. The names of ironic-inspector were beside
-        # the inventory.
+        # Hooks of a site may store any name here, so only a name that is very
+        # similar to a known name is a slip. The names of ironic-inspector were
+        # beside the inventory.
         of_inspector = (*document.IN_IRONIC, 'inventory')
         names = [*names, *of_inspector]
         near = suggestion.find_nearest(
@@ -182,10 +184,10 @@ def _hint_at_name(unknown: inventory_fields.UnknownStep) -> str | None:
 def _why_reported_elsewhere(
     text: str, steps: Steps, target: inventory_fields.InspectionTarget
 ) -> str | None:
-    """Return the message that only other inspections report a field.
+    """Return the message that only other kinds of inspection report a field.
 
-    :param target: the inspections that count, such as those by Redfish.
-    :returns: None if one of these may report the field.
+    :param target: how machines are inspected, e.g. by Redfish.
+    :returns: None if such an inspection may report the field.
     """
     sources = inventory_fields.find_sources(steps)
     if not sources or any(map(target.has, sources)):
@@ -194,7 +196,7 @@ def _why_reported_elsewhere(
     of_collector = any(source.kind == 'collector' for source in sources)
     is_redfish = target.interface == inventory_fields.REDFISH
     if not needs or is_redfish and of_collector:
-        # Collectors run in the ramdisk, which Redfish does not have.
+        # Collectors run in the ramdisk, which is not used with Redfish.
         needs = [_('the ramdisk only')]
     inspections = []
     if target.interface:
@@ -213,7 +215,7 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[ReadField]:
     for use in reach.uses(rule):
         steps = use.from_roots
         if steps and steps[0] == 'previous':
-            # The data of the last inspection have the same fields.
+            # The data of the previous inspection have the same fields.
             steps = steps[1:]
         if steps and steps[0] in ('inventory', 'plugin_data'):
             yield ReadField(use.pointer, use.text, steps)
@@ -225,7 +227,7 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[ReadField]:
 def _read_path_of_inspector(
     operation: file_rule.Operation,
 ) -> Iterator[ReadField]:
-    """Yield the field of a condition of ironic-inspector that reads data.
+    """Yield the field that a condition of ironic-inspector reads from data.
 
     ``data://inventory.disks[*].size`` has the steps ``('inventory', 'disks',
     '*', 'size')``.
@@ -265,7 +267,7 @@ def _read_fields_of_inspector(
             operation.arguments.get(name)
         ):
             if any(legacy_text.problems(text)):
-                # Another check names the problems of such a text.
+                # Another check reports the problems of this text.
                 continue
             for piece in string.Formatter().parse(text):
                 _literal, field, _spec, _conversion = piece
@@ -279,9 +281,10 @@ def _read_fields_of_inspector(
 
 
 def _find_absent_fields(conditions: Iterable[file_rule.Operation]) -> set[str]:
-    """Return the fields that are missing or null where all conditions hold.
+    """Return the fields that are missing or null if all conditions hold.
 
-    ``{'/inventory/bmc_address'}``, for example, if ``is-none`` asks for it.
+    For example, ``{'/inventory/bmc_address'}`` if a condition is ``is-none``
+    on this field.
     """
     absent = set()
     for condition in conditions:
@@ -290,23 +293,24 @@ def _find_absent_fields(conditions: Iterable[file_rule.Operation]) -> set[str]:
 
 
 _RESULT_WHERE_ABSENT = {'exists': False, 'is-none': True}
-"""The result, before inversion, with which a condition says that its value is
+"""The result, before inversion, by which a condition states that its value is
 missing or null."""
 
 
 def _find_absent_fields_by(
     condition: file_rule.Operation, holds: bool
 ) -> set[str]:
-    """Return the fields that are surely missing or null by a condition.
+    """Return the fields that a condition states to be missing or null.
 
-    Where ``is-none`` on ``{node.name}`` holds, it is ``/node/name``.
+    For example, if ``is-none`` on ``{node.name}`` holds, this is
+    ``/node/name``.
 
-    :param holds: whether the condition holds, or does not.
+    :param holds: whether the condition holds or does not hold.
     """
     if condition.loops:
         return set()
     name = condition.op.name
-    # What the op itself says, before it is inverted.
+    # The result of the op itself, before inversion.
     result = holds != condition.inverted
     if isinstance(condition.op.plugin, plugin.ConditionGroup):
         inner_result = result
@@ -316,19 +320,20 @@ def _find_absent_fields_by(
             _find_absent_fields_by(inner, holds=inner_result)
             for inner in condition.inner
         ]
-        # "any-of" is false by all of its conditions, and true by any of them;
-        # the other groups are true by all of theirs, and false by any.
+        # "any-of" is false if all of its conditions are false, and true if any
+        # is true. The other groups are true if all conditions have the right
+        # result, and false if any has not.
         result_by_all = name != 'any-of'
         if result == result_by_all:
             return set().union(*absent_by_inner)
         return set.intersection(*absent_by_inner)
-    # Such as "is-none" that holds, and "exists" that does not.
+    # Examples are "is-none" that holds, and "exists" that does not hold.
     if _RESULT_WHERE_ABSENT.get(name) == result:
         value = condition.arguments['value']
         if facts.is_field(value):
             return {facts.field_name(value)}
     if not holds:
-        # A condition may not hold because any of its fields is missing.
+        # A condition may be false because any of its fields is missing.
         return set()
     return {
         fact.field
@@ -338,23 +343,24 @@ def _find_absent_fields_by(
 
 
 def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions that read a field that a condition says is missing.
+    """Find actions that read a field which a condition states to be missing.
 
-    Such as ``value: "{inventory.bmc_address}"`` in a rule with the condition
-    ``is-none`` on the same field.
+    An example is ``value: "{inventory.bmc_address}"`` in a rule with the
+    condition ``is-none`` on the same field.
     """
     absent_by_rule = _find_absent_fields(rule.conditions)
     for index, action in enumerate(rule.actions):
         absent = absent_by_rule | _find_absent_fields(action.inner)
         if action.op.plugin.FAILS:
-            # "fail" may have the reason that a field is missing.
+            # "fail" may be used because a field is missing.
             continue
         for name, value in action.templates.items():
             if name == 'msg':
-                # In a message a missing field does no harm.
+                # A missing field in a message is harmless.
                 continue
             for field in interpolation.fields(value):
-                # A filter such as "default" may be there for a missing field.
+                # The field may have a filter, e.g. "default", because it may
+                # be missing.
                 if not field.root or field.filters:
                     continue
                 if not _is_absent([field.root, *field.steps], absent):
@@ -373,10 +379,10 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _is_absent(path: Sequence[typing.Any], absent: set[str]) -> bool:
     """Return whether a field, or a mapping around it, is missing or null.
 
-    Where ``/inventory/boot`` is missing, so is ``inventory.boot.pxe``.
+    If ``/inventory/boot`` is missing, so is ``inventory.boot.pxe``.
 
     :param path: the root and the steps of the field.
-    :param absent: the fields that are missing or null, such as
+    :param absent: the fields that are missing or null, e.g.
         ``/inventory/boot``.
     """
     return any(
@@ -390,8 +396,8 @@ def check_order(
 ) -> checked_rule.MistakesOfRules:
     """Find plugin data that a rule reads before any rule has written them.
 
-    Names that inspections report are left out, and so are rules in audit mode,
-    which write nothing.
+    Names that inspections report are skipped. Rules in audit mode are skipped
+    too, because they write nothing.
     """
     by_uuid = {
         rule.rule.uuid: rule
@@ -400,8 +406,8 @@ def check_order(
     }
     in_order = repository.order(rule.rule for rule in by_uuid.values())
     ordered = [by_uuid[rule.uuid] for rule in in_order]
-    # By a name in plugin data, the place in the order of the first rule that
-    # writes it.
+    # For each name in plugin data, the position of the first rule that writes
+    # it.
     first_writers: dict[str, int] = {}
     for place, rule in enumerate(ordered):
         for name in effects.names_of_plugin_data(rule.actions):
@@ -416,7 +422,7 @@ def check_order(
             if name in reported or name not in first_writers:
                 continue
             writer = first_writers[name]
-            # The conditions of a rule come before its own actions.
+            # The conditions of a rule are checked before its own actions.
             is_condition = use.pointer.startswith('/conditions')
             is_own_condition = is_condition and writer == place
             if writer > place or is_own_condition:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of lint: names in fields that the data of no machine have."""
+"""Find names in fields that the data of no machine have, for ``lint``."""
 
 from collections.abc import Collection
 import re
@@ -19,8 +19,8 @@ from ironic_inspection_rules.plugins.legacy import field as legacy_field
 from ironic_inspection_rules.plugins.legacy import text as legacy_text
 from ironic_inspection_rules.rule_file import file_rule
 
-# The attributes of Ironic's nodes that rules see; a test compares this list
-# with Ironic.
+# The attributes of Ironic's nodes that rules can read. A test compares this
+# list with Ironic.
 NODE = frozenset(
     """
     allocation_id auto_discovered automated_clean bios_interface
@@ -39,7 +39,7 @@ NODE = frozenset(
     updated_at uuid vendor_interface""".split()
 )
 
-# Likewise the attributes of its ports.
+# Likewise, the attributes of Ironic's ports.
 PORT = frozenset(
     """
     address available_for_dynamic_portgroup category created_at description
@@ -48,7 +48,7 @@ PORT = frozenset(
     vendor""".split()
 )
 
-# A MAC address after a dot, which belongs in brackets: the address, the rest.
+# A MAC address after a dot, which must be in brackets: the address, the rest.
 _PORT_AFTER_DOT = re.compile(
     r'ports\.((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2})(.*)'
 )
@@ -59,10 +59,10 @@ _FIELD_OVER_DATA = re.compile(
 )
 _NEGATIVE_NUMBER = re.compile(r'-[0-9]+')
 
-# The value before a filter is a path; a key of a table may not look so.
+# A literal key of a table before a filter, which would be parsed as a path.
 _KEY_IN_TABLE = re.compile(r'[^|]*\| *lookup\( *tables\..*')
 
-# As people write names and expressions for a template engine to replace.
+# Names and expressions that a template engine should replace.
 _JINJA = re.compile(
     r'\{\{-? +[/A-Za-z_][\w./]*(?:\[[^{}]*\]|\([^{}]*\))* *'
     r'(?:[|+~-][^{}]*)?\}\}|\{%'
@@ -75,13 +75,14 @@ _OF_ITEM = 'item'
 
 
 class UnknownName(typing.NamedTuple):
-    """A name in a field that the data there have on no machine.
+    """A name in a field that the data do not have on any machine.
 
-    Such as ``nmae`` in ``{node.nmae}``.
+    An example is ``nmae`` in ``{node.nmae}``.
 
-    :ivar owner: what lacks the name: ``node``, ``port``, or ``item`` for the
-        items of a loop that are written in the rule.
-    :ivar known: the names that are there instead, such as :data:`NODE`.
+    :ivar name: the unknown name.
+    :ivar owner: what lacks the name: ``node``, ``port``, or ``item`` for
+        literal items of a loop.
+    :ivar known: the names that exist instead, e.g. :data:`NODE`.
     """
 
     name: str
@@ -92,23 +93,24 @@ class UnknownName(typing.NamedTuple):
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find fields of a rule that have a value on no machine.
 
-    Yield the place of the field in the rule, and a message that says why.
+    Yield the place of the field in the rule, and a message with the reason.
     """
-    # Text in braces that is no field: {ports.aa:bb:cc:dd:ee:ff}, or
+    # Text in braces that is not a field: {ports.aa:bb:cc:dd:ee:ff}, or
     # {tables.racks['R1']}.
     for pointer, field, _item in reach.fields(rule):
         message = _why_no_field(field)
         if message is not None:
             yield pointer, message
-    # In the ops of ironic-inspector, {data[cpus}, which lacks a bracket, and
-    # node://nmae.
+    # Errors in the ops of ironic-inspector: {data[cpus}, which lacks a
+    # bracket, and node://nmae.
     for operation in rule.operations:
         yield from _check_inspector_fields(operation)
-    # Fields with a name that is not there, such as {node.nmae}. In a loop over
+    # Fields with a name that does not exist, e.g. {node.nmae}. In a loop over
     # {inventory.disks}, the use of {item.sise} has the steps "item", "sise".
     for use in reach.uses(rule):
         if use.steps[0] == model.VARS:
-            # {vars.rack}, if the rule computes no variable "rack".
+            # An example is {vars.rack} if the rule computes no variable
+            # "rack".
             problem = _why_not_in_vars(use, rule)
         else:
             problem = _why_never_there(use)
@@ -117,8 +119,8 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find values of a rule that nothing in it uses."""
-    # {vars} alone has one step and uses all values, {vars.name} has two.
+    """Find variables of a rule that nothing in the rule uses."""
+    # {vars} has only one step and uses all variables; {vars.name} has two.
     beginnings = {use.steps[:2] for use in reach.uses(rule)}
     if (model.VARS,) in beginnings:
         return
@@ -130,14 +132,14 @@ def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _why_not_in_vars(
     use: reach.Use, rule: checked_rule.CheckedRule
 ) -> str | None:
-    """Return why a variable is not there, None if it is.
+    """Return why a variable does not exist; None if it exists.
 
-    The rule has no such variable, or computes it later.
+    Either the rule has no such variable, or it computes it later.
 
-    :param use: a field such as ``{vars.rack}``, anywhere in the rule.
+    :param use: a field anywhere in the rule, e.g. ``{vars.rack}``.
     """
     if len(use.steps) == 1:
-        # All values together are always there.
+        # {vars}, which has all variables, always exists.
         return None
     computed = list(rule.rule.vars)
     tokens = use.pointer.split('/')
@@ -160,7 +162,10 @@ def _why_not_in_vars(
 
 
 def check_jinja(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find what a template engine should have replaced: ``{{ rack }}``."""
+    """Find text that a template engine should have replaced.
+
+    An example is ``{{ rack }}``.
+    """
     for pointer, text in templates(rule.written.entry):
         yield (
             pointer,
@@ -172,7 +177,7 @@ def check_jinja(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def templates(
     entry: typing.Mapping[str, typing.Any],
 ) -> checked_rule.PlacedTexts:
-    """Yield the texts of a rule that have a template of Jinja2 in them."""
+    """Yield the texts of a rule that contain a template of Jinja2."""
     for name in ('description', 'scope', *model.CONTENT):
         for pointer, text in checked_rule.texts(entry.get(name), f'/{name}'):
             if _JINJA.search(text):
@@ -180,7 +185,7 @@ def templates(
 
 
 def _why_no_field(field: interpolation.Field) -> str | None:
-    """Return why a text in braces is no field, None if it is one."""
+    """Return why a text in braces is not a field; None if it is a field."""
     field_of_port = port_meant(field.text)
     if field_of_port is not None:
         # The address of a port has colons.
@@ -207,7 +212,7 @@ def _why_no_field(field: interpolation.Field) -> str | None:
 
 
 def port_meant(field: str) -> str | None:
-    """Return the field that is meant by a MAC address after a dot.
+    """Return the intended field if a MAC address follows a dot.
 
     ``ports.52:54:00:12:34:56.name`` means ``ports[52:54:00:12:34:56].name``.
 
@@ -221,7 +226,7 @@ def port_meant(field: str) -> str | None:
 
 
 def data_meant(field: str) -> str | None:
-    """Return the field that is meant by a field over ``data``, if it is clear.
+    """Return the intended field of a field over ``data``, if it is clear.
 
     ``data.inventory.cpu``, as in the manual of Ironic 2025.1, means
     ``inventory.cpu``.
@@ -234,10 +239,10 @@ def data_meant(field: str) -> str | None:
 
 
 def _why_negative_index(use: reach.Use) -> str | None:
-    """Return the problem of a step such as ``-1``, None without such a step.
+    """Return the problem of a step such as ``-1``; None if there is none.
 
-    ``{inventory.disks[-1]}`` never is there: a negative number may be a name
-    in a mapping, but is no index of a list.
+    ``{inventory.disks[-1]}`` never exists: a negative number may be a name in
+    a mapping, but it is not an index of a list.
     """
     steps = use.from_roots or use.steps
     for place, step in enumerate(steps):
@@ -251,10 +256,10 @@ def _why_negative_index(use: reach.Use) -> str | None:
 
 
 def _hint_at_root(use: reach.Use) -> str:
-    """Return a hint at the root that is meant by an unknown one.
+    """Return a hint at the intended root of a field with an unknown root.
 
-    For ``{data.inventory.cpu}`` it is "did you mean {inventory.cpu}?", for
-    ``{nod.name}`` "did you mean "node"?".
+    The hint is "did you mean {inventory.cpu}?" for ``{data.inventory.cpu}``,
+    and "did you mean "node"?" for ``{nod.name}``.
     """
     root = use.steps[0]
     meant = data_meant(use.text)
@@ -271,12 +276,12 @@ def _hint_at_root(use: reach.Use) -> str:
 
 
 def _why_never_there(use: reach.Use) -> str | None:
-    """Return why a field can never exist, None where it can.
+    """Return why a field can never exist; None if it can exist.
 
-    Reasons are an index below zero, an item outside of a loop, an unknown
+    The reasons are a negative index, an item outside of a loop, an unknown
     root, and a name that nodes, ports or items do not have.
 
-    :param use: a field over any name but ``vars``.
+    :param use: a field over any root except ``vars``.
     """
     problem_of_index = _why_negative_index(use)
     if problem_of_index:
@@ -300,7 +305,7 @@ def _why_never_there(use: reach.Use) -> str | None:
         text = _(
             '{%(field)s}: the items of the loop have no "%(name)s"; %(hint)s'
         )
-    # Items that are texts or numbers have no names, so that none can be meant.
+    # Items that are texts or numbers have no names, so there is no hint.
     hint = suggestion.hint(unknown.name, unknown.known)
     if not hint:
         hint = _('they are no mappings')
@@ -310,7 +315,7 @@ def _why_never_there(use: reach.Use) -> str | None:
 def find_unknown_name(use: reach.Use) -> UnknownName | None:
     """Find the name in a field that a node, a port or a loop item lacks.
 
-    :returns: None if the field may exist, as far as is known here.
+    :returns: None if the field may exist, as far as it is known here.
     """
     steps = use.from_roots or ()
     if use.steps[0] == 'node' and len(steps) > 1:
@@ -319,7 +324,7 @@ def find_unknown_name(use: reach.Use) -> UnknownName | None:
             return None
         return UnknownName(attribute, _OF_NODE, known=NODE)
     if steps[:1] == ('ports',) and len(steps) > 2:
-        # The second step says which port: ports, 0, address.
+        # The second step selects the port: ports, 0, address.
         attribute = steps[2]
         if attribute in PORT:
             return None
@@ -331,7 +336,7 @@ def find_unknown_name(use: reach.Use) -> UnknownName | None:
 
 
 def _message_without_attribute(field: str, name: str) -> str:
-    """Return the message that a node has no attribute of a name.
+    """Return the message that a node does not have an attribute.
 
     :param field: the field as its author wrote it.
     """
@@ -348,9 +353,9 @@ def _message_without_attribute(field: str, name: str) -> str:
 def _check_inspector_fields(
     operation: file_rule.Operation,
 ) -> checked_rule.Mistakes:
-    """Find ``{data[…]}`` and ``node://…`` that lead to nothing.
+    """Find ``{data[…]}`` and ``node://…`` that can never have a value.
 
-    Only ops of ironic-inspector read such fields.
+    Only ops of ironic-inspector have such fields.
     """
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for problem in legacy_text.problems(operation.arguments.get(name)):
@@ -374,17 +379,17 @@ def _check_inspector_fields(
 
 
 _SHORTEST_NAME = 5
-"""Length of the shortest name that is compared: a shorter one is near to many
+"""Minimum length of a name that is compared. A shorter name is similar to many
 right names."""
 
 
 def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find names of a node that are most likely misspelt.
+    """Find names below a node's attributes that are probably misspelled.
 
-    These are names in ``driver_info`` and ``properties`` that are no more than
-    a typing error away from one of Ironic's, see
-    :func:`.suggestion.find_intended`: a letter, or case and punctuation. Any
-    other name may be a site's own, and a short one always counts as such.
+    These are names in ``driver_info`` and ``properties`` that differ from a
+    name of Ironic only by a typing error: one letter, or case and punctuation;
+    see :func:`.suggestion.find_intended`. All other names, and all short
+    names, are assumed to belong to the site.
     """
     for use in reach.uses(rule):
         if use.steps[0] == 'node':
@@ -402,11 +407,11 @@ def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _check_spelling(
     pointer: str, text: str, steps: tuple[str, ...]
 ) -> checked_rule.Mistakes:
-    """Find a misspelt name in a path, such as ``impi_address``.
+    """Find a misspelled name in a path, e.g. ``impi_address``.
 
     :param pointer: the place of the path in the rule.
     :param text: the path as its author wrote it, for the message.
-    :param steps: the path from the node on.
+    :param steps: the path, starting after the node.
     """
     if len(steps) < 2:
         return

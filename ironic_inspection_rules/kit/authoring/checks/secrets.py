@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of lint: secrets in what rules write, own and of machines.
+"""Find secrets in the values that rules write, for ``lint``.
 
-A sensitive rule is not shown, but what it writes is: whoever may read the
-node reads it there. Ironic masks some names, in two mappings of a node. A
-secret of a machine reads as ``******`` to a rule, which does not write it.
+A sensitive rule is not shown, but anyone who may read the node can read what
+the rule writes. Ironic masks only some names, in two mappings of a node. Rules
+read a secret of a machine as ``******``, and cannot write it.
 """
 
 import re
@@ -31,9 +31,10 @@ from ironic_inspection_rules.plugins.legacy import text
 from ironic_inspection_rules.rule_file import file_rule
 
 _FEWEST_CHARACTERS = 4
-"""Fewest letters and digits of a text or number that may be a secret."""
+"""Minimum number of letters and digits in a text or number that may be a
+secret."""
 
-# Words that rules often write, and that are no secrets.
+# Words that rules often write, and that are not secrets.
 _COMMON_WORDS = frozenset(
     (
         'bios',
@@ -60,13 +61,14 @@ _FREE_ATTRIBUTES = frozenset(
         'retired_reason',
     )
 )
-"""Attributes that may have anything. What Ironic gives a meaning is meant to
-be read: a driver, a resource class, an owner."""
+"""Attributes that may have any content. All other attributes have a meaning to
+Ironic and are meant to be read, e.g. a driver, a resource class or an
+owner."""
 
 _SHOWS_ARGUMENTS = frozenset(
     ('default', 'get', 'join', 'lookup', 'regex_replace', 'replace', 'tier')
 )
-"""Filters whose arguments may be part of what they return."""
+"""Filters whose result may contain their arguments."""
 
 _PLACES = {
     'node': _('anybody who may read the node reads it there'),
@@ -77,8 +79,9 @@ _PLACES = {
 
 
 _ENDINGS_OF_OPEN_NAMES = ('username', 'address')
-"""Endings of names in ``driver_info`` that are no secrets, such as
-``ipmi_username``, also of drivers that this Ironic does not have."""
+"""Endings of names in ``driver_info`` that are not secrets, e.g.
+``ipmi_username``. They also apply to drivers that this Ironic does not
+have."""
 
 _GET = 'get'
 _SECRETS_OF_NODES = (('node', 'driver_info', masking.MASK),)
@@ -94,10 +97,10 @@ def see_same_values(
     second: model.Rule,
     fields: typing.Iterable[interpolation.Field],
 ) -> bool:
-    """Return whether two rules surely see the same values in some fields.
+    """Return whether two rules certainly see the same values in some fields.
 
-    Only a sensitive rule sees secrets, and secret columns of tables: of
-    ``{node.driver_info.ipmi_password}`` other rules see ``******``.
+    Only a sensitive rule sees secrets and secret columns of tables. Other
+    rules see ``******`` instead of ``{node.driver_info.ipmi_password}``.
     """
     if first.sensitive == second.sensitive:
         return True
@@ -108,9 +111,10 @@ def see_same_values(
 
 
 def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find secrets that are written out in a rule not marked sensitive.
+    """Find literal secrets in a rule that is not marked sensitive.
 
-    Such as ``value: hunter2`` for the path ``/driver_info/ipmi_password``.
+    An example is ``value: hunter2`` for the path
+    ``/driver_info/ipmi_password``.
     """
     if rule.rule.sensitive:
         return
@@ -123,16 +127,16 @@ def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def check_readable(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions with which a sensitive rule shows values of its own.
+    """Find actions with which a sensitive rule discloses its own values.
 
-    Data of the machine are no secret of the rule.
+    Data of the machine are not secrets of the rule.
     """
     if not rule.rule.sensitive:
         return
     for action in rule.actions:
         for write in _list_writes_and_cleanups(action):
             if write.kind not in _PLACES:
-                # The names of traits are labels, which any user may list.
+                # Names of traits are labels, which any user may list.
                 continue
             if _shows_own_secret(write, rule, action):
                 yield (
@@ -153,7 +157,7 @@ def _shows_own_secret(
     rule: checked_rule.CheckedRule,
     action: file_rule.Operation,
 ) -> bool:
-    """Return whether a write shows a text of the rule that may be a secret."""
+    """Return whether a write discloses text of the rule that may be secret."""
     for steps, value in _list_plain_values(write):
         if _may_be_read(write.kind, steps) and _has_own_secret(
             value, rule, action
@@ -165,10 +169,10 @@ def _shows_own_secret(
 def _list_writes_and_cleanups(
     action: file_rule.Operation,
 ) -> typing.Iterator[plugin.Write]:
-    """Yield the writes of an action, and the writes to undo them.
+    """Yield the writes of an action, and the writes that undo them.
 
-    An action with a ``cleanup`` writes that value in place of its own where it
-    is undone. Removals are left out, as they show nothing.
+    If an action has a ``cleanup``, undoing it writes that value instead.
+    Removals are skipped, because they disclose nothing.
     """
     for write in effects.writes(action):
         if write.value is not data_path.ABSENT:
@@ -184,10 +188,10 @@ def _list_plain_values(
     """Yield the texts, numbers and booleans of a write, with their paths.
 
     ``{'rack': 'r1'}`` at ``/extra`` gives ``('extra', 'rack')`` and ``r1``.
-    Nothing is yielded for a path that is known on a machine only.
+    Nothing is yielded if the path is only known on a machine.
     """
     if write.kind == 'capability':
-        # Capabilities need no path, as they may always be read.
+        # Capabilities need no path, because anyone may read them.
         yield (), write.value
         return
     if not isinstance(write.name, str):
@@ -210,8 +214,8 @@ def _list_plain_values(
 def _may_be_read(kind: str, steps: data_path.Path) -> bool:
     """Return whether others may read a secret that is written to a place.
 
-    Places that Ironic masks do not count, nor places that are meant to be
-    read, such as the name of a user in ``driver_info``.
+    False is returned for places that Ironic masks, and for places that are
+    meant to be read, e.g. the name of a user in ``driver_info``.
 
     :param kind: the kind of the place, one of :data:`.plugin.WRITE_KINDS`.
     :param steps: the path of the place in an object of that kind.
@@ -221,9 +225,9 @@ def _may_be_read(kind: str, steps: data_path.Path) -> bool:
     if kind == 'port':
         return steps[0] in _FREE_ATTRIBUTES
     if steps[0] in masking.MASKED_IN_API:
-        # Of these mappings, such as driver_info, Ironic masks some members.
+        # Ironic masks some members of these mappings, e.g. of driver_info.
         if len(steps) == 1 or interpolation.fields(steps):
-            # Which member is written is not known here.
+            # It is not known which member is written.
             return False
         if masking.is_masked_in_api(steps):
             return False
@@ -247,11 +251,11 @@ def _has_own_secret(
     """Return whether a value has text of the rule that may be a secret.
 
     Fields over ``vars`` and over literal items of a loop are followed to their
-    values; all other fields are data of the machine.
+    values. All other fields are data of the machine.
     """
     ahead = [value]
-    # The fields that were followed. Vars may use each other: they would be
-    # followed for ever without it.
+    # The fields that have been followed. Variables may use each other, so
+    # without this set the loop might never end.
     followed: set[typing.Hashable] = set()
     while ahead:
         part = ahead.pop()
@@ -260,7 +264,7 @@ def _has_own_secret(
         elif isinstance(part, list):
             ahead += part
         elif isinstance(part, interpolation.Field):
-            # A literal in a filter may be written, as in {… | default('x')}.
+            # A literal in a filter may be written, e.g. in {… | default('x')}.
             ahead += _list_arguments_in_result(part.filters)
             if (part.root, part.steps) not in followed:
                 followed.add((part.root, part.steps))
@@ -298,7 +302,7 @@ def _find_own_values(
 def _list_arguments_in_result(
     filters: tuple[filter_syntax.FilterCall, ...],
 ) -> typing.Iterator[typing.Any]:
-    """Yield the arguments of filters that may be part of the results."""
+    """Yield the arguments of filters that their results may contain."""
     for call in filters:
         if call.name in _SHOWS_ARGUMENTS:
             for _name, value in call.arguments:
@@ -306,9 +310,9 @@ def _list_arguments_in_result(
 
 
 def _may_be_secret_text(text: str) -> bool:
-    """Return whether a text is long enough for a secret, and no common word.
+    """Return whether a text is long enough for a secret and not a common word.
 
-    The scheme of a URL does not count.
+    The scheme of a URL is ignored.
     """
     without_scheme = _SCHEME.sub('', text)
     if without_scheme.lower() in _COMMON_WORDS:
@@ -319,11 +323,11 @@ def _may_be_secret_text(text: str) -> bool:
 def _follow_steps(value: typing.Any, steps: data_path.Path) -> typing.Any:
     """Follow the steps of a field into a value, as far as they lead.
 
-    In ``{'rack': '{node.extra.rack}'}`` the steps ``('rack', 'name')`` lead
-    only to the text ``{node.extra.rack}``, which is returned.
+    In ``{'rack': '{node.extra.rack}'}``, the steps ``('rack', 'name')`` only
+    lead to the text ``{node.extra.rack}``, which is returned.
 
     :param value: all ``vars`` of the rule, or a literal item of its loop.
-    :returns: the last value on the way.
+    :returns: the last value that the steps reach.
     """
     for step in steps:
         if not isinstance(value, dict | list):
@@ -338,11 +342,11 @@ def _follow_steps(value: typing.Any, steps: data_path.Path) -> typing.Any:
 def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find secrets that an action would write, which inspection refuses.
 
-    Rules read ``******`` in place of secrets, unless masking is switched off.
-    An action may read what earlier actions wrote.
+    Rules read ``******`` instead of secrets, unless masking is disabled. An
+    action may read values that earlier actions have written.
     """
-    # The paths of secrets: those that nodes have, and those that the actions
-    # before wrote.
+    # The paths of secrets that nodes have, and of secrets that earlier actions
+    # have written.
     secrets: set[reach.Steps] = set(_SECRETS_OF_NODES)
     for action in rule.actions:
         for name, field in _find_masked_arguments(rule, action, secrets):
@@ -365,8 +369,8 @@ def _find_masked_arguments(
     """Yield the arguments of an action that read a secret of the machine.
 
     Fields over ``vars`` and over the item of a loop are followed to the data
-    that they are made of. A secret in a message reads ``******``, and is no
-    error.
+    from which they are made. A secret in a message reads ``******``, and is
+    not an error.
 
     :param secrets: the paths of secrets in nodes and from earlier actions.
     :returns: the name of the argument, and the field.
@@ -382,7 +386,7 @@ def _find_masked_arguments(
             if _reads_secret(use.steps, origins, secrets):
                 yield name, use.text
     for name in getattr(action.op.plugin, 'FORMATTED', ()):
-        # "{data[…]}" in an action of ironic-inspector.
+        # These are fields like "{data[…]}" in an action of ironic-inspector.
         for field_text, keys in text.fields(action.arguments.get(name)):
             if any(masking.is_secret(str(key)) for key in keys):
                 yield name, field_text
@@ -393,8 +397,9 @@ def _reads_secret(
 ) -> bool:
     """Return whether a path in a field may lead to a secret of the machine.
 
-    :param steps: the path, first its root, such as ``('vars', 'password')``.
-    :param origins: says of which data ``vars`` and items are made.
+    :param steps: the path, starting with its root, e.g. ``('vars',
+        'password')``.
+    :param origins: finds the data from which ``vars`` and items are made.
     :param secrets: the paths of secrets in nodes and from earlier actions.
     """
     root, *below = steps
@@ -407,42 +412,43 @@ def _reads_secret(
 
 
 def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:
-    """Return whether a value of a rule is or has a secret of the machine.
+    """Return whether a value of a rule is or contains a machine's secret.
 
-    The value is that of a variable, or the item of a loop.
+    The value belongs to a variable, or is the item of a loop.
 
-    :param source: a field of the data that the value is made of, such as
-        ``{node.driver_info | get('/redfish_password')}``; ``source.rest`` is
-        the path from there to the value, such as ``('password',)`` for
+    :param source: a field over the data from which the value is made, e.g.
+        ``{node.driver_info | get('/redfish_password')}``. ``source.rest`` is
+        the path from there to the value, e.g. ``('password',)`` for
         ``{item.password}`` in a loop over the field.
     :param secrets: the paths of secrets in nodes and from earlier actions.
     """
     steps = (source.root, *source.steps)
-    # The columns of a row have names of their own.
+    # The names of columns in a row do not indicate secrets.
     if not source.is_row and _names_secret(source.rest):
         return True
-    # The first use is the field itself, of which ``steps`` has the names. The
-    # others are what its filters step into.
+    # The first use is the field itself, whose names are in ``steps``. The
+    # other uses are values into which its filters step.
     _field, *stepped_into = reach.of_field('', source.field)
     if any(_names_secret(use.steps) for use in stepped_into):
         return True
     if not source.is_kept:
-        # The value is made of all that the field reads.
+        # The value is made from everything that the field reads.
         return _is_or_has_secret(steps, secrets)
     if stepped_into and source.field.filters[-1].name == _GET:
-        # The value is what "get" has stepped to, not all that the field reads.
+        # The value is the result of "get", not everything that the field
+        # reads.
         steps = stepped_into[-1].steps
     if source.rest not in ((), _VALUE):
-        # The value is a part of a place that may have secrets: only the names
-        # on the way say whether it is a secret.
+        # The value is a part of a place that may contain secrets. Only the
+        # names on the path show whether it is a secret itself.
         return _names_secret(steps)
     return _is_or_has_secret(steps, secrets)
 
 
 def _is_or_has_secret(steps: reach.Steps, secrets: set[reach.Steps]) -> bool:
-    """Return whether a place is a secret, or has a secret below it.
+    """Return whether a place is a secret, or contains a secret.
 
-    ``('node', 'driver_info')`` has secrets below it.
+    For example, ``('node', 'driver_info')`` contains secrets.
 
     :param secrets: the paths of secrets in nodes and from earlier actions.
     """
@@ -452,7 +458,7 @@ def _is_or_has_secret(steps: reach.Steps, secrets: set[reach.Steps]) -> bool:
 
 
 def _names_secret(steps: typing.Iterable[str]) -> bool:
-    """Return whether a path has the name of a secret, such as ``password``."""
+    """Return whether a path has the name of a secret, e.g. ``password``."""
     return any(map(masking.is_secret, steps))
 
 
@@ -461,9 +467,9 @@ def _secrets_written_by(
 ) -> typing.Iterator[reach.Steps]:
     """Yield the paths with the name of a secret that an action writes.
 
-    Later actions read a masked value there. ``{'bmc': {'password': 'x'}}`` at
-    ``/extra`` gives ``('node', 'extra', 'bmc', 'password')``. Ports, removals
-    and empty values are left out.
+    Later actions read a masked value at these paths. For example, ``{'bmc':
+    {'password': 'x'}}`` at ``/extra`` gives ``('node', 'extra', 'bmc',
+    'password')``. Ports, removals and empty values are skipped.
     """
     for write, steps in effects.writes_at_paths(action):
         if write.kind == 'port' or write.value is data_path.ABSENT:
@@ -481,7 +487,8 @@ def check_columns(
 ) -> checked_rule.MistakesOfRules:
     """Find secret columns of tables that an action would write.
 
-    Only sensitive rules see such columns; with others the inspection fails.
+    Only sensitive rules see such columns. With other rules, the inspection
+    fails.
     """
     open_rules = [rule for rule in rules if not rule.rule.sensitive]
     yield from secret_columns.check(open_rules, tables)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: parts that do nothing, broken braces, lists of arguments, units."""
+"""Find parts without effect, wrong braces, lists of arguments and units."""
 
 import re
 import typing
@@ -24,32 +24,34 @@ from ironic_inspection_rules.rule_file import file_rule
 _ROOTS = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
 # A path without braces: inventory.cpu.count.
 _BARE_PATH = re.compile(rf'({_ROOTS})((?:\.[A-Za-z_]\w*|\[\w+\])+)')
-# A field without its last brace, perhaps behind others: {inventory.cpu.count
+# A field without its closing brace, possibly after others:
+# {inventory.cpu.count
 _UNCLOSED_FIELD = re.compile(
     rf'(?:[^{{}}]|\{{[^{{}}]*\}})*'
     rf'(?P<field>\{{(?:{_ROOTS})[.\[][^{{}}\s]*)'
 )
-# A field in two pairs of braces, which are text: {{inventory.cpu.count}}
+# A field in doubled braces, which is text: {{inventory.cpu.count}}
 _FIELD_IN_DOUBLED_BRACES = re.compile(
     rf'\{{(\{{(?:{_ROOTS})[.\[|][^{{}}]*\}})\}}'
 )
-# A field with its filters behind the braces: {inventory.disks} | length
+# A field with filters after the braces: {inventory.disks} | length
 _FILTERS_BEHIND_BRACES = re.compile(
     rf'\{{((?:{_ROOTS})[.\[|][^{{}}]*)\}}'
     r'((?:\s*\|\s*[a-z_0-9]+(?:\([^(){}]*\))?)+)\s*'
 )
-# A field as shells write variables: ${inventory.cpu.count}
+# A field in the notation of shell variables: ${inventory.cpu.count}
 _FIELD_OF_SHELL = re.compile(rf'\$(\{{(?:{_ROOTS})[.\[}}])')
 
 _MOSTLY_TEXT_ARGUMENTS = ('path', 'name', 'names', 'prefix', 'msg', 'level')
-"""Arguments that are mostly text, also where it looks like a field."""
+"""Arguments that are usually text, even if it looks like a field."""
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find parts of a rule that have no effect.
 
-    These are ``multiple`` without a loop, a loop whose item nothing reads, a
-    comparison of a single value, and a condition that repeats an earlier one.
+    These are ``multiple`` without a loop, a loop whose item is not used, a
+    comparison of a single value, and a condition that repeats an earlier
+    condition.
     """
     for operation in rule.operations:
         if operation.written.get('multiple') and not operation.loops:
@@ -70,7 +72,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 operation.pointer,
                 _('one value alone is compared with nothing'),
             )
-    # Two of these are equal if they mean the same.
+    # Two compared conditions are equal if they mean the same.
     first_places: dict[exclusion.ComparedCondition, str] = {}
     for condition in rule.conditions:
         compared = exclusion.ComparedCondition(condition)
@@ -85,12 +87,12 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _may_repeat(operation: file_rule.Operation) -> bool:
     """Return whether a loop may run an operation more than once.
 
-    A loop over ``["{node.name}"]`` does not, as it has a single item.
+    A loop over ``["{node.name}"]`` does not, because it has a single item.
     """
     if not operation.loops:
         return False
     if getattr(operation.op.plugin, 'FAILS', False):
-        # The action "fail" ends the inspection. In a loop it means: fail if
+        # The action "fail" ends the inspection. With a loop it means: fail if
         # the list has any items.
         return False
     loop = operation.written.get('loop')
@@ -98,7 +100,7 @@ def _may_repeat(operation: file_rule.Operation) -> bool:
 
 
 def _uses_item(operation: file_rule.Operation) -> bool:
-    """Return whether an operation, or a condition inside, reads ``{item}``."""
+    """Return whether an operation, or a condition in it, reads ``{item}``."""
     for part in operation.all:
         for field in effects.fields_of_operation(part):
             if field.root == interpolation.ITEM:
@@ -111,13 +113,13 @@ def _compares_one_value(
 ) -> bool:
     """Return whether a comparison such as ``eq`` has only one value.
 
-    Such a comparison holds on every machine. A single field may be a list,
-    whose items are compared.
+    Such a comparison holds on every machine, unless the value is a field that
+    is a list, whose items are then compared.
     """
     declared = operation.op.signature.arguments
     if not declared or operation.loops:
         return False
-    # "eq" and the like take any number of values.
+    # Comparisons such as "eq" accept any number of values.
     takes_any_number = declared[0].variadic and declared[0].name == 'values'
     if not takes_any_number:
         return False
@@ -135,7 +137,7 @@ def _compares_one_value(
 def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find text that looks like a field with wrong or missing braces.
 
-    In paths, messages and the like, only doubled braces are found.
+    In paths, messages and similar arguments, only doubled braces are reported.
     """
     for pointer, text, meant in _find_broken_fields(rule):
         yield (
@@ -143,8 +145,8 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             _('"%(text)s" is text, no field; did you mean "%(meant)s"?')
             % {'text': text, 'meant': meant},
         )
-    # Doubled braces are not mended: a rule that was converted from a stock
-    # rule may mean a text with braces.
+    # Doubled braces are not corrected, because a rule that was converted from
+    # a stock rule may mean a text with braces.
     for name in model.CONTENT:
         for pointer, text in checked_rule.texts(
             rule.written.entry.get(name), f'/{name}'
@@ -163,7 +165,7 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def mendings(
     rule: checked_rule.CheckedRule,
 ) -> typing.Iterator[mended_text.Change]:
-    """Yield the changes of ``lint --fix`` that make fields of such text."""
+    """Yield the changes of ``lint --fix`` that turn such text into fields."""
     for pointer, text, meant in _find_broken_fields(rule):
         yield mended_text.ReplaceValue(pointer, text, meant)
 
@@ -173,17 +175,18 @@ def _find_broken_fields(
 ) -> typing.Iterator[tuple[str, str, str]]:
     """Yield texts in arguments and loops that look like broken fields.
 
-    Arguments that are mostly text, such as paths and messages, are left out.
+    Arguments that are usually text, e.g. paths and messages, are skipped.
 
-    :returns: tuples of the pointer to the text, the text, such as
-        ``inventory.cpu.count``, and the text with the field that was probably
-        meant, ``{inventory.cpu.count}``.
+    :returns: tuples of the pointer to the text; the text, e.g.
+        ``inventory.cpu.count``; and the text with the field that was probably
+        intended, ``{inventory.cpu.count}``.
     """
     for operation in rule.operations:
         for name in operation.templates:
             if name in _MOSTLY_TEXT_ARGUMENTS:
                 continue
-            # The argument as written: "args" may be a list or a mapping.
+            # Read the argument as it is written, because "args" may be a list
+            # or a mapping.
             pointer = operation.pointer_to(name)
             steps = data_path.split_pointer(
                 pointer.removeprefix(operation.pointer)
@@ -203,20 +206,20 @@ def _find_broken_fields(
 def _mend_field(text: str) -> str | None:
     """Return a text with the field that its author probably meant.
 
-    These are ``inventory.cpu.count``, ``{inventory.disks} | length``,
+    It recognizes ``inventory.cpu.count``, ``{inventory.disks} | length``,
     ``${inventory.cpu.count}`` and ``{inventory.cpu.count``.
 
     :returns: None for any other text.
     """
-    # Without braces, also as in a shell: $inventory.cpu.count
+    # A path without braces, possibly as in a shell: $inventory.cpu.count
     bare_path = text.removeprefix('$')
     if _BARE_PATH.fullmatch(bare_path):
-        # Without the "$", it may be text, unless machines have such data.
+        # If there is no "$", it may be text, unless machines have such data.
         is_of_shell = text.startswith('$')
         steps = _split_bare_path(bare_path)
         if steps and (is_of_shell or _may_exist(steps)):
             return _in_braces(bare_path)
-    # Filters behind the braces: {inventory.disks} | length
+    # Filters after the braces: {inventory.disks} | length
     with_filters = _FILTERS_BEHIND_BRACES.fullmatch(text)
     if with_filters:
         field, filters = with_filters.groups()
@@ -227,7 +230,7 @@ def _mend_field(text: str) -> str | None:
     # Braces of a shell, anywhere in a text: ${inventory.cpu.count}
     if _FIELD_OF_SHELL.search(text):
         return _FIELD_OF_SHELL.sub(r'\1', text)
-    # Without the last brace: {inventory.cpu.count
+    # A missing closing brace: {inventory.cpu.count
     if _UNCLOSED_FIELD.fullmatch(text):
         return f'{text}}}'
     return None
@@ -240,8 +243,8 @@ def _in_braces(text: str) -> str:
 def _split_bare_path(bare_path: str) -> data_path.Path:
     """Return the steps of a path without braces.
 
-    ``inventory.disks[0]`` gives ``('inventory', 'disks', '0')``; a path with
-    more steps than a path may have gives none.
+    ``inventory.disks[0]`` gives ``('inventory', 'disks', '0')``. If the path
+    has too many steps, the result is empty.
     """
     pointer = bare_path.replace('.', '/').replace('[', '/').replace(']', '')
     try:
@@ -253,7 +256,8 @@ def _split_bare_path(bare_path: str) -> data_path.Path:
 def _may_exist(steps: data_path.Path) -> bool:
     """Return whether a machine may have data at a path.
 
-    This is known for the inventory and plugin data only.
+    This is only known for the inventory and plugin data; otherwise the result
+    is True.
     """
     if steps[0] not in ('inventory', 'plugin_data'):
         return True
@@ -264,8 +268,8 @@ def _may_exist(steps: data_path.Path) -> bool:
 def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find operations whose arguments are a list, without names.
 
-    Ironic 39 deprecates that form. For ``[/driver, ipmi]`` the message has the
-    names: ``{path: …, value: …}``.
+    Ironic 39 deprecates this form. For ``[/driver, ipmi]``, the message shows
+    the names: ``{path: …, value: …}``.
     """
     for operation in rule.operations:
         args = operation.written.get('args')
@@ -283,9 +287,9 @@ def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find quantities such as "16 GiB" that a condition compares with a field.
+    """Find quantities such as "16 GiB" that are compared with a field.
 
-    They compare as text, and not by their size.
+    They are compared as text instead of by size.
     """
     for condition in rule.all_conditions:
         for fact in facts.of(condition):
@@ -314,9 +318,10 @@ def _describe_in_unit_of(field: str, number: float, unit: str) -> str:
     For 16 GiB and the field ``physical_mb`` this is ", 16384:
     {inventory.memory.physical_mb} is in MiB".
 
-    :param field: such as ``/inventory/memory/physical_mb``.
-    :param number: 16 of "16 GiB".
-    :param unit: "GiB" of "16 GiB".
+    :param field: the name of the field, e.g.
+        ``/inventory/memory/physical_mb``.
+    :param number: the number of the quantity, e.g. 16 for "16 GiB".
+    :param unit: the unit of the quantity, e.g. "GiB".
     :returns: ``''`` if the unit of the field or of the quantity is unknown.
     """
     name = field.rpartition('/')[2]

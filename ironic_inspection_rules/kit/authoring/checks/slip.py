@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Slips in what a field is compared with: case, notation, units, patterns."""
+"""Find slips in compared values: case, notation, units and patterns.
+
+A slip is a value that a field never has, because its author probably meant
+another value.
+"""
 
 import re
 import typing
@@ -10,12 +14,12 @@ from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.kit.authoring.checks import field_value
 from ironic_inspection_rules.kit.authoring.checks import known_values
 
-# A MAC address, or the first pairs of one, perhaps with anchors.
+# A MAC address or its first pairs, with or without anchors.
 _PART_OF_MAC = re.compile(
     r'\^?[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2})*'
     r'[:-]?\$?'
 )
-# An expression as other languages write it: /xeon/i
+# An expression in the notation of other languages: /xeon/i
 _REGEX_IN_SLASHES = re.compile(r'/([^/]+)/(?:i|gi|ig)')
 _MAC = re.compile(r'(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}')
 _VERSION = re.compile(r'[vV]?\d+(?:\.\d+)+')
@@ -27,20 +31,20 @@ _BOOLEAN_OF_WORD = {
     'no': False,
     'off': False,
 }
-# A number with commas in it: 262,144.
+# A number with thousands separators: 262,144.
 _GROUPED_DIGITS = re.compile(r'\d{1,3}(?:,\d{3})+')
-# A date, or the beginning of one, as text is compared with it.
+# A date or the beginning of a date, with which text is compared.
 _ISO_DATE = re.compile(r'\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?')
-# What hardly stands in text that is no regular expression: ".*", "\d",
+# Signs that are rare in text that is not a regular expression: ".*", "\d",
 # "[ab]+", "(?i", "^…$", "(a|b)".
 _SIGNS_OF_REGEX = re.compile(
     r'\.[*+](?!\.)|\\[dDwWsSb.]|\[[^\]\s]+\][*+?{]|'
     r'\(\?[a-z:]|^\^.*\$$|^\([^()]+\|[^()]+\)$'
 )
-# A word with a star at its end, as in file names: PowerEdge*
+# A word that ends in a star, as in patterns of file names: PowerEdge*
 _WORD_WITH_STAR = re.compile(r'[\w. -]*[A-Za-z]{3}\*')
-# Parentheses behind a word, with a space or an equals sign and nothing of
-# regular expressions in them: "(2 cores)" in "CPU (2 cores)".
+# Parentheses after a word that contain a space or an equals sign, but no sign
+# of regular expressions: "(2 cores)" in "CPU (2 cores)".
 _PARENTHESES_OF_TEXT = re.compile(
     r'(?<=[\w ])\((?!\?)(?P<inside>[^()|\\\[\]{}*+?]*[= ]'
     r'[^()|\\\[\]{}*+?]*)\)(?![*+?{])'
@@ -51,10 +55,10 @@ _EQUALITY_RELATIONS = frozenset(('eq', 'ne', 'one-of', 'none-of'))
 
 
 class ComparedField(typing.NamedTuple):
-    """The field that something is compared with.
+    """The field with which a value is compared.
 
-    :ivar text: the field in a message, without braces.
-    :ivar value: what is known of its value, such as its type.
+    :ivar text: the field as messages show it, without braces.
+    :ivar value: what is known about its value, e.g. its type.
     """
 
     text: str
@@ -62,12 +66,12 @@ class ComparedField(typing.NamedTuple):
 
     @property
     def steps(self) -> field_value.Steps:
-        """The steps to the field in the data; none if it is not there."""
+        """The steps to the field in the data; empty if they are unknown."""
         return self.value.steps or ()
 
 
 class Slip(typing.NamedTuple):
-    """Mistake in a value, and the value that is meant if that is clear."""
+    """A mistake in a value, and the intended value if that is clear."""
 
     message: str
     meant: typing.Any = None
@@ -81,13 +85,13 @@ class Slip(typing.NamedTuple):
         meant: typing.Any = None,
         **values: typing.Any,
     ) -> 'Slip':
-        """Return a slip with a message that names the field.
+        """Return a slip whose message names the field.
 
-        :param text: the message with names of values in it: ``%(field)s`` for
-            the field, ``%(meant)s`` for the right value, and others.
+        :param text: the message with placeholders: ``%(field)s`` for the
+            field, ``%(meant)s`` for the intended value, and others.
         :param compared_field: the field.
-        :param meant: the right value, None if it is not clear.
-        :param values: the values of the other names.
+        :param meant: the intended value; None if it is not clear.
+        :param values: the values of the other placeholders.
         """
         message = text % {
             'field': compared_field.text,
@@ -100,12 +104,12 @@ class Slip(typing.NamedTuple):
 def of_value(
     compared_field: ComparedField, relation: str, value: typing.Any
 ) -> Slip | None:
-    """Find the slip in a value that a field is compared with.
+    """Find the slip in a value with which a field is compared.
 
-    No machine has such a value in this field, as ``amd64`` for the
-    architecture: the author probably meant another.
+    No machine has this value in the field, e.g. ``amd64`` as the architecture,
+    so the author probably meant another value.
 
-    :param relation: the relation of the field to the value, such as ``eq``.
+    :param relation: the relation of the field to the value, e.g. ``eq``.
     """
     kind = compared_field.value.type
     if value is None:
@@ -113,7 +117,7 @@ def of_value(
         return None
     choices = compared_field.value.choices
     if choices is not None and relation in _EQUALITY_RELATIONS:
-        # Choices are compared as eq does: 5 and "5" are equal.
+        # Choices are compared in the same way as by eq: 5 and "5" are equal.
         is_value = facts.Fact('', 'eq', value)
         if any(facts.may_be(choice, is_value) for choice in choices):
             return None
@@ -141,15 +145,15 @@ def of_value(
 def _find_slip_in_number(
     compared_field: ComparedField, relation: str, value: float
 ) -> Slip | None:
-    """Find the first slip in a number that a field is compared with.
+    """Find the first slip in a number with which a field is compared.
 
-    The field is a list, a mapping or a text, or has another unit: ``{…disks}``
-    is never 2, where the author means ``{…disks | length}``.
+    The field is a list, a mapping or a text, or has another unit. For example,
+    ``{…disks}`` is never 2; the author means ``{…disks | length}``.
     """
     kind = compared_field.value.type
     if kind in field_value.SEQUENCES:
-        # With attribute='…', max and min return the whole item that has the
-        # largest or smallest attribute.
+        # If they have attribute='…', max and min return the whole item with
+        # the largest or smallest attribute.
         is_item = (
             compared_field.value.made_type == field_value.MAPPING
             and compared_field.value.steps is not None
@@ -190,7 +194,7 @@ def _find_slip_in_number(
 def _is_text(compared_field: ComparedField) -> bool:
     """Return whether a field is text that is hardly ever a number.
 
-    It is the name of a vendor, for example, or has a filter such as ``upper``.
+    Examples are the name of a vendor, and a field with the filter ``upper``.
     """
     if compared_field.value.form:
         return True
@@ -202,10 +206,11 @@ def _is_text(compared_field: ComparedField) -> bool:
 def _find_slip_in_text(
     compared_field: ComparedField, relation: str, value: str
 ) -> Slip | None:
-    """Find the first slip in a text that a field is compared with.
+    """Find the first slip in a text with which a field is compared.
 
-    The text is of another type than the field, is a regular expression, or is
-    not written as machines report it, as a MAC address in upper case.
+    The text has another type than the field, is a regular expression, or is
+    not written in the way in which machines report it, e.g. a MAC address in
+    upper case.
     """
     kind = compared_field.value.type
     if kind == 'boolean' and value:
@@ -244,9 +249,9 @@ def _find_slip_in_text(
 def _find_text_for_number(
     compared_field: ComparedField, relation: str, value: str
 ) -> Slip | None:
-    """Find the slip in a text for a number, such as "262,144".
+    """Find the slip in a text with which a number is compared, e.g. "262,144".
 
-    :param relation: the relation of the field to the text, such as ``eq``.
+    :param relation: the relation of the field to the text, e.g. ``eq``.
     """
     if _GROUPED_DIGITS.fullmatch(value):
         return Slip.of(
@@ -259,7 +264,7 @@ def _find_text_for_number(
             value=value,
         )
     if known_values.QUANTITY.fullmatch(value):
-        # shape.check_units() finds a text such as "8 GB".
+        # shape.check_units() reports a text such as "8 GB".
         return None
     if relation in _EQUALITY_RELATIONS or relation in _ORDER_RELATIONS:
         return Slip.of(
@@ -271,9 +276,9 @@ def _find_text_for_number(
 
 
 def _find_wrong_form(compared_field: ComparedField, value: str) -> Slip | None:
-    """Find the slip in a value that a field never has after a filter.
+    """Find the slip in a value that a field never has because of a filter.
 
-    ``{… | lower}`` never is "Dell", for example.
+    For example, ``{… | lower}`` is never "Dell".
     """
     form = compared_field.value.form
     if form == field_value.LOWER and value != value.lower():
@@ -297,9 +302,9 @@ def _find_wrong_form(compared_field: ComparedField, value: str) -> Slip | None:
 def _slip_of_letter_case(
     compared_field: ComparedField, value: str, meant: str
 ) -> Slip:
-    """Return the slip in a value with letters in the other case.
+    """Return the slip in a value whose letters have the wrong case.
 
-    It is not mended, as the filter may be the mistake.
+    It is not corrected automatically, because the filter may be the mistake.
     """
     slip = Slip.of(
         _(
@@ -316,7 +321,7 @@ def _slip_of_letter_case(
 def is_mac(steps: field_value.Steps | None) -> bool:
     """Return whether a field is a MAC address.
 
-    :param steps: of the field, such as ``('ports', '0', 'address')``.
+    :param steps: the steps to the field, e.g. ``('ports', '0', 'address')``.
     """
     if not steps:
         return False
@@ -328,7 +333,7 @@ def is_mac(steps: field_value.Steps | None) -> bool:
 def _find_wrong_mac(compared_field: ComparedField, value: str) -> Slip | None:
     """Find the slip in a MAC address such as ``52-54-00-12-34-56``.
 
-    Machines report it as ``52:54:00:12:34:56``.
+    Machines report the address as ``52:54:00:12:34:56``.
     """
     if not is_mac(compared_field.steps) or not _MAC.fullmatch(value):
         return None
@@ -347,11 +352,11 @@ def _find_wrong_mac(compared_field: ComparedField, value: str) -> Slip | None:
 
 
 def _find_wrong_word(compared_field: ComparedField, value: str) -> Slip | None:
-    """Find the slip in a word for which machines report another.
+    """Find the slip in a word for which machines report another word.
 
-    Such as ``amd64``, for which they report ``x86_64``.
+    For example, they report ``x86_64`` instead of ``amd64``.
     """
-    # Other names of a word, by the word that machines report in the field.
+    # Other names of each word, by the word that machines report.
     other_names = known_values.WORDS.get(compared_field.steps, {})
     if value in other_names:
         # A machine may report it.
@@ -373,17 +378,17 @@ def _find_wrong_word(compared_field: ComparedField, value: str) -> Slip | None:
 def version(
     steps: field_value.Steps, relation: str, value: typing.Any
 ) -> Slip | None:
-    """Find the slip where versions are compared as text or numbers.
+    """Find the slip if versions are compared as text or numbers.
 
     :param steps: the steps to the field in the data.
-    :param relation: the relation of the field to the value, such as ``lt``.
+    :param relation: the relation of the field to the value, e.g. ``lt``.
     """
     if not steps or 'version' not in steps[-1]:
         return None
     if relation not in _ORDER_RELATIONS:
         return None
-    # A text may be a word. Any number is a slip: 2.10 is the number 2.1, which
-    # is below 2.9.
+    # A text that is not a version may be a word. Any number is a slip: 2.10 is
+    # the number 2.1, which is less than 2.9.
     if isinstance(value, str) and not _VERSION.fullmatch(value):
         return None
     return Slip(
@@ -398,9 +403,9 @@ def version(
 def _find_wrong_unit(
     compared_field: ComparedField, value: float
 ) -> Slip | None:
-    """Find the slip in a number of another unit than the field.
+    """Find the slip in a number that has another unit than the field.
 
-    Such as 64 where memory is in MiB: the size of the number shows it.
+    The size of the number shows this, e.g. 64 for memory in MiB.
     """
     steps = compared_field.steps
     if not steps:
@@ -465,16 +470,17 @@ def of_pattern(
 ) -> Slip | None:
     """Find the first slip in a regular expression for a field.
 
-    It matches no machine, or something else than the author meant, such as
+    It matches no machine, or something that the author did not mean, e.g.
     ``/xeon/i`` or ``PowerEdge*``.
 
-    :param whole: whether it has to match the whole value, as in ``matches``.
+    :param whole: whether it must match the whole value, as in ``matches``.
     """
     slip = _find_unmatched_words(compared_field, regex)
     if slip is not None:
         return slip
     if re.fullmatch(r'\^?[\w -]+\$?', regex):
-        # It is a plain word, such as "DELL", which {… | lower} never is.
+        # The expression is a plain word, e.g. "DELL", which {… | lower} never
+        # is.
         slip = _find_wrong_form(compared_field, regex)
         if slip is not None:
             return slip
@@ -519,13 +525,13 @@ def _find_unmatched_words(
 ) -> Slip | None:
     """Find the slip in an expression that matches no word of a field.
 
-    All words of the field are known, as for the architecture: ``^amd`` matches
-    none of them.
+    All words of such a field are known. For example, ``^amd`` matches no
+    architecture.
     """
     words = known_values.WORDS.get(compared_field.steps)
     plain = re.sub(r'\(\?i\)', '', regex)
     if not words or not re.fullmatch(r'[\^$\w|()-]+', plain):
-        # Any other expression may match more than the known words.
+        # Other expressions may match more than the known words.
         return None
     flags = 0
     if plain != regex:
@@ -543,17 +549,19 @@ def _find_unmatched_words(
 def _find_literal_parentheses(
     compared_field: ComparedField, regex: str
 ) -> Slip | None:
-    """Find parentheses without a backslash that the text itself has.
+    """Find parentheses without backslashes that are probably part of the text.
 
-    The author of "CPU (2 cores)" means "CPU \\(2 cores\\)". As it is, the
-    parentheses make a group: the expression matches "CPU 2 cores" only.
+    The author of "CPU (2 cores)" means "CPU \\(2 cores\\)". Without the
+    backslashes, the parentheses are a group, and the expression only matches
+    "CPU 2 cores".
     """
     parentheses = _PARENTHESES_OF_TEXT.search(regex)
     if parentheses is None:
         return None
     inside = parentheses['inside']
     if not inside.strip('='):
-        # "(=)" and "(==)" are hardly text: the group may be on purpose.
+        # "(=)" and "(==)" are unlikely in a text, so the group may be
+        # intended.
         return None
     before = regex[: parentheses.start()]
     after = regex[parentheses.end() :]
@@ -571,7 +579,7 @@ def _find_literal_parentheses(
 
 
 def of_truth(compared_field: ComparedField, op: str) -> Slip | None:
-    """Find the slip where ``is-true`` or ``is-false`` holds for no machine.
+    """Find the slip if ``is-true`` or ``is-false`` holds for no machine.
 
     :param op: ``is-true`` or ``is-false``.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: values that a field is compared with and that it never has."""
+"""Find values with which a field is compared but that it never has."""
 
 from collections.abc import Iterator
 import ipaddress
@@ -23,7 +23,8 @@ from ironic_inspection_rules.rule_file import file_rule
 
 Value = field_value.FieldValue
 Slips = Iterator[tuple[str, typing.Any, slip.Slip]]
-"""The pointer to a value in a rule, the value, and the slip in it."""
+"""Tuples of the pointer to a value in a rule, the value, and the slip in
+it."""
 
 _TRUTH_OPS = ('is-true', 'is-false')
 _IN_NET = 'in-net'
@@ -33,19 +34,19 @@ _IP_VERSION_OF_FIELD = {
     'bmc_address': 4,
     'ipv4_address': 4,
 }
-"""By the name of a field, the version of its IP address."""
+"""The version of the IP address in a field, by the name of the field."""
 _FILTERS_ORDERING_ITEMS = frozenset(('max', 'min', 'sort'))
-"""Filters that compare items, which mappings have no order for."""
+"""Filters that order items, which is impossible for mappings."""
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find values that no machine has in the field they are compared with."""
+    """Find values that no machine has in the compared field."""
     for pointer, _value, mistake in _find_slips(rule):
         yield pointer, mistake.message
 
 
 def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
-    """Yield the changes that put the meant values in the place of slips."""
+    """Yield the changes that replace slips by the intended values."""
     for pointer, value, mistake in _find_slips(rule):
         if mistake.meant is not None:
             yield mended_text.ReplaceValue(pointer, value, mistake.meant)
@@ -56,21 +57,21 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
 def _mend_versions(
     rule: checked_rule.CheckedRule, condition: file_rule.Operation
 ) -> Iterator[mended_text.Change]:
-    """Yield the changes that make ``version-lt`` of ``lt``, and so on.
+    """Yield the changes from ``lt`` to ``version-lt``, and the like.
 
     ``lt: ["{inventory.system_vendor.firmware.version}", 2.10]`` becomes
-    ``version-lt: [..., "2.10"]``. The condition has to compare nothing but
-    versions.
+    ``version-lt: [..., "2.10"]``. This is only done if the condition compares
+    nothing but versions.
     """
     compared = condition.arguments.get('values')
     if condition.arguments_given != ['values']:
-        # A condition on versions has no other arguments.
+        # Conditions on versions have no other arguments.
         return
     if not isinstance(compared, list):
         return
     stated = facts.of(condition, looped=True)
     if not stated or len(stated) != len(compared) - 1:
-        # Two values are fields, and no fact is about two fields.
+        # If two neighbors are fields, there is no fact about them.
         return
     for fact in stated:
         steps = steps_of(fact.field)
@@ -83,7 +84,7 @@ def _mend_versions(
     for fact in stated:
         if isinstance(fact.value, str):
             continue
-        # To YAML 2.10 is the number 2.1; the file still has the text.
+        # YAML reads 2.10 as the number 2.1, but the file still has the text.
         pointer = _find_pointer(condition, fact.value)
         text = rule.written.source.ambiguous.get(
             (rule.written.index, pointer), str(fact.value)
@@ -94,7 +95,7 @@ def _mend_versions(
 def _find_slips(rule: checked_rule.CheckedRule) -> Slips:
     """Yield the slips in conditions, and in the filters of all fields.
 
-    These fields are in conditions, actions and ``vars``.
+    The fields may be in conditions, actions and ``vars``.
 
     :returns: tuples of the pointer to a value, the value, and its slip.
     """
@@ -124,11 +125,11 @@ def _find_slips_in_condition(
 ) -> Slips:
     """Yield the slips in one condition.
 
-    :param item: the item of the loop around its fields.
+    :param item: the item of the loop around the condition.
     """
     arguments = condition.arguments
-    # A condition on one value alone, as is-true, is compared with nothing
-    # that the author wrote. Regular expressions have a check of their own.
+    # A condition on a single value, e.g. is-true, has no value of the author
+    # to compare. Regular expressions are checked separately.
     has_written_values = bool(arguments.keys() - {'value'})
     takes_regex = 'regex' in condition.op.signature.by_name
     if has_written_values and not takes_regex:
@@ -154,7 +155,7 @@ def _find_slips_in_value(
     condition: file_rule.Operation,
     item: reach.KnownLoopItem | None,
 ) -> Slips:
-    """Yield the slips in a test of one field, as ``matches`` and ``is-true``.
+    """Yield the slips in a test of one field, e.g. ``matches`` or ``is-true``.
 
     :param condition: a condition whose ``value`` is a field.
     """
@@ -178,16 +179,16 @@ def _find_slips_in_facts(
     condition: file_rule.Operation,
     item: reach.KnownLoopItem | None,
 ) -> Slips:
-    """Yield the slips in the values that a condition compares fields with.
+    """Yield the slips in the values with which a condition compares fields.
 
-    Subnets and versions have checks of their own.
+    Subnets and versions are checked separately.
     """
     for fact in facts.of(condition, looped=True):
         if fact.relation == plugin.IN_NET or facts.is_version(fact):
             continue
         compared_field = describe_field(rule, fact.field, item)
         compared = [fact.value]
-        # Relations such as "one-of" are to a list of values.
+        # Relations such as "one-of" have a list of values.
         if fact.relation.endswith('-of'):
             compared = fact.value
         for value in compared:
@@ -201,10 +202,10 @@ def _find_slip_in_version(
     value: typing.Any,
     item: reach.KnownLoopItem | None,
 ) -> slip.Slip | None:
-    """Find the slip where a field is compared as a version and is none.
+    """Find the slip if a field is compared as a version but is none.
 
-    Such as ``version-lt: ["{inventory.cpu.count}", "8"]``: a number is no
-    version.
+    An example is ``version-lt: ["{inventory.cpu.count}", "8"]``, because a
+    number is not a version.
     """
     if not facts.is_field(value):
         return None
@@ -227,14 +228,15 @@ def _find_slip_in_subnet(
 ) -> slip.Slip | None:
     """Find the slip in an address and its subnet.
 
-    The two may have changed places, as in ``in-net: [10.0.0.0/8,
-    "{inventory.bmc_address}"]``, or never fit, as a MAC address.
+    The two may be exchanged, as in ``in-net: [10.0.0.0/8,
+    "{inventory.bmc_address}"]``, or may never match, e.g. if the address is a
+    MAC address.
     """
     is_literal = isinstance(address, str) and (
         not interpolation.fields(address)
     )
     if is_literal and facts.is_field(subnet):
-        # The field has to read data of the machine.
+        # Only report a field that reads data of the machine.
         if describe_field(rule, facts.field_name(subnet), item).steps:
             return slip.Slip(
                 _(
@@ -256,7 +258,7 @@ def _find_slip_in_subnet(
     try:
         net = ipaddress.ip_network(str(subnet).strip(), strict=False)
     except ValueError:
-        # Validation refuses a rule with such a subnet.
+        # Validation refuses rules with such a subnet.
         return None
     if version is None or version == net.version:
         return None
@@ -276,16 +278,17 @@ def describe_field(
     field: str,
     item: reach.KnownLoopItem | None = None,
 ) -> slip.ComparedField:
-    """Return a field with what is known of its value, to look for slips.
+    """Return a field with what is known about its value.
 
-    For ``/inventory/cpu/count`` it is ``inventory.cpu.count``, a number.
+    For example, ``/inventory/cpu/count`` gives ``inventory.cpu.count``, a
+    number. The result is used to find slips.
 
-    :param field: the name of the field in facts, such as ``/node/name``; see
+    :param field: the name of the field in facts, e.g. ``/node/name``; see
         :func:`.facts.field_name`.
     :param item: the item of the loop around the field.
     """
     if not field.startswith('/'):
-        # The name of a field with filters is its text with braces.
+        # The name of a field with filters is its text in braces.
         (parsed,) = interpolation.fields(field)
         value = reach.value_of(parsed, item, rule.rule.vars)
         return slip.ComparedField(parsed.text, value)
@@ -300,12 +303,12 @@ def describe_field(
 def steps_of(
     field: str, item: reach.KnownLoopItem | None = None
 ) -> tuple[str, ...]:
-    """Return the steps to a field from the roots, none if they are unknown.
+    """Return the steps to a field from the roots; empty if they are unknown.
 
     In a loop over ``{inventory.disks}``, ``/item/size`` has the steps
     ``('inventory', 'disks', '*', 'size')``.
 
-    :param field: the name of the field in facts, such as ``/node/name``.
+    :param field: the name of the field in facts, e.g. ``/node/name``.
     """
     if not field.startswith('/'):
         return ()
@@ -314,15 +317,16 @@ def steps_of(
 
 
 def _find_pointer(operation: file_rule.Operation, value: typing.Any) -> str:
-    """Find where the author of a rule wrote a value of an operation.
+    """Find the place at which an author wrote a value of an operation.
 
-    The value comes from a fact, such as "cpu.count < 8", which does not say
-    which argument its 8 is. Where several are equal, it is the one that the
-    shortest path leads to.
+    The value comes from a fact, e.g. "cpu.count < 8", which does not say in
+    which argument the 8 is. If several arguments are equal, the one with the
+    shortest path is chosen.
 
-    :param operation: a condition; ``written`` is the condition in the file.
-    :returns: a pointer, such as ``/conditions/0/args/values/1``; that to the
-        operation if no argument is the value.
+    :param operation: a condition, whose ``written`` is the condition in the
+        file.
+    :returns: a pointer, e.g. ``/conditions/0/args/values/1``; the pointer to
+        the operation if no argument is equal to the value.
     """
     nearest: data_path.Path | None = None
     for path, argument in data_path.walk(operation.written.get('args')):
@@ -342,9 +346,9 @@ def _find_slip_in_filters(
 ) -> slip.Slip | None:
     """Find the first slip in the filters of a field.
 
-    In ``{inventory.cpu.count | sum}`` it is that ``sum`` takes no number. What
-    a filter makes of a wrong value is not known, so that later filters are not
-    looked at.
+    For example, the slip in ``{inventory.cpu.count | sum}`` is that ``sum``
+    does not accept a number. Filters after a slip are not checked, because the
+    result for a wrong value is unknown.
     """
     if field.root is None or not field.filters:
         return None
@@ -375,12 +379,12 @@ def _find_slip_in_filter(
     attribute: reach.Steps,
     op: registry.Op,
 ) -> slip.Slip | None:
-    """Find the slip where a filter does not take the value that it gets.
+    """Find the slip if a filter does not accept its input.
 
-    :param compared_field: what is known of the value before the filter.
+    :param compared_field: the field before the filter.
     :param name: the name of the filter.
-    :param attribute: the path of the attribute of items that the filter looks
-        at, such as ``('size',)``; or empty.
+    :param attribute: the path of the attribute of items that the filter uses,
+        e.g. ``('size',)``; empty if it uses the items.
     """
     kind = compared_field.value.type
     if kind and op.plugin.TAKES and kind not in op.plugin.TAKES:
@@ -399,7 +403,7 @@ def _find_slip_in_filter(
     of_items = field_value.type_at((*items, *attribute))
     is_taken = True
     if name == 'sum':
-        # True counts as 1. Items of an unknown type may be numbers.
+        # True counts as 1, and items of an unknown type may be numbers.
         is_taken = of_items in (None, field_value.NUMBER, field_value.BOOLEAN)
     elif name in _FILTERS_ORDERING_ITEMS:
         # Mappings have no order.
@@ -418,10 +422,10 @@ def _find_slip_in_filter(
 
 
 def _find_slip_in_test(value: Value, call: typing.Any) -> slip.Slip | None:
-    """Find the slip in the value that selectattr compares an attribute with.
+    """Find the slip in the value with which selectattr compares an attribute.
 
-    Such as ``'500 GB'`` in ``selectattr('size', 'gt', '500 GB')``. It is not
-    mended: it is in the middle of the text of a field.
+    An example is ``'500 GB'`` in ``selectattr('size', 'gt', '500 GB')``. The
+    slip is not corrected, because it is in the middle of a field's text.
     """
     if call.name not in ('selectattr', 'rejectattr') or value.items is None:
         return None
