@@ -2,7 +2,7 @@
 
 """Requests about rules, and whether the API is Ironic's with this plugin.
 
-Functions are named as methods of the SDK are (spec 003 "openstacksdk").
+Functions are named like methods of the SDK (spec 003 "openstacksdk").
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,18 +23,18 @@ _RULES = '/inspection_rules'
 def inspection_rules(
     baremetal, details: bool = False, **query: Any
 ) -> Iterator[dict[str, Any]]:
-    """Yield rules, which are read page by page.
+    """Yield rules, page by page.
 
-    :param details: whether the rules have their conditions and actions.
+    :param details: whether the rules include their conditions and actions.
     :param query: ``scope``, ``phase``, ``limit``, ``marker``, ``sort_key``,
         ``sort_dir``, ``fields``.
     """
     if details:
         query['detail'] = 'true'
-    # A rule without these fields would be an answer of another service.
+    # If rules lack these fields, the answer comes from another service.
     needed_fields = ['uuid', 'description']
     if query.get('fields') is not None:
-        # Rules have only the fields that are asked for.
+        # The rules only have the requested fields.
         needed_fields = []
     return http.list_items(
         baremetal,
@@ -48,17 +48,17 @@ def inspection_rules(
 def get_inspection_rule(
     baremetal, uuid: str, fields: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Show a rule.
+    """Return a rule.
 
-    :param fields: names of the fields to show; all if empty.
-    :raises: Invalid where the answer is not one of Ironic; that Ironic has
-        this plugin is not checked, see :func:`is_served`.
+    :param fields: the names of the fields to return; all if empty.
+    :raises: Invalid if the answer does not come from Ironic. It is not checked
+        whether Ironic has this plugin, see :func:`is_served`.
     """
     # An answer without this field is of another service, or of a proxy.
     needed_field = 'uuid'
     query = {}
     if fields:
-        # The answer has only these fields, perhaps no UUID.
+        # The answer only has these fields, and may have no UUID.
         needed_field = fields[0]
         query['fields'] = ','.join(fields)
     return http.call(
@@ -69,9 +69,9 @@ def get_inspection_rule(
 def find_inspection_rule(baremetal, name: str) -> str:
     """Find the UUID of the rule that a user names.
 
-    A UUID is returned as it is, whether there is such a rule or not.
+    A UUID is returned unchanged, even if there is no such rule.
 
-    :param name: the UUID, or the description where no other rule has it.
+    :param name: the UUID, or the description if no other rule has it.
     :raises: :class:`.exceptions.NotFound` if no rule has the description;
         :class:`.exceptions.Conflict` if several rules have it.
     """
@@ -80,7 +80,7 @@ def find_inspection_rule(baremetal, name: str) -> str:
     rules = list(inspection_rules(baremetal))
     uuids = [rule['uuid'] for rule in rules if rule['description'] == name]
     if not uuids:
-        # The error suggests a description that is nearly the same.
+        # The error message suggests a similar description.
         descriptions = [
             rule['description'] for rule in rules if rule['description']
         ]
@@ -98,10 +98,12 @@ def find_inspection_rule(baremetal, name: str) -> str:
 def warnings(baremetal) -> list[str]:
     """Read warnings about options of Ironic that rules need.
 
-    :returns: a sentence for each option; an empty list if nothing is missing.
-    :raises: as :func:`.http.call`; also Invalid if the warnings are no list.
+    :returns: a sentence per option; an empty list if nothing is missing.
+    :raises: the same as :func:`.http.call`; also Invalid if the warnings are
+        not a list.
     """
-    # Every page of the list has the warnings: a page of one rule is enough.
+    # Every page of the list has the warnings, so a page with one rule is
+    # enough.
     answer = http.call(
         baremetal,
         'GET',
@@ -119,18 +121,18 @@ def warnings(baremetal) -> list[str]:
 
 
 def warnings_of_rules_in_force(baremetal) -> list[str]:
-    """Read warnings about options once the rules of a change are in force.
+    """Read warnings about options after a change of rules.
 
-    If the warnings cannot be read, that is the only warning: an error would
-    say that the change has failed, and scripts would make it again.
+    If the warnings cannot be read, that is the only warning. An error would
+    say that the change has failed, and scripts would repeat it.
 
-    :returns: as :func:`warnings`.
+    :returns: the same as :func:`warnings`.
     """
     try:
         return warnings(baremetal)
     except http.REQUEST_ERRORS as exc:
-        # The message of Ironic alone; str() of an error of openstacksdk would
-        # put its class, the status and the URL before it.
+        # Use only the message of Ironic, because str() of an openstacksdk
+        # error starts with the class, the status and the URL.
         reason = getattr(exc, 'details', None) or exc
         return [
             _(
@@ -198,15 +200,15 @@ def update_inspection_rule(
 
 
 def delete_all_inspection_rules(baremetal) -> None:
-    """Remove all rules but the built-in ones."""
+    """Remove all rules except the built-in rules."""
     http.delete(baremetal, _RULES)
 
 
 def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
     """Try rules without changing anything.
 
-    :param request: any of ``node``, ``inventory``, ``plugin_data``,
-        ``rules``, ``prune`` and ``phase``; None counts as not given.
+    :param request: any of ``node``, ``inventory``, ``plugin_data``, ``rules``,
+        ``prune`` and ``phase``; None means not given.
     """
     return http.call_with_large_body(
         baremetal,

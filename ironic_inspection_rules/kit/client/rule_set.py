@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for plan, apply, revisions and restore."""
+"""Requests for plan, apply, revisions and restore."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
@@ -16,18 +16,20 @@ from ironic_inspection_rules.kit.client import http
 from ironic_inspection_rules.kit.client import inspection_rule
 
 KNOWN_LATER = _('(known after apply)')
-"""Stands for a UUID that does not exist yet."""
+"""Placeholder for a UUID that does not exist yet."""
 
 REVISION_UNKNOWN = _(
     "The rules are in force, but Ironic's answer has no number of their "
     'revision'
 )
-"""The warning about a change that is made, see :func:`revision_of`."""
+"""The warning after a change if the revision is unknown, see
+:func:`revision_of`."""
 
 CHANGES_UNKNOWN = _(
     "The rules are in force, but Ironic's answer does not say what was changed"
 )
-"""The warning about a change that is made, see :func:`says_changes`."""
+"""The warning after a change if its steps are unknown, see
+:func:`says_changes`."""
 
 _RULES = '/inspection_rules'
 _REVISIONS = f'{_RULES}/revisions'
@@ -39,12 +41,12 @@ Rule = Mapping[str, Any]
 class Plan:
     """The steps that applying some rules would take.
 
-    :ivar revision: the revision of the rule set that the plan is for.
-    :ivar steps: of the answer to a dry run, in the new order of the rules; a
-        step also has ``before`` and ``after``, the rule as it is and as it
-        would be, or None.
-    :ivar in_force: all rules in force, also the built-in ones.
-    :ivar tables: steps of the answer for tables.
+    :ivar revision: the revision of the rule set on which the plan is based.
+    :ivar steps: the steps of the answer to a dry run, in the new order of the
+        rules. A step also has ``before`` and ``after``, the rule before and
+        after the change, or None.
+    :ivar in_force: all rules in force, including built-in rules.
+    :ivar tables: the steps of the answer for tables.
     """
 
     revision: int
@@ -74,15 +76,15 @@ def replace_inspection_rules(
     """Replace the stored rules, or return what replacing them would change.
 
     :param revision: the revision that the user has seen.
-    :param message: is kept with the new revision.
+    :param message: a message that is stored with the new revision.
     :param dry_run: whether to change nothing.
-    :param prune: whether to remove stored rules that are not among ``rules``,
-        and stored tables that are not among ``tables``.
+    :param prune: whether to remove stored rules that are not in ``rules``, and
+        stored tables that are not in ``tables``.
     :param tables: the JSON form of tables by name; None leaves stored tables
-        as they are.
-    :raises: Invalid if the body is larger than the API takes;
-        ``ConflictException`` of openstacksdk if the rule set is at another
-        revision; otherwise as :func:`.http.call`.
+        unchanged.
+    :raises: Invalid if the body is larger than the API accepts;
+        ``ConflictException`` of openstacksdk if the rule set has another
+        revision; otherwise the same as :func:`.http.call`.
     """
     body: dict[str, Any] = {
         'rules': list(rules),
@@ -104,10 +106,10 @@ def replace_inspection_rules(
 
 
 def revision_of(answer: Mapping[str, Any]) -> int | None:
-    """Return the revision that the rule set has by an answer to a change.
+    """Return the new revision of the rule set from an answer to a change.
 
-    :returns: None if the answer has no number of a revision. The change is
-        made even then, and an error would say that it has failed.
+    :returns: None if the answer has no revision. The change has been made even
+        then, so an error would be wrong.
     """
     revision = answer.get('revision')
     if isinstance(revision, int):
@@ -118,9 +120,9 @@ def revision_of(answer: Mapping[str, Any]) -> int | None:
 def says_changes(answer: Mapping[str, Any]) -> bool:
     """Return whether an answer to a change says what was done.
 
-    Every rule needs an ``outcome``, e.g. ``updated``, and every table needs
-    its ``name`` as well. The change is made even without them, and an error
-    would say that it has failed.
+    Every rule needs an ``outcome``, e.g. ``updated``. Every table also needs
+    its ``name``. The change has been made even without them, so an error would
+    be wrong.
     """
     # An API of a release without tables has no such member.
     tables = answer.get('tables') or []
@@ -135,9 +137,9 @@ def says_changes(answer: Mapping[str, Any]) -> bool:
 def inspection_rule_revisions(
     baremetal, **query: Any
 ) -> Iterator[dict[str, Any]]:
-    """List revisions, the newest first, page by page.
+    """Yield revisions, the newest first, page by page.
 
-    :param query: ``limit`` and ``marker``; None counts as not given.
+    :param query: ``limit`` and ``marker``; None means not given.
     """
     return http.list_items(
         baremetal, _REVISIONS, name='revisions', query=query
@@ -145,7 +147,7 @@ def inspection_rule_revisions(
 
 
 def get_inspection_rule_revision(baremetal, revision: int) -> dict[str, Any]:
-    """Show the rule set of a revision."""
+    """Return the rule set of a revision."""
     return http.call(
         baremetal,
         'GET',
@@ -177,20 +179,20 @@ def plan(
 ) -> Plan:
     """Make the plan of applying rules, without changing anything.
 
-    Ironic answers a step for every rule, e.g. ``{"uuid": ..., "outcome":
-    "updated", "fields": ["scope"]}``. In the plan a step also has the rule
-    ``before`` and ``after``, which are not in the answer.
+    The answer of Ironic has a step for every rule, e.g. ``{"uuid": ...,
+    "outcome": "updated", "fields": ["scope"]}``. In the plan, a step also has
+    the rule ``before`` and ``after``, which are not in the answer.
 
-    :param rules: as their author wrote them.
-    :param prune: whether to remove stored rules that are not among ``rules``,
-        and, with ``tables``, stored tables that are not among them.
+    :param rules: the rules as their author wrote them.
+    :param prune: whether to remove stored rules that are not in ``rules`` and,
+        if ``tables`` is given, stored tables that are not in it.
     :param tables: the JSON form of tables by name; None leaves stored tables
-        as they are.
+        unchanged.
     :returns: the plan. A new rule without a UUID has :data:`KNOWN_LATER` as
         its UUID.
-    :raises: an exception of openstacksdk for bad rules, which names the place
-        of a rule as ``/rules/<number>``; Invalid for an answer without the
-        number of a revision, or that says nothing of some rules.
+    :raises: an exception of openstacksdk if rules are invalid, which names a
+        rule as ``/rules/<number>``; Invalid if the answer has no revision, or
+        omits some rules.
     """
     answer = replace_inspection_rules(
         baremetal, rules, dry_run=True, prune=prune, tables=tables
@@ -204,22 +206,23 @@ def plan(
     }
     uuids_of_request = {str(rule.get('uuid')).lower() for rule in rules}
     steps = []
-    # The answer has the rules of the request in order. Then come the stored
-    # rules that are not in the request, deleted with prune, else unchanged:
-    # for these, zip_longest gives None as the rule.
+    # The answer has the rules of the request in order, followed by the stored
+    # rules that are not in the request. With prune these are deleted,
+    # otherwise unchanged. For them, zip_longest returns None as the rule.
     for step, rule in itertools.zip_longest(answer['rules'], rules):
         uuid = step['uuid']
         before = stored.get(uuid)
         if step['outcome'] == 'created' and uuid not in uuids_of_request:
-            # The UUID of a dry run is made up: applying makes another UUID.
+            # The UUID of a dry run is only a placeholder: applying the rules
+            # generates another UUID.
             uuid = KNOWN_LATER
         if step['outcome'] == 'deleted':
             after = None
         elif rule is None:
-            # A stored rule that is not in the request, and stays.
+            # This stored rule is not in the request, and is kept.
             after = before
         elif before is None:
-            # No rule is stored with this UUID: the rule is new.
+            # No stored rule has this UUID, so the rule is new.
             after = {**stored_rule.with_defaults(rule), 'uuid': uuid}
         else:
             after = _rule_after_update(
@@ -243,12 +246,12 @@ def _refuse_incomplete(
     """Refuse an answer to a dry run from which no plan can be made.
 
     :param rules: the rules of the request.
-    :raises: Invalid if the number of the revision is missing, or there are
-        fewer steps than rules.
+    :raises: Invalid if the revision is missing, or if there are fewer steps
+        than rules.
     """
     if revision_of(answer) is None:
-        # Applied for the revision null, the plan would also overwrite what
-        # somebody else has changed since.
+        # A plan that is applied with the revision null would overwrite changes
+        # that somebody else has made in the meantime.
         raise exceptions.Invalid(
             _("Ironic's answer has no number of a revision, but %s")
             % json.dumps(answer.get('revision'))
@@ -263,7 +266,7 @@ def _refuse_incomplete(
 def _sort_as_stored(
     steps: Iterable[dict[str, Any]], stored: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """Sort steps in the order of the stored rules, steps of new rules last.
+    """Sort steps in the order of the stored rules, with new rules last.
 
     :param stored: the UUIDs of the stored rules, in order.
     """
@@ -279,7 +282,7 @@ def _sort_as_stored(
 def _rule_after_update(
     before: Rule, wanted: Rule, fields: Iterable[str]
 ) -> dict[str, Any]:
-    """Return a stored rule as it would be after its update.
+    """Return a stored rule in its state after an update.
 
     :param before: the stored rule.
     :param wanted: the rule as its author wrote it, with defaults.
@@ -287,8 +290,8 @@ def _rule_after_update(
     :returns: the fields that an author may set, with the UUID.
     """
     after = {name: before[name] for name in model.WRITABLE}
-    # Ironic may take two different forms of a field for the same: only the
-    # fields that the answer names change.
+    # Ironic may consider two forms of a field equal, so only the fields that
+    # the answer names are changed.
     for name in fields:
         if name in after:
             after[name] = wanted[name]

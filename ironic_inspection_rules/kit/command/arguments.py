@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arguments that commands on files share: --node, inventories, outputs."""
+"""Arguments that commands on files share, e.g. --node and --inventory."""
 
 import argparse
 import collections
@@ -26,8 +26,8 @@ class _Option:
     """An option on a command line.
 
     :ivar words: the option and its values, e.g. ``['--by', 'a', 'b']``.
-    :ivar action: what the parser knows of the option; None if the command has
-        no such option.
+    :ivar action: the declaration of the option in the parser; None if the
+        command has no such option.
     :ivar place: the number of files before the option.
     """
 
@@ -38,15 +38,17 @@ class _Option:
     def takes(self, word: str) -> bool:
         """Return whether the next word is a value of this option.
 
-        An option of one or several values takes any first word but another
-        option. An option of several values takes more words as long as its
-        type accepts them. After ``--format=json`` it takes none.
+        An option with one or several values takes any first word except
+        another option. An option with several values takes more words as long
+        as its type accepts them. An option such as ``--format=json`` takes
+        none.
         """
-        # For argparse, None is one value and "+" is one or several.
+        # In argparse, None means one value, and "+" means one or several
+        # values.
         if self.action is None or self.action.nargs not in (None, '+'):
             return False
         if '=' in self.words[0]:
-            # The option has its value already: --format=json.
+            # The option already has its value: --format=json.
             return False
         has_value = len(self.words) > 1
         if not has_value:
@@ -54,8 +56,8 @@ class _Option:
         takes_several = self.action.nargs == '+'
         if not takes_several or word.startswith('-'):
             return False
-        # The type of --by refuses files: so "--by a b rules.yaml" leaves the
-        # file to the command.
+        # The type of --by refuses files, so "--by a b rules.yaml" leaves the
+        # file for the command.
         try:
             if callable(self.action.type):
                 self.action.type(word)
@@ -69,17 +71,18 @@ def arrange_words(
 ) -> list[str]:
     """Move the files of a command line before the options, for argparse.
 
-    argparse would give an option of several values all words after it, files
-    too. Here the option gets only the words that its type accepts. If files
-    are missing then, its last values become files: ``--inventory A B RULES``
-    becomes ``RULES --inventory A B``. The parser reports unknown options.
+    argparse would give all following words to an option with several values,
+    including files. Here the option only gets the words that its type accepts.
+    If files are then missing, its last values become files: ``--inventory A B
+    RULES`` becomes ``RULES --inventory A B``. Unknown options are left to the
+    parser, which reports them.
 
     :param actions: the arguments of the command, files and options.
-    :param words: as a user typed them.
+    :param words: the words as a user typed them.
     """
     declared = list(actions)
     options, files = _split_words(declared, words)
-    # An argument that may not be missing needs at least one file.
+    # Each required positional argument needs at least one file.
     needed_files = 0
     for action in declared:
         is_option = bool(action.option_strings)
@@ -89,7 +92,7 @@ def arrange_words(
     option_words: list[str] = []
     for option in options:
         option_words += option.words
-    # A file whose name begins like an option comes after "--".
+    # Files whose name looks like an option must come after "--".
     if any(_is_option(word) for word in files):
         return [*option_words, _END, *files]
     return [*files, *option_words]
@@ -101,7 +104,7 @@ def _split_words(
     """Divide the words of a command line into options and files.
 
     A file is a word that no option takes, or any word after ``--``. For
-    example, ``rules.yaml -f json`` is the file ``rules.yaml`` and the option
+    example, ``rules.yaml -f json`` has the file ``rules.yaml`` and the option
     ``-f`` with its value.
 
     :param declared: the arguments of the command, files and options.
@@ -131,22 +134,24 @@ def _split_words(
 def _give_values_to_files(
     options: Sequence[_Option], files: list[str], missing: int
 ) -> None:
-    """Move the last values of options to the files that are missing.
+    """Turn the last values of options into the files that are missing.
 
     For example, in ``--inventory A B RULES`` the option has taken three words,
     the last of which is the file that the command needs. Both the options and
-    ``files`` are changed; files keep their order on the command line.
+    ``files`` are modified. Files keep their order on the command line.
 
-    :param missing: how many files are missing; 0 or less moves nothing.
+    :param missing: how many files are missing; nothing is moved if this is 0
+        or less.
     """
     still_missing = missing
-    # The last option first, so that the places of earlier options stay true.
+    # Start with the last option, so that the places of earlier options stay
+    # valid.
     for option in reversed(options):
-        # An option keeps its name and one value.
+        # Every option keeps its name and one value.
         spare = len(option.words) - 2
         moved = max(0, min(still_missing, spare))
         start = len(option.words) - moved
-        # Inserted between the files before and behind the option.
+        # Insert them between the files before and after the option.
         files[option.place : option.place] = option.words[start:]
         del option.words[start:]
         still_missing -= moved
@@ -175,10 +180,10 @@ class FileCommand(command.Command):
 
 
 def show_example(parser: argparse.ArgumentParser, words: str) -> None:
-    """Show a call of the command at the end of its help."""
+    """Show an example of the command at the end of its help."""
     if not words:
         return
-    # An epilog would run together with the one that cliff adds.
+    # An epilog would be joined with the epilog of cliff.
     parser.add_argument_group(_('example'), f'{parser.prog} {words}')
 
 
@@ -212,7 +217,7 @@ def add_inventories(
 
 
 def add_node(parser: argparse.ArgumentParser) -> None:
-    """Add the option for the node that rules see."""
+    """Add the option for the node on which rules are tried."""
     parser.add_argument(
         '--node',
         metavar='<path>',
@@ -225,7 +230,7 @@ def add_node(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the file to write instead of standard output."""
+    """Add the option for a file to write instead of standard output."""
     parser.add_argument(
         '-o',
         '--output',
@@ -249,7 +254,7 @@ def write(path: str, text: str, output: typing.TextIO) -> None:
 
 
 class _Nowhere(io.StringIO):
-    """A stream without memory: what is written to it is lost."""
+    """A stream that discards everything that is written to it."""
 
     def write(self, text: str) -> int:
         return len(text)
@@ -258,9 +263,10 @@ class _Nowhere(io.StringIO):
 def choose_output(page: str | None, output: typing.TextIO) -> typing.TextIO:
     """Choose the stream for a result that is also written as a page.
 
-    :param page: path of the page; None without a page.
-    :returns: ``output``; or a stream that loses all text, if the page goes to
-        standard output: a table before or behind it would spoil the page.
+    :param page: the path of the page; None if there is no page.
+    :returns: ``output``; or a stream that discards all text if the page is
+        written to standard output, because a table before or after the page
+        would make it invalid.
     """
     if page == STANDARD_OUTPUT:
         return _Nowhere()
@@ -270,8 +276,8 @@ def choose_output(page: str | None, output: typing.TextIO) -> typing.TextIO:
 def check_new_file(path: str) -> str:
     """Check the path of an output file before any work is done.
 
-    :raises: ArgumentTypeError if its directory does not exist, or the path is
-        a directory.
+    :raises: ArgumentTypeError if its directory does not exist, or if the path
+        is a directory.
     """
     # "rules.html" is in the directory "".
     directory = os.path.dirname(path) or os.curdir
@@ -284,7 +290,7 @@ def check_new_file(path: str) -> str:
 
 def parse_percent(text: str) -> float:
     """Parse a number from 0 to 100, e.g. ``80``, ``99.5`` or ``.5``."""
-    # float() would also take "1e1", "nan" and "1_0".
+    # float() would also accept "1e1", "nan" and "1_0".
     if re.fullmatch(r'[0-9]*\.?[0-9]+', text) and float(text) <= 100:
         return float(text)
     raise argparse.ArgumentTypeError(
@@ -294,7 +300,7 @@ def parse_percent(text: str) -> float:
 
 def parse_positive(text: str) -> int:
     """Parse a whole number of at least 1."""
-    # int() would also take "1_0" and " 5".
+    # int() would also accept "1_0" and " 5".
     if not re.fullmatch('0{0,9}[1-9][0-9]{0,8}', text):
         raise argparse.ArgumentTypeError(
             _('a number of at least 1 is expected')
@@ -317,27 +323,27 @@ def parse_revision(text: str) -> int:
 def _find_option(
     declared: Iterable[argparse.Action], word: str
 ) -> argparse.Action | None:
-    """Find the option that a word names, e.g. ``--inv`` for ``--inventory``.
+    """Find the option that a word names, e.g. ``--inventory`` for ``--inv``.
 
-    :param word: an option, perhaps with ``=`` and a value; a long option may
-        be shortened as long as only one option begins so.
-    :returns: None where no option begins so, or several do. None also for a
-        short option with its value in the same word, such as ``-ofile``: it
+    :param word: an option, which may be followed by ``=`` and a value. A long
+        option may be abbreviated if the abbreviation is unique.
+    :returns: None if no option or several options match. None also for a short
+        option with its value in the same word, e.g. ``-ofile``, because it
         takes no further word.
     """
     name = word.partition('=')[0]
-    # argparse takes only long options by their beginning.
+    # argparse only allows abbreviations of long options.
     may_be_shortened = name.startswith('--')
-    begin_so = []
+    candidates = []
     for action in declared:
         if name in action.option_strings:
-            # Also if it is the beginning of another option.
+            # An exact match wins, even if another option begins with it.
             return action
         is_beginning = any(
             option.startswith(name) for option in action.option_strings
         )
         if may_be_shortened and is_beginning:
-            begin_so.append(action)
-    if len(begin_so) != 1:
+            candidates.append(action)
+    if len(candidates) != 1:
         return None
-    return begin_so[0]
+    return candidates[0]

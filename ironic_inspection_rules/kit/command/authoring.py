@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint, convert, schema: options, formats of findings, exit codes."""
+"""Implement ``lint``, ``convert`` and ``schema``: options and output."""
 
 import argparse
 import collections
@@ -47,7 +47,8 @@ class Lint(arguments.FileCommand):
             help=_('How to print what was found'),
         )
         checks = sorted(lint.OPTIONAL)
-        # Sphinx shows help texts as they are, without values of argparse.
+        # Sphinx shows help texts unchanged, without the placeholders of
+        # argparse.
         parser.add_argument(
             '--ignore',
             metavar='<check>',
@@ -92,13 +93,13 @@ class Lint(arguments.FileCommand):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Print the findings; with ``--fix`` mend the files before.
+        """Print the findings. With ``--fix``, first correct the files.
 
         :returns: the exit status: 1 if a finding is an error or a warning.
         """
         if parsed_args.fix:
             self._mend(parsed_args.files, parsed_args.format)
-        # Of mended files these are what is left.
+        # After corrections, these are the remaining findings.
         findings = _run_checks(parsed_args)
         text = _PRINTERS[parsed_args.format](findings)
         if text:
@@ -108,18 +109,18 @@ class Lint(arguments.FileCommand):
         return 0
 
     def _mend(self, paths: list[str], findings_format: str) -> None:
-        """Mend files in place, and print the mendings.
+        """Correct files in place, and print the corrections.
 
         :param paths: files and folders.
-        :param findings_format: ``table``, ``json`` or ``sarif``. Mendings are
-            printed only beside a table: programs that read the other formats
-            would not expect them.
+        :param findings_format: ``table``, ``json`` or ``sarif``. Corrections
+            are only printed with a table, because programs that read the other
+            formats would not expect them.
         """
-        # Standard input cannot be mended, and can be read only once.
+        # Standard input cannot be corrected, and can be read only once.
         files = table_file.read_files(
             path for path in paths if path != document.STDIN
         )
-        # A file may be among the paths twice, e.g. in a folder and by itself.
+        # A file may occur twice, e.g. in a folder and by itself.
         distinct_paths = dict.fromkeys(file.path for file in files)
         for path in distinct_paths:
             mendings = mended_file.mend(path, registry.installed())
@@ -133,15 +134,15 @@ class Lint(arguments.FileCommand):
 
 
 def _run_checks(parsed_args: argparse.Namespace) -> list[lint.Finding]:
-    """Run all checks, and return the findings of those not ignored.
+    """Run all checks, and return the findings of checks that are not ignored.
 
     A progress bar is shown while the rules are tried on inventories.
 
     :param parsed_args: the options of :class:`Lint`.
     """
     inventories = machine_test.find_inventories(parsed_args.inventory)
-    # Which fields an inventory may have depends on the inspect interface and
-    # on the release of Ironic.
+    # The fields of an inventory depend on the inspect interface and on the
+    # release of Ironic.
     target = inventory_fields.InspectionTarget(
         parsed_args.interface, parsed_args.ironic
     )
@@ -167,10 +168,10 @@ def _parse_release(text: str) -> str:
 
 
 def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
-    """Return a table of findings and a line with their numbers.
+    """Return a table of findings, followed by a line with their numbers.
 
-    The line is e.g. ``1 error, 2 warnings, 0 notes; files: 1``. Without
-    findings the text is empty.
+    The line is e.g. ``1 error, 2 warnings, 0 notes; files: 1``. If there are
+    no findings, the text is empty.
     """
     if not findings:
         return ''
@@ -250,13 +251,14 @@ class Convert(arguments.FileCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Write the converted rules, and report losses on standard error.
 
-        :returns: the exit status: 1 if anything is lost, or may come out
+        :returns: the exit status: 1 if anything is lost or may behave
             differently.
-        :raises: :class:`.exceptions.InvalidDocument` for a file that cannot
-            be read, OSError for one that cannot be written; the shell makes
-            both the exit status 1.
+        :raises: :class:`.exceptions.InvalidDocument` if a file cannot be read;
+            OSError if a file cannot be written. In both cases the shell exits
+            with status 1.
         """
-        # Rules of ironic-inspector are known by their form, whatever this is.
+        # Rules of ironic-inspector are recognized by their form, regardless of
+        # this option.
         is_stock = parsed_args.language == 'ironic'
         texts = []
         losses = []

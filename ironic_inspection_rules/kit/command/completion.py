@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules completion: scripts that complete commands."""
+"""Implement ``completion``, which prints scripts that complete commands."""
 
 import argparse
 from collections.abc import Iterable, Iterator
@@ -28,11 +28,11 @@ class CommandWords:
     """The words that may follow each other in a call of a command.
 
     :ivar program: ``ironic-inspection-rules`` or ``openstack``.
-    :ivar words: the command, e.g. ``('lint',)``.
+    :ivar words: the words of the command, e.g. ``('lint',)``.
     :ivar help: the first line of its help.
-    :ivar options: the values of an option, by option; empty if the option
-        takes any value, or no value.
-    :ivar choices: fixed words that the command takes beside options.
+    :ivar options: the possible values by option; empty if the option takes any
+        value, or no value.
+    :ivar choices: fixed words that the command takes in addition to options.
     :ivar valued: the options that need a value.
     """
 
@@ -45,14 +45,14 @@ class CommandWords:
 
 
 def load_commands() -> list[CommandWords]:
-    """Load all commands of this package that can be loaded here.
+    """Load all commands of this package that can be imported.
 
-    Without python-openstackclient the commands of ``openstack`` are missing.
+    Without python-openstackclient, the commands of ``openstack`` are missing.
     """
     all_commands = []
     for program, group in _GROUPS.items():
         for point in importlib.metadata.entry_points(group=group):
-            # Other packages have commands of "openstack", too.
+            # Other packages also provide commands of "openstack".
             if not point.value.startswith('ironic_inspection_rules.'):
                 continue
             with contextlib.suppress(ImportError):
@@ -65,12 +65,12 @@ def _load_command(
 ) -> CommandWords:
     """Load a command, and read the words that complete it from its parser.
 
-    :param program: the program that the command belongs to.
+    :param program: the program to which the command belongs.
     :param point: the entry point of the command.
     """
     # The name is e.g. "baremetal_inspection_rule_apply".
     words = tuple(point.name.split('_'))
-    # A parser needs only this of the application.
+    # A parser only needs these attributes of the application.
     application = types.SimpleNamespace(
         command_manager=None, stdout=io.StringIO(), stderr=io.StringIO()
     )
@@ -83,7 +83,7 @@ def _load_command(
         values = tuple(str(choice) for choice in action.choices or ())
         for option in action.option_strings:
             options[option] = values
-        # An option without values, such as --yes, has 0.
+        # For an option without values, e.g. --yes, nargs is 0.
         needs_value = action.nargs not in (0, '?', '*')
         if needs_value:
             valued += action.option_strings
@@ -106,7 +106,7 @@ def _next_words(
 ) -> dict[tuple[str, ...], list[str]]:
     """Return the words that may come next, by the words before them.
 
-    For example, ``{('openstack', 'baremetal'): ['inspection', 'node']}``.
+    An example is ``{('openstack', 'baremetal'): ['inspection', 'node']}``.
     """
     next_words_by_words: dict[tuple[str, ...], list[str]] = {}
     for command in all_commands:
@@ -122,21 +122,21 @@ def _next_words(
 def _case_branches(all_commands: list[CommandWords]) -> Iterator[str]:
     """Yield the branches of the ``case`` of a script for bash or zsh.
 
-    Patterns match the words before the completed word. A shell takes the
-    first branch that fits, so that the most exact branches come first.
+    The patterns match the words before the completed word. A shell uses the
+    first branch that matches, so more specific branches come first.
     """
-    # The command is not complete: its next word.
+    # Complete the next word of the command.
     for words_before, next_words in _next_words(all_commands).items():
         yield _case_branch(f'"{" ".join(words_before)}"', next_words)
     for command in all_commands:
         before = ' '.join((command.program, *command.words))
-        # The last word is an option: its value.
+        # Complete the value of the option that is the last word.
         for option, choices in command.options.items():
-            # A branch without choices offers nothing, so that the shell
-            # completes files.
+            # A branch without choices offers no words, so the shell completes
+            # files.
             if choices or option in command.valued:
                 yield _case_branch(f'"{before}"*" {option}"', choices)
-        # Anything else after the command: fixed words and options.
+        # Otherwise, complete fixed words and options of the command.
         yield _case_branch(
             f'"{before}"*', (*command.choices, *command.options)
         )
@@ -145,7 +145,7 @@ def _case_branches(all_commands: list[CommandWords]) -> Iterator[str]:
 def _case_branch(pattern: str, offered: Iterable[str]) -> str:
     """Return a branch of ``case`` that offers words.
 
-    For example, ``"openstack") offered="baremetal" ;;``.
+    An example is ``"openstack") offered="baremetal" ;;``.
     """
     return f'    {pattern}) offered="{" ".join(offered)}" ;;'
 
@@ -260,8 +260,8 @@ def zsh(all_commands: list[CommandWords]) -> str:
 def fish(all_commands: list[CommandWords]) -> str:
     """Return a script that completes commands in fish.
 
-    Fish has a line ``complete`` for every word, with a condition on the words
-    before it.
+    Fish needs a ``complete`` line for every word, with a condition on the
+    words before it.
     """
     name = 'ironic_inspection_rules'
     lines = [_FISH.format(name=name, client=CLIENT)]
@@ -272,7 +272,7 @@ def fish(all_commands: list[CommandWords]) -> str:
     for words_before, next_words in _next_words(all_commands).items():
         condition = f'__{name}_before {" ".join(words_before)}'
         for word in next_words:
-            # A word that completes no command has no help.
+            # A word that does not complete a command has no help.
             help_text = help_by_words.get((*words_before, word), '')
             lines.append(
                 f'complete -c {words_before[0]} -n "{condition}" -f '
@@ -294,13 +294,13 @@ def fish(all_commands: list[CommandWords]) -> str:
 def _fish_option(command: CommandWords, option: str, condition: str) -> str:
     """Return the line of fish that completes an option of a command.
 
-    For example, ``complete -c ironic-inspection-rules -n "…" -l format -x -a
+    An example is ``complete -c ironic-inspection-rules -n "…" -l format -x -a
     'table json'``.
 
-    :param condition: a call of the script that returns whether the words
-        before begin with the command.
+    :param condition: a call of the script that returns whether the previous
+        words begin with the command.
     """
-    # Fish distinguishes short options and long ones.
+    # Fish distinguishes short and long options.
     kind = '-s'
     if option.startswith('--'):
         kind = '-l'
@@ -310,7 +310,7 @@ def _fish_option(command: CommandWords, option: str, condition: str) -> str:
     )
     choices = command.options[option]
     if choices:
-        # -x: the option needs a value, and no file is one.
+        # -x: the option needs a value that is not a file.
         line += f' -x -a {_quote(" ".join(choices))}'
     elif option in command.valued:
         # -r: the option needs a value, for which fish completes files.
@@ -319,8 +319,8 @@ def _fish_option(command: CommandWords, option: str, condition: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """Return a text in single quotes of fish."""
-    # Only a backslash and a single quote have a meaning there.
+    """Return a text in single quotes for fish."""
+    # Only backslashes and single quotes have a special meaning there.
     escaped = text.replace('\\', '\\\\').replace("'", "\\'")
     return f"'{escaped}'"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""diff: options, formats of the output, exit codes."""
+"""Implement ``diff``: options, output formats and exit codes."""
 
 import argparse
 from collections.abc import Iterator
@@ -76,8 +76,8 @@ class Diff(arguments.FileCommand):
         """Print the changes of rules, tables and machines.
 
         :returns: EXIT_ERROR if a machine cannot be read; EXIT_DIFFERENT if a
-            rule does something else, a table changes or a machine is treated
-            differently; otherwise 0.
+            rule does something different, a table changes, or a machine is
+            treated differently; otherwise 0.
         """
         old = self._load(parsed_args.old)
         new = self._load(parsed_args.new)
@@ -95,13 +95,13 @@ class Diff(arguments.FileCommand):
                 paths,
                 advance,
             )
-            # An iterator: a machine is tried and counted when it is taken.
+            # This is an iterator. A machine is tried and counted when it is
+            # consumed.
             treatments = differences.note(treated)
             if parsed_args.html:
                 page = _render_page(old, new, differences, treatments)
                 arguments.write(parsed_args.html, page, self.app.stdout)
-            # The page has taken all machines. Without a page, none has been
-            # taken so far.
+            # Consume all machines, unless the page has already done so.
             for _treatment in treatments:
                 pass
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
@@ -117,14 +117,14 @@ class Diff(arguments.FileCommand):
 def _describe_machine(
     treatment: machine_diff.Treatment,
 ) -> dict[str, typing.Any]:
-    """Return what the HTML page shows of a machine.
+    """Return the data of a machine that the HTML page shows.
 
     :param treatment: how the old and the new rules treat the machine.
     :returns: an item of ``machines``, see :func:`.pages.diff.render`.
     """
     lines = treatment.lines
     if treatment.problem is not None:
-        # The machine cannot be read: the reason stands in place of a diff.
+        # The machine cannot be read, so the reason replaces the diff.
         lines = (treatment.problem,)
     return {
         'name': os.path.relpath(treatment.path),
@@ -136,14 +136,14 @@ def _describe_machine(
 
 
 class _Differences:
-    """All differences: of rules, of tables, and of machines.
+    """All differences of rules, tables and machines.
 
     :ivar changes: the changes of rules.
-    :ivar tables: the changes of tables, as a plan has them.
-    :ivar count: how many machines were tried.
-    :ivar problems: why files of machines cannot be read.
-    :ivar machines: the paths of machines that are treated differently than
-        before, by what becomes of them.
+    :ivar tables: the changes of tables, in the form of a plan.
+    :ivar count: how many machines have been tried.
+    :ivar problems: the reasons why files of machines cannot be read.
+    :ivar machines: the paths of machines that are treated differently, by
+        their treatment.
     """
 
     def __init__(
@@ -162,8 +162,8 @@ class _Differences:
     ) -> Iterator[machine_diff.Treatment]:
         """Count and group machines, and yield each of them again.
 
-        The page is rendered from the machines that pass here, while they are
-        tried. Other formats are written afterwards, from the groups.
+        The page is rendered from the yielded machines while they are tried.
+        Other formats are written afterwards, from the groups.
         """
         for treatment in treatments:
             self.count += 1
@@ -204,8 +204,9 @@ class _Differences:
     def as_dict(self) -> dict[str, typing.Any]:
         """Return all differences as plain JSON data.
 
-        Machines that are treated alike are one entry: ``{'inventories':
-        [...], 'old': 'ok', 'new': 'failed', 'lines': [...]}``.
+        Machines that are treated in the same way share one entry:
+        ``{'inventories': [...], 'old': 'ok', 'new': 'failed', 'lines':
+        [...]}``.
         """
         machines = []
         for (old, new, lines), paths in self.machines.items():
@@ -232,12 +233,12 @@ class _Differences:
 def _exit_code(differences: _Differences) -> int:
     """Return the exit code.
 
-    It is EXIT_ERROR if a file cannot be read, and EXIT_DIFFERENT if a rule, a
-    table or a machine differs.
+    It is EXIT_ERROR if a file cannot be read. Otherwise it is EXIT_DIFFERENT
+    if a rule, a table or a machine differs, or else 0.
     """
     if differences.problems:
         return EXIT_ERROR
-    # A rule that is only renamed does the same, and does not differ.
+    # A rule that is only renamed does the same, so it does not differ.
     is_rule_different = any(change.differs for change in differences.changes)
     if is_rule_different or differences.tables or differences.machines:
         return EXIT_DIFFERENT
@@ -252,7 +253,8 @@ def _render_page(
 ) -> str:
     """Return all differences as an HTML page.
 
-    :param treatments: of all machines; they are tried while it is rendered.
+    :param treatments: the treatments of all machines, which are tried while
+        the page is rendered.
     """
     rules = [change.as_dict() for change in differences.changes]
     rules += diff_text.rules_of_tables(differences.tables)

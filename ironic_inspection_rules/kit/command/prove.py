@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""prove: options, time limit, table of answers, exit codes."""
+"""Implement ``prove``: options, time limit, answers and exit codes."""
 
 import argparse
 import collections
@@ -22,7 +22,7 @@ from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.rule_set import repository
 
 if typing.TYPE_CHECKING:
-    # It needs z3-solver, which may be missing.
+    # This module needs z3-solver, which may be missing.
     from ironic_inspection_rules.kit.proof import question
 
 EXIT_ERROR = 1
@@ -44,14 +44,14 @@ class Prove(arguments.FileCommand):
     example = 'rules.yaml --ask dead,shadowed'
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the files of rules, what to ask of them, and how to answer.
+        """Add the rule files, the questions about them and output options.
 
         ``dead`` asks for rules that no machine can match, ``shadowed`` for
         rules that match but never have an effect, ``conflict`` for two rules
         of one priority that may write different values to one place, and
-        ``gap:/resource_class`` for machines that the rules leave without a
-        resource class. ``--equivalent`` asks whether other rules treat some
-        machine differently; without ``--ask``, nothing else is asked then.
+        ``gap:/resource_class`` for machines that have no resource class after
+        the rules. ``--equivalent`` asks whether other rules treat some machine
+        differently. It asks nothing else unless ``--ask`` is given.
         """
         arguments.add_files(parser)
         parser.add_argument(
@@ -100,11 +100,11 @@ class Prove(arguments.FileCommand):
         """Print the answers to the questions.
 
         :returns: EXIT_YES if an answer is yes; 0 if every answer is no or
-            unknown; EXIT_ERROR if the solver is not installed or a question
-            is unknown.
-        :raises: :class:`.exceptions.InvalidDocument` for a file that cannot
-            be read or has an invalid rule, OSError for a witness that cannot
-            be written; the shell makes both the exit status 1.
+            unknown; EXIT_ERROR if the solver is not installed or a question is
+            unknown.
+        :raises: :class:`.exceptions.InvalidDocument` if a file cannot be read
+            or has an invalid rule; OSError if a witness cannot be written. In
+            both cases the shell exits with status 1.
         """
         if importlib.util.find_spec('z3') is None:
             self.app.stderr.write(
@@ -114,7 +114,8 @@ class Prove(arguments.FileCommand):
                 )
             )
             return EXIT_ERROR
-        # This imports z3, which may be missing: not at the top.
+        # This is not imported at the top, because it imports z3, which may be
+        # missing.
         from ironic_inspection_rules.kit.proof import question
 
         try:
@@ -125,10 +126,10 @@ class Prove(arguments.FileCommand):
         if parsed_args.equivalent:
             questions.append(question.DIFFERENT)
         rule_set = self._load(parsed_args.files)
-        # Without --equivalent it is empty.
+        # This set is empty without --equivalent.
         other_set = self._load(parsed_args.equivalent)
         with _without_collector():
-            # The proof takes rules in the order in which they run.
+            # The proof expects rules in the order in which they run.
             proof = question.Proof(
                 repository.order(rule_set.rules),
                 parsed_args.time_limit,
@@ -151,7 +152,8 @@ class Prove(arguments.FileCommand):
         """
         rows = []
         for number, answer in enumerate(answers, 1):
-            # This writes the witness, too: the row names its files.
+            # This also writes the witness, because the row has the names of
+            # its files.
             rows.append(_write_answer(number, answer, parsed_args.witness))
         if parsed_args.format == 'json':
             text = json.dumps({'answers': rows}, indent=2)
@@ -171,9 +173,9 @@ class Prove(arguments.FileCommand):
         return machine_test.load_rule_set(paths, self.app.stderr.write)
 
     def _print_table(self, rows: list[dict[str, typing.Any]]) -> None:
-        """Print a table of the answers, and the number of all.
+        """Print a table of the answers, followed by the number of all answers.
 
-        The answers "no", which are most of them, are only counted.
+        The answer "no", which is the most frequent, is only counted.
 
         :param rows: the answers, as :func:`_write_answer` returns them.
         """
@@ -212,10 +214,11 @@ class Prove(arguments.FileCommand):
 
 
 def _choose_questions(parsed_args: argparse.Namespace) -> str:
-    """Return the questions of ``--ask``, or else the usual questions.
+    """Return the questions of ``--ask``, or the default questions.
 
-    For example, ``dead,gap:/resource_class``. Who asks by ``--equivalent``
-    whether two rule sets differ wants no usual questions beside that.
+    An example is ``dead,gap:/resource_class``. With ``--equivalent``, there
+    are no default questions, because the user wants to know whether two rule
+    sets differ.
     """
     if parsed_args.ask is not None:
         asked: str = parsed_args.ask
@@ -227,11 +230,12 @@ def _choose_questions(parsed_args: argparse.Namespace) -> str:
 
 @contextlib.contextmanager
 def _without_collector() -> Iterator[None]:
-    """Turn off Python's garbage collector, so that answers are reproducible.
+    """Disable Python's garbage collector, so that answers are reproducible.
 
-    It frees formulas at moments that depend on everything else in the process.
-    The solver gives the number of a freed formula to the next formula and
-    sorts by number: it would take other steps, and might reach its limit.
+    The collector frees formulas at times that depend on everything else in the
+    process. The solver reuses the number of a freed formula for the next
+    formula, and sorts by number. It would therefore take different steps, and
+    might reach its limit.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -247,12 +251,12 @@ def _write_answer(
 ) -> dict[str, typing.Any]:
     """Write the witness of an answer, and return the answer as JSON data.
 
-    :param number: the number of the answer, from 1.
-    :param directory: where to write the witness; None for nowhere.
+    :param number: the number of the answer, starting at 1.
+    :param directory: the directory for the witness; None to write no witness.
     """
     machine_path, node_path = None, None
     if directory is not None and answer.witness is not None:
-        # Of "gap:/resource_class" the files are named 007-gap.
+        # The files of "gap:/resource_class" are named e.g. 007-gap.
         kind = answer.question.partition(':')[0]
         machine_path, node_path = answer.witness.write(
             directory, f'{number:03d}-{kind}'
@@ -268,7 +272,7 @@ def _write_answer(
 
 
 def _parse_seconds(text: str) -> float:
-    """Parse a number of seconds, which may be a fraction, but not below 0."""
+    """Parse a number of seconds, which may be a fraction but not negative."""
     with contextlib.suppress(ValueError):
         seconds = engine_arguments.read_number(text, float)
         if seconds >= 0:

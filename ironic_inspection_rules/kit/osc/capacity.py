@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The option --flavors: how many nodes fit each flavor, now and after."""
+"""Implement ``--flavors``, which counts the nodes that fit each flavor."""
 
 import collections
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ JsonObject = Mapping[str, Any]
 
 
 def add_argument(parser: Any) -> None:
-    """Add ``--flavors``, a file of flavors or ``nova``."""
+    """Add ``--flavors``, which takes a file of flavors or ``nova``."""
     parser.add_argument(
         '--flavors',
         metavar='<file>',
@@ -42,7 +42,7 @@ def add_argument(parser: Any) -> None:
 
 
 def add_limit(parser: Any) -> None:
-    """Add ``--max-capacity-loss``, by which too great a loss is refused."""
+    """Add ``--max-capacity-loss``, which refuses larger losses."""
     parser.add_argument(
         '--max-capacity-loss',
         metavar='<percent>',
@@ -60,8 +60,8 @@ def load_flavors(command: Any, source: str) -> list[flavor.Flavor]:
 
     :param command: the command, with its connection to the cloud.
     :param source: the name of a file, or ``nova``.
-    :raises: CommandError if the file is malformed, Nova cannot be asked, or
-        there is no flavor.
+    :raises: CommandError if the file is malformed, if Nova does not answer, or
+        if there are no flavors.
     """
     flavors = []
     if source == 'nova':
@@ -85,7 +85,8 @@ def load_flavors(command: Any, source: str) -> list[flavor.Flavor]:
 def _flavor_from_nova(nova_flavor: Any) -> flavor.Flavor:
     """Convert a flavor of the compute service.
 
-    Its root disk, ephemeral disk and swap together are the disk of a node.
+    The disk of the node must hold the root disk, the ephemeral disk and the
+    swap.
     """
     # Swap is in MiB, the others are in GiB.
     swap = math.ceil(int(nova_flavor.swap or 0) / 1024)
@@ -102,9 +103,10 @@ def _flavor_from_nova(nova_flavor: Any) -> flavor.Flavor:
 def _flavor_from_file(path: str, number: int, entry: Any) -> flavor.Flavor:
     """Convert an entry of a file to a flavor; missing sizes are 0.
 
-    :param path: of the file, for the message.
-    :param number: of the flavor in the file, from 1, for the message.
-    :param entry: of any type; a flavor is e.g. ``{"name": "big",
+    :param path: the path of the file, for the message.
+    :param number: the number of the flavor in the file, starting at 1, for the
+        message.
+    :param entry: an entry of any type. A flavor is e.g. ``{"name": "big",
         "extra_specs": {"resources:CUSTOM_BIG": "1"}, "ram": 65536}``.
     :raises: CommandError if the entry is malformed.
     """
@@ -137,18 +139,18 @@ def _flavor_from_file(path: str, number: int, entry: Any) -> flavor.Flavor:
 def _list_nova_flavors(command: Any) -> list[Any]:
     """List all flavors of the compute service.
 
-    :raises: CommandError if the service cannot be asked.
+    :raises: CommandError if the service does not answer.
     """
     try:
         compute = command.app.client_manager.sdk_connection.compute
-        # The first microversion that lists extra specs.
+        # This is the first microversion that lists extra specs.
         return list(compute_flavor.Flavor.list(compute, microversion='2.61'))
     except (
         sdk_exceptions.SDKException,
         auth_exceptions.ClientException,
     ) as exc:
-        # The message of Nova alone, without the class, the status and the URL
-        # that str() would put before it.
+        # Use only the message of Nova, because str() starts with the class,
+        # the status and the URL.
         reason = getattr(exc, 'details', None) or exc
         raise osc_exceptions.CommandError(
             _(
@@ -160,19 +162,19 @@ def _list_nova_flavors(command: Any) -> list[Any]:
 
 
 def refuse_loss(counts: Sequence[JsonObject], most: float) -> None:
-    """Refuse a change of rules by which a flavor would lose too many nodes.
+    """Refuse a change of rules if a flavor would lose too many nodes.
 
-    :param counts: as of :meth:`.capacity.Capacity.as_list`, with names of
-        rules in place of UUIDs.
-    :param most: the percentage of its nodes that a flavor may lose.
-    :raises: CommandError that names every flavor that would lose more, and
-        the rules that cause it.
+    :param counts: the list of :meth:`.capacity.Capacity.as_list`, with names
+        of rules instead of UUIDs.
+    :param most: the maximum percentage of its nodes that a flavor may lose.
+    :raises: CommandError that names every flavor that would lose more, and the
+        rules that cause the loss.
     """
     lines_about_flavors = []
     for flavor_counts in counts:
         if flavor_counts['loss'] <= most:
             continue
-        # Such as {'free': 3, 'in_use': 7}.
+        # For example, {'free': 3, 'in_use': 7}.
         nodes_before = flavor_counts['before']
         lines_about_flavors.append(
             _('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s')
@@ -200,16 +202,16 @@ def refuse_loss(counts: Sequence[JsonObject], most: float) -> None:
 def report_lines(
     counts: Sequence[JsonObject], names: Mapping[str, str], output: TextIO
 ) -> Iterator[str]:
-    """Yield the report of ``--flavors``: a table, then remarks on flavors.
+    """Yield the report of ``--flavors``: a table and remarks about flavors.
 
-    The table has the nodes that fit every flavor before and after, and the
-    rules that lose nodes. Remarks are on flavors that no node can take, and
-    on extra specs that were not looked at.
+    The table has the number of nodes that fit every flavor before and after,
+    and the rules that lose nodes. The remarks are about flavors that no node
+    can take, and about extra specs that were ignored.
 
-    :param counts: as of :meth:`.capacity.Capacity.as_list`.
-    :param names: the names of rules by UUID; empty where ``counts`` has names
-        in place of UUIDs.
-    :param output: where the table is printed, for its width.
+    :param counts: the list of :meth:`.capacity.Capacity.as_list`.
+    :param names: the names of rules by UUID; empty if ``counts`` has names
+        instead of UUIDs.
+    :param output: the stream for the table, which decides its width.
     """
     rows = []
     for flavor_counts in counts:
@@ -241,7 +243,7 @@ def report_lines(
 
 
 def _before_and_after(flavor_counts: JsonObject, use: str) -> str:
-    """Return how many nodes fit a flavor, e.g. "4", or "4 → 3" if it changes.
+    """Return how many nodes fit a flavor, e.g. "4" or, if it changes, "4 → 3".
 
     :param use: ``free`` or ``in_use``.
     """
@@ -255,16 +257,16 @@ def _before_and_after(flavor_counts: JsonObject, use: str) -> str:
 def _cause_lines(
     lost: Sequence[JsonObject], names: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield a line for all nodes that a flavor loses by the same rules.
+    """Yield one line per set of rules by which a flavor loses nodes.
 
-    For example, ``2 by Note vendors: rack1-07, rack1-08``. The line with most
-    nodes comes first.
+    An example is ``2 by Note vendors: rack1-07, rack1-08``. The line with the
+    most nodes comes first.
 
-    :param lost: nodes with ``name``, ``uuid``, and ``rules``: the UUIDs of
-        the rules after which the node no longer fits the flavor.
+    :param lost: nodes with ``name``, ``uuid``, and ``rules``, the UUIDs of the
+        rules because of which the node no longer fits the flavor.
     :param names: the names of rules by UUID.
     """
-    # Names of nodes by the names of rules, such as 'Note vendors, Tag GPUs'.
+    # Names of nodes by the names of rules, e.g. 'Note vendors, Tag GPUs'.
     nodes_by_rules = collections.defaultdict(list)
     for node in lost:
         rules = ', '.join(names.get(uuid) or uuid for uuid in node['rules'])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all openstack commands share: errors, escaped text, missing calls."""
+"""Base classes of openstack commands: errors, escaping and missing APIs."""
 
 import functools
 import sys
@@ -45,15 +45,15 @@ class Guarded:
     """The words of a call, which its help shows."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """Return a parser that takes options between positional words.
+        """Return a parser that accepts options between positional arguments.
 
-        Wrong words end the command with status 1. The status of argparse, 2,
-        is a result of some commands.
+        Invalid arguments end the command with status 1, because 2, the status
+        of argparse, is a result of some commands.
         """
         parser = super().get_parser(prog_name)  # type: ignore[misc]
         self.add_arguments(parser)
         arguments.show_example(parser, self.example)
-        # The usual parser stops at the first run of positional words.
+        # The default parser only accepts one run of positional arguments.
         parser.parse_args = parser.parse_intermixed_args
         parser.error = functools.partial(_exit_with_usage, parser)
         return parser
@@ -65,42 +65,42 @@ class Guarded:
     def baremetal(self) -> Any:
         """The bare metal proxy of openstacksdk.
 
-        By default the ``openstack`` command asks for the newest microversion
+        By default, the ``openstack`` command requests the newest microversion
         that python-ironicclient knows. That client falls back to an older
-        one, but openstacksdk would refuse an older Ironic.
+        microversion, but openstacksdk would refuse an older Ironic.
         """
         manager = self.app.client_manager
         if not hasattr(manager, 'sdk_connection'):
             # The command "baremetal" of python-ironicclient offers the same
-            # commands, but has only the configuration of a connection.
+            # commands, but only has the configuration of a connection.
             manager.sdk_connection = connection.Connection(
                 config=manager.cloud_region
             )
         cloud = manager.sdk_connection
-        # A major version alone: every call asks for the microversion that it
-        # needs.
+        # Set only the major version, because every call requests the
+        # microversion that it needs.
         cloud.config.config['baremetal_api_version'] = '1'
         return cloud.baremetal
 
     def run(self, parsed_args: Any) -> Any:
-        """Run the command, and escape control characters of output and errors.
+        """Run the command, and escape control characters in output and errors.
 
-        Names and messages come from machines and other users, and could send
-        control characters to the terminal.
+        Names and messages come from machines and other users, and may contain
+        control characters for the terminal.
 
-        :raises: CommandError with a message for the user, for any error of
-            the command; the error itself if its own text is that message.
+        :raises: CommandError with a message for the user, for any error of the
+            command; the error itself if its text is already that message.
         """
         app = self.app
         self.app = _Application(app)
         try:
             return super().run(parsed_args)  # type: ignore[misc]
-        # Any error may have text of a stranger.
+        # Catch everything, because any error may contain text from others.
         except Exception as exc:
             # Keep the order of output and error if both go to one file.
             self.app.stdout.flush()
-            # An Ironic without the plugin, or another service, refuses a call
-            # for reasons that would mislead the user.
+            # If the API has no plugin, or belongs to another service, the
+            # reason in its answer would mislead the user.
             why_missing = self._why_call_is_missing(exc)
             message = why_missing or _message_for_user(exc)
             if message == str(exc):
@@ -110,15 +110,15 @@ class Guarded:
             self.app = app
 
     def _why_call_is_missing(self, exc: Exception) -> str | None:
-        """Return why the API does not know a call, or None for other errors.
+        """Return why the API does not know a call; None for other errors.
 
-        :returns: a sentence for Ironic without this plugin, or for an endpoint
-            that is not Ironic's; None also if the API cannot be asked.
+        :returns: a sentence if Ironic lacks this plugin, or if the endpoint
+            does not belong to Ironic; None also if the API does not answer.
         """
         if not isinstance(exc, sdk_exceptions.HttpException):
             return None
         if exc.response is None:
-            # Nobody has answered.
+            # There was no answer.
             return None
         try:
             if inspection_rule.is_served(self.baremetal):
@@ -144,14 +144,14 @@ class Guarded:
 def _message_for_user(error: Exception) -> str:
     """Return the message of an error, without control characters.
 
-    Commands do not check the form of an answer before they read it. So an
-    answer without a member raises KeyError, and a member that is null or of
-    another type raises TypeError or AttributeError: the message says that the
-    answer may be the reason.
+    Commands do not check the form of an answer before they read it. A missing
+    member raises KeyError, and a member that is null or has another type
+    raises TypeError or AttributeError. The message then says that the answer
+    may be the reason.
     """
     reason = escapes.escaped(str(error))
     if isinstance(error, requests.JSONDecodeError):
-        # From a call of the SDK, which does not name the URL.
+        # The error comes from a call of the SDK, which does not name the URL.
         return (
             _(
                 'An answer is no JSON (%s): check the endpoint of the bare '
@@ -176,20 +176,20 @@ def _message_for_user(error: Exception) -> str:
             )
             % reason
         )
-    # Errors of the SDK have Ironic's message in "details"; str() would put
-    # the class, the status and the URL before it.
+    # Errors of the SDK have Ironic's message in "details"; str() would start
+    # with the class, the status and the URL.
     details = getattr(error, 'details', None)
     return escapes.escaped(details or str(error))
 
 
 def _is_raised_here(error: Exception) -> bool:
-    """Return whether this package, and no library or plugin, raised an error.
+    """Return whether this package raised an error, not a library or plugin.
 
     Only this package reads members of answers with ``answer['name']``. A
-    ``KeyError`` of other code is a bug there.
+    ``KeyError`` of other code is a bug of that code.
     """
     module = ''
-    # The last frame is the one that raised it.
+    # The last frame has raised the error.
     for frame, _line in traceback.walk_tb(error.__traceback__):
         module = frame.f_globals.get('__name__', '')
     return module.startswith(f'{_PACKAGE}.')
@@ -208,17 +208,17 @@ class ShowOne(Guarded, command.ShowOne):
 
 
 class Error(columns.FormattableColumn):
-    """A cell with an error; people read its reason, shortened."""
+    """A cell with an error; people see only its shortened reason."""
 
     def human_readable(self) -> str:
-        """Return the reason."""
+        """Return the shortened reason."""
         return shorten(without_prefix(self._value or ''))
 
 
 def _exit_with_usage(parser: Any, message: str) -> None:
     """Print the usage and a message, and exit with status 1.
 
-    The parser would exit with 2, which is a result of some commands.
+    The parser itself would exit with 2, which is a result of some commands.
     """
     parser.print_usage(sys.stderr)
     parser.exit(
@@ -229,10 +229,10 @@ def _exit_with_usage(parser: Any, message: str) -> None:
 
 
 def without_prefix(error: str) -> str:
-    """Return an error without what Ironic writes before its reason.
+    """Return an error without the text that Ironic writes before the reason.
 
     For example, ``Failed to inspect hardware. Reason: no disk`` becomes ``no
-    disk``. An error without a prefix stays as it is.
+    disk``. An error without a prefix is unchanged.
     """
     _prefix, _separator, reason = error.rpartition('Reason: ')
     return reason

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""inspection data export: inventories as files, their names, anonymity."""
+"""Export inventories to files, optionally anonymized."""
 
 import contextlib
 import functools
@@ -26,7 +26,8 @@ from ironic_inspection_rules.kit.osc import node_selection
 from ironic_inspection_rules.kit.osc import parallel
 
 _UNSAFE = re.compile(r'[^A-Za-z0-9._-]')
-# In characters: with an ending it is a valid name of a file everywhere.
+# Number of characters. With an ending, such a name is valid on all file
+# systems.
 _MAX_NAME_LENGTH = 200
 # A shorter key could be guessed.
 _MIN_KEY_BYTES = 16
@@ -120,10 +121,11 @@ class ExportInspectionData(command.BaremetalCommand):
     ) -> None:
         """Write the data of every selected node to a file of the directory.
 
-        At the end the numbers of files and of nodes without data are printed.
+        Finally, the numbers of files and of nodes without data are printed.
 
-        :param anonymizer: None leaves the data as they are.
-        :param jobs: how many nodes are read at a time.
+        :param anonymizer: replaces names and numbers; None leaves the data
+            unchanged.
+        :param jobs: how many nodes are read in parallel.
         """
         baremetal = self.baremetal
         written = 0
@@ -134,7 +136,7 @@ class ExportInspectionData(command.BaremetalCommand):
             machines = threads.map(read, nodes, _('Exporting'))
             for node_fields, data in zip(nodes, machines, strict=True):
                 if data is None:
-                    # Ironic has no data of the node.
+                    # Ironic has no data about the node.
                     continue
                 name = _choose_file_name(node_fields, anonymizer, used_names)
                 _write_file(directory / name, data)
@@ -162,12 +164,12 @@ class ExportInspectionData(command.BaremetalCommand):
 def _build_anonymizer(parsed_args) -> machine.Anonymizer | None:
     """Build the anonymizer of ``--anonymize``; None without the option.
 
-    A secret key decides what replaces a name. ``--key`` is a file with the
-    key: two exports with the same file have the same replacements. Without
-    the option the key is random, and every export has its own replacements.
+    A secret key decides by what a name is replaced. If the key is in the file
+    of ``--key``, two exports with the same file have the same replacements.
+    Otherwise the key is random, and every export has its own replacements.
 
-    :raises: CommandError for ``--key`` without ``--anonymize``, or a key that
-        is short enough to be guessed.
+    :raises: CommandError for ``--key`` without ``--anonymize``, or if the key
+        is so short that it could be guessed.
     :raises: OSError if the key cannot be read.
     """
     if not parsed_args.anonymize:
@@ -197,7 +199,8 @@ def _read_machine(
 ) -> dict[str, Any] | None:
     """Read the newest inventory and plugin data of a node from Ironic.
 
-    :param anonymizer: None leaves the data as they are.
+    :param anonymizer: replaces names and numbers; None leaves the data
+        unchanged.
     :param node_fields: the node, with ``uuid`` and ``name``.
     :returns: ``inventory`` and ``plugin_data``; None if Ironic has no data.
     """
@@ -207,19 +210,19 @@ def _read_machine(
     with contextlib.suppress(sdk_exceptions.NotFoundException):
         newest = inspection_run.get_failed_data(baremetal, uuid)
     # If the last inspection failed, its data are newer than the stored
-    # inventory, which is from the last one that succeeded.
+    # inventory, which comes from the last successful inspection.
     if newest is None:
         try:
             newest = node.inventory(baremetal, uuid)
         except sdk_exceptions.NotFoundException:
             return None
     plugin_data = dict(newest['plugin_data'] or {})
-    # Rules leave a trace in plugin data, which is no data of the machine.
+    # Rules leave a trace in plugin data, which does not belong to the machine.
     plugin_data.pop(model.TRACE_KEY, None)
     data = {'inventory': newest['inventory'], 'plugin_data': plugin_data}
     if anonymizer is None:
         return data
-    # The machine may have the name of the node, which is replaced as well.
+    # The machine may have the name of the node, which is then also replaced.
     names = []
     if node_fields['name']:
         names.append(node_fields['name'])
@@ -228,9 +231,10 @@ def _read_machine(
 
 def _write_file(path: pathlib.Path, data: dict[str, Any]) -> None:
     """Write JSON to a file, completely or not at all."""
-    # Another suffix, so that an incomplete file is not taken for an inventory.
+    # Use another suffix, so that an incomplete file is not mistaken for an
+    # inventory.
     unfinished = path.with_suffix('.part')
-    # An error or an interrupt leaves the block before its last line: then the
+    # If an error or an interrupt leaves the block before its last line, the
     # unfinished file is removed.
     with contextlib.ExitStack() as on_error:
         with (
@@ -241,7 +245,7 @@ def _write_file(path: pathlib.Path, data: dict[str, Any]) -> None:
             json.dump(data, stream, indent=2)
             stream.write('\n')
         os.replace(unfinished, path)
-        # The file is complete, so that nothing is removed.
+        # The file is complete, so nothing must be removed.
         on_error.pop_all()
 
 
@@ -253,18 +257,18 @@ def _choose_file_name(
     """Choose the file name of a node, e.g. ``rack1-07.json``.
 
     Characters that are not safe in file names are replaced. If that changes
-    the name, or another node has the name, the UUID is added: the node ``a/b``
-    has the file ``a_b-<UUID>.json``.
+    the name, or if another node has the same name, the UUID is appended: the
+    node ``a/b`` has the file ``a_b-<UUID>.json``.
 
-    :param used: names that are taken, in lower case, as some file systems
-        ignore case; the chosen name is added.
+    :param used: the names that are already used, in lower case because some
+        file systems ignore case. The chosen name is added.
     """
     name = node_fields['name'] or ''
     uuid = node_fields['uuid']
     if anonymizer:
         name = anonymizer.name(name)
         uuid = anonymizer.uuid(uuid)
-    # A name that begins with a point would be that of a hidden file.
+    # A name that starts with a dot would be a hidden file.
     stem = _UNSAFE.sub('_', name)[:_MAX_NAME_LENGTH].lstrip('.')
     is_changed = stem != name
     is_taken = stem.lower() in used

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""inspection table list, show, machines: columns, formats, exit codes."""
+"""Commands for tables: list, show, and compare with machines."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ class ListInspectionTables(command.Lister):
     example = '-f yaml'
 
     def take_action(self, parsed_args):
-        """Return the columns and a row for every table.
+        """Return the columns, and one row per table.
 
         The size of a table is its number of rows.
         """
@@ -56,15 +56,15 @@ class ShowInspectionTable(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns of the table with its rows, or with one row."""
+        """Return the columns of the table, and all rows or a single row."""
         baremetal = self.baremetal
         described = inspection_table.get_inspection_table(
             baremetal, parsed_args.table, key=parsed_args.key
         )
-        # Such as {'key': '1DA99XYZ', 'row': {'serial': '1DA99XYZ', …}}.
+        # For example, {'key': '1DA99XYZ', 'row': {'serial': '1DA99XYZ', …}}.
         keyed_rows = described['rows']
         if parsed_args.key is None:
-            # The answer above has only the first page of rows.
+            # The answer above only has the first page of rows.
             keyed_rows = inspection_table.inspection_table_rows(
                 baremetal, parsed_args.table
             )
@@ -140,7 +140,7 @@ class ListInspectionTableMachines(command.BaremetalCommand):
     def _read_table(self, name: str) -> engine_table.Table:
         """Read a table without its secret columns, which Ironic never shows.
 
-        :returns: the table as the offline tools have it.
+        :returns: the table in the form of the offline tools.
         """
         baremetal = self.baremetal
         described = inspection_table.get_inspection_table(baremetal, name)
@@ -158,15 +158,15 @@ class ListInspectionTableMachines(command.BaremetalCommand):
 def _as_finding(machine: dict[str, Any]) -> table_comparison.TableFinding:
     """Convert a machine of the API to a finding of the offline tools.
 
-    So the same module prints the findings of the API and of these tools.
+    This allows the same module to print both kinds of findings.
 
     :param machine: e.g. ``{"key": "1DA99XYZ", "node": "rack1-07", "state":
         "wrong", "differences": [{"column": "rack", "expected": "r1", "found":
         "r2"}]}``.
-    :raises: Invalid for a state that this release does not know.
+    :raises: Invalid if this release does not know the state.
     """
     if machine['state'] not in table_comparison.STATES:
-        # Neither counts nor the exit status would be right for it.
+        # The counts and the exit status would be wrong for this state.
         raise exceptions.Invalid(
             _(
                 'The answer gives machine %(machine)s the state %(state)s, '

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""node inventory history list, show, diff; inspection part find."""
+"""Commands for kept inventories of nodes, and for finding parts in them."""
 
 from collections.abc import Iterator
 import datetime
@@ -48,9 +48,9 @@ class ListInventories(command.Lister):
         add_since(parser)
 
     def take_action(self, parsed_args):
-        """Return the columns and a row for each kept inventory of the node.
+        """Return the columns, and one row per kept inventory of the node.
 
-        There are at most as many rows as ``--limit`` says.
+        There are at most ``--limit`` rows.
         """
         inventories = inventory_history.inventories(
             self.baremetal,
@@ -59,7 +59,8 @@ class ListInventories(command.Lister):
             since=parse_since(parsed_args.since),
         )
         rows = []
-        # Ironic takes the limit as that of a page, and has further pages.
+        # Ironic treats the limit as the size of a page and returns further
+        # pages, so the number is limited here.
         for inventory in itertools.islice(inventories, parsed_args.limit):
             rows.append(tuple(inventory[name] for name in _COLUMNS))
         if not rows:
@@ -82,7 +83,7 @@ class ShowInventory(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
-        """Print the named inventory, or the last one."""
+        """Print the named inventory, or the last inventory."""
         baremetal = self.baremetal
         node = parsed_args.node
         uuid = parsed_args.inventory
@@ -126,9 +127,10 @@ class DiffInventories(command.Lister):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
-        """Return columns, and a row for every part that differs.
+        """Return the columns, and one row per part that differs.
 
-        One node is compared between two inventories, many nodes since a time.
+        For one node, two inventories are compared. For many nodes, the changes
+        since a time are listed.
         """
         selection = node_selection.NodeSelection.parse(parsed_args.nodes)
         baremetal = self.baremetal
@@ -155,18 +157,18 @@ class DiffInventories(command.Lister):
         start: str | None,
         jobs: int,
     ) -> list[tuple[Any, ...]]:
-        """Return a row for every part that has changed since a time.
+        """Return one row per part that has changed since a time.
 
         Nodes that cannot be compared are counted on standard error.
 
         :param start: the time; None for the last two inventories that differ.
-        :param jobs: how many nodes are read at once.
+        :param jobs: how many nodes are read in parallel.
         """
         baremetal = self.baremetal
         nodes = selection.read_matching_nodes(baremetal)
         compare = functools.partial(_compare_since, baremetal, start)
         rows: list[tuple[Any, ...]] = []
-        # Why a node was not compared, by the name of the node.
+        # The reasons why nodes were not compared, by the name of the node.
         reasons: dict[str, str] = {}
         with parallel.RequestThreads(jobs) as threads:
             differences = threads.map(compare, nodes, _('Comparing'))
@@ -194,8 +196,9 @@ class FindInspectionPart(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns, and a row for every node that had the part."""
-        # Such as {'id': 'PHAB0001', 'node': 'rack1-07', 'from': …, 'to': …}.
+        """Return the columns, and one row per node that has had the part."""
+        # For example, {'id': 'PHAB0001', 'node': 'rack1-07', 'from': …, 'to':
+        # …}.
         stays = inventory_history.parts(self.baremetal, parsed_args.id)
         if not stays:
             self.app.stderr.write(
@@ -206,7 +209,7 @@ class FindInspectionPart(command.Lister):
 
 
 def _nothing_kept(node: str) -> str:
-    """Return the message that no inspection of a node is kept."""
+    """Return the message that Ironic has no kept inspection of a node."""
     return _('No such inspection of node %(node)s is kept. %(option)s') % {
         'node': node,
         'option': _OPTION,
@@ -214,18 +217,18 @@ def _nothing_kept(node: str) -> str:
 
 
 def parse_since(text: str | None) -> str | None:
-    """Return a time of a command line as ISO 8601, in UTC without a zone.
+    """Convert a time of a command line to ISO 8601, in UTC without a zone.
 
-    :param text: a time, in UTC if it has no zone; or an age such as ``12h``,
+    :param text: a time, in UTC if it has no zone; or an age, e.g. ``12h``,
         ``30d``, ``2w``.
     :returns: e.g. ``2026-01-31T00:00:00``; None for None.
-    :raises: CommandError if the text is neither time nor age.
+    :raises: CommandError if the text is neither a time nor an age.
     """
     if text is None:
         return None
     age = re.fullmatch('(?P<number>[0-9]{1,4})(?P<unit>[hdw])', text)
     if age:
-        # Such as timedelta(days=30).
+        # For example, timedelta(days=30).
         unit = _UNITS[age['unit']]
         duration = datetime.timedelta(**{unit: int(age['number'])})
         return str((timeutils.utcnow() - duration).isoformat())
@@ -239,11 +242,11 @@ def parse_since(text: str | None) -> str | None:
 
 
 def _not_compared(reasons: dict[str, str], count: int) -> str:
-    """Return a message on the nodes that were not compared.
+    """Return a message about the nodes that were not compared.
 
-    :param reasons: the reasons of the API by the names of these nodes, at
+    :param reasons: the reasons of the API by the names of these nodes; at
         least one.
-    :param count: of all nodes.
+    :param count: the number of all nodes.
     """
     name, reason = next(iter(reasons.items()))
     return _(
@@ -262,10 +265,10 @@ def _compare_since(
     """Compare the last inventory of a node with its inventory at a time.
 
     :param start: the time; None for the last two inventories that differ.
-    :returns: the answer of the API, e.g. ``{'parts': [...]}``, without parts
-        if no inventory since the time is kept. Its error if the node is gone,
-        if an inventory is no longer kept, or, without a time, if no two of
-        them are.
+    :returns: the answer of the API, e.g. ``{'parts': [...]}``. There are no
+        parts if no inventory since the time is kept. The error of the API is
+        returned if the node is gone, if an inventory is no longer kept, or if
+        no time is given and fewer than two inventories are kept.
     """
     uuid = node['uuid']
     try:
@@ -279,8 +282,8 @@ def _compare_since(
             return {'parts': []}
         newest_uuid = inventories_since[0]['uuid']
         first_uuid = inventories_since[-1]['uuid']
-        # At that time the machine was as the last inspection before it found
-        # the machine. The list goes on with older inventories.
+        # The state of the machine at that time is the result of the last
+        # inspection before it. The list continues with older inventories.
         older_inventories = inventory_history.inventories(
             baremetal, uuid, marker=first_uuid, limit=1
         )
@@ -291,14 +294,14 @@ def _compare_since(
             baremetal, uuid, from_=first_uuid, to=newest_uuid
         )
     except sdk_exceptions.NotFoundException as exc:
-        # One node must not end the comparison of all.
+        # An error of one node must not end the comparison of all nodes.
         return exc
 
 
 def _change_rows(
     node: str, difference: dict[str, Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield a row for each part of a node that has changed."""
+    """Yield one row per part of a node that has changed."""
     for change in difference['parts']:
         yield (
             node,
@@ -312,9 +315,9 @@ def _change_rows(
 
 
 def _format_part(part: dict[str, Any] | None) -> str:
-    """Return the attributes of a part as text, e.g. ``size 64, speed 3200``.
+    """Format the attributes of a part as text, e.g. ``size 64, speed 3200``.
 
-    :param part: None gives an empty text.
+    :param part: the part; None gives an empty text.
     """
     if part is None:
         return ''

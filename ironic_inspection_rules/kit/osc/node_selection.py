@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names, UUIDs and filters by which a command line selects nodes."""
+"""Select nodes by the names, UUIDs and filters of a command line."""
 
 from collections.abc import Iterator, Sequence
 import dataclasses
@@ -46,13 +46,13 @@ FILTERS = (
     'traits',
     'traits-any',
 )
-"""Known filters, for suggestions; Ironic may have others."""
+"""Known filters, for suggestions; Ironic may have other filters."""
 
 _NAMES = ('name', 'uuid', 'id', 'node')
-"""Words that users take for filters by which a node is named."""
+"""Words that users mistake for filters when they name a node."""
 
 _NO_FILTERS = ('detail', 'fields', 'limit', 'marker', 'sort_dir', 'sort_key')
-"""Parameters of ``GET /v1/nodes`` that are no filters."""
+"""Parameters of ``GET /v1/nodes`` that are not filters."""
 
 
 def add_argument(
@@ -71,10 +71,10 @@ def add_argument(
 class NodeSelection:
     """The nodes of a command, selected by filters or by names.
 
-    Without filters and names all nodes are selected.
+    All nodes are selected if there are neither filters nor names.
 
-    :ivar filters: of ``GET /v1/nodes``, with their values.
-    :ivar names: names and UUIDs of nodes; if there are any, there are no
+    :ivar filters: filters of ``GET /v1/nodes``, with their values.
+    :ivar names: names and UUIDs of nodes. If there are any, there are no
         filters.
     """
 
@@ -85,11 +85,11 @@ class NodeSelection:
     def parse(cls, words: Sequence[str]) -> 'NodeSelection':
         """Parse the words of a command line into filters or names of nodes.
 
-        A word with ``=`` is a filter, e.g. ``owner=me``; another word is a
-        name or a UUID. Whether Ironic knows a filter is not checked here.
+        A word with ``=`` is a filter, e.g. ``owner=me``. Any other word is a
+        name or a UUID. It is not checked here whether Ironic knows a filter.
 
-        :raises: CommandError for filters beside names, a filter that is given
-            twice, and parameters that are no filters, such as ``limit``.
+        :raises: CommandError if there are both filters and names, if a filter
+            is given twice, or if a parameter is not a filter, e.g. ``limit``.
         """
         filters: dict[str, str] = {}
         names = []
@@ -119,7 +119,7 @@ class NodeSelection:
                 )
                 % names[0]
             )
-        # A node that is named twice is selected once.
+        # A node that is named twice is only selected once.
         distinct_names = tuple(dict.fromkeys(names))
         return cls(filters, distinct_names)
 
@@ -128,8 +128,8 @@ class NodeSelection:
     ) -> Iterator[dict[str, Any]]:
         """Read the selected nodes from Ironic.
 
-        :param fields: names of the fields to read beside ``uuid`` and
-            ``name``.
+        :param fields: the names of the fields to read in addition to ``uuid``
+            and ``name``.
         :raises: CommandError for an unknown filter, with a suggestion.
         """
         names_of_fields = ('uuid', 'name', *fields)
@@ -148,16 +148,17 @@ class NodeSelection:
     ) -> list[dict[str, Any]]:
         """Read the selected nodes, and refuse filters that no node matches.
 
-        It is for commands that make no sense without nodes. Without filters
-        there may be no nodes.
+        This is used by commands that make no sense without nodes. If there are
+        no filters, the result may be empty.
 
-        :param most: how many nodes are read at most; None for all nodes.
-        :raises: CommandError if there are filters, and no node matches.
+        :param most: the maximum number of nodes to read; None for all nodes.
+        :raises: CommandError if there are filters and no node matches.
         """
         all_nodes = self.read_nodes(baremetal, *fields)
         nodes = list(itertools.islice(all_nodes, most))
         if self.filters and not nodes:
-            # As on the command line, e.g. "driver=ipmi owner=me".
+            # Format the filters as on the command line, e.g. "driver=ipmi
+            # owner=me".
             words = [f'{name}={value}' for name, value in self.filters.items()]
             raise osc_exceptions.CommandError(
                 _('No node matches %s') % ' '.join(words)
@@ -174,7 +175,7 @@ class NodeSelection:
             return
         first = unknown[0]
         if first in _NAMES:
-            # For "name=rack1-07" the word to write is "rack1-07".
+            # Instead of "name=rack1-07", the user should write "rack1-07".
             text = _(
                 '"%(name)s" is no filter of nodes; name a node without '
                 'it: %(value)s'

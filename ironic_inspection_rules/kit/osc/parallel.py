@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Many requests at a time, sent again when the API is busy; ``--jobs``."""
+"""Send many requests in parallel, and retry them if the API is busy."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -22,36 +22,36 @@ from ironic_inspection_rules.kit.terminal import progress
 
 EXIT_INTERRUPTED = 130
 
-# Numbers of requests at a time: more would only wait in the API.
+# Numbers of parallel requests. More requests would only wait in the API.
 _DEFAULT_JOBS = 4
 _MAX_JOBS = 64
 _MAX_ATTEMPTS = 6
 _MAX_WAIT = 10
-"""Seconds between two attempts, at most."""
+"""Maximum number of seconds between two attempts."""
 
 _TRANSIENT = frozenset({429, 502, 503, 504})
-"""HTTP statuses that an overloaded or restarting API answers."""
+"""HTTP statuses of an API that is overloaded or restarting."""
 
 Item = TypeVar('Item')
 Result = TypeVar('Result')
 
 
 def _weigh_one(_item: Any) -> int:
-    """Let every item count as one step of the progress."""
+    """Count every item as one step of the progress."""
     return 1
 
 
 class RequestThreads:
-    """Sends requests in threads, and sends them again after a transient error.
+    """Send requests in threads, and retry them after a transient error.
 
-    A context manager. Leaving it ends pauses, drops requests that wait for a
-    thread, and waits for those that are being sent.
+    This is a context manager. Leaving it ends pauses, drops requests that wait
+    for a thread, and waits for requests that are being sent.
 
-    :param jobs: number of threads.
+    :param jobs: the number of threads.
     """
 
     def __init__(self, jobs: int = _DEFAULT_JOBS) -> None:
-        # Set when the context is left: it ends all pauses.
+        # This is set when the context is left, which ends all pauses.
         self._stop = threading.Event()
         self._jobs = jobs
         self._pool = futures.ThreadPoolExecutor(jobs)
@@ -75,15 +75,16 @@ class RequestThreads:
     ) -> Iterator[Result]:
         """Call a function with each item, and yield the results in order.
 
-        The calls are made in threads, and shown in the progress bar. The first
-        call waits until a result is asked for. An error of a call is raised
-        in the place of its result, and no result follows.
+        The calls are made in threads, and are shown in the progress bar. No
+        call is made before the first result is requested. An error of a call
+        is raised instead of its result, and no results follow.
 
-        :param function: called again after a transient error.
-        :param weigh: returns the progress that an item counts for.
+        :param function: the function, which is called again after a transient
+            error.
+        :param weigh: returns the number of progress steps of an item.
         """
-        # An interrupted command must not hang: pauses between two attempts
-        # end when the context is left, and no attempt follows.
+        # An interrupted command must not hang. Therefore pauses between
+        # attempts end when the context is left, and no attempt follows.
         call_until_done = tenacity.Retrying(
             retry=tenacity.retry_if_exception(is_transient),
             sleep=tenacity.sleep_using_event(self._stop),
@@ -95,8 +96,8 @@ class RequestThreads:
             reraise=True,
         )
         task = self._bar.add_task(title, total=sum(map(weigh, items)))
-        # Not all items are submitted at once: results wait in memory for a
-        # slow result before them, and may be large.
+        # Do not submit all items at once, because results wait in memory for
+        # slower earlier results, and may be large.
         max_submitted = 2 * self._jobs
         not_submitted = iter(items)
         submitted: deque[tuple[Item, futures.Future[Result]]] = deque()
@@ -122,7 +123,7 @@ def is_transient(failure: BaseException) -> bool:
     if isinstance(failure, sdk_exceptions.HttpException):
         return failure.status_code in _TRANSIENT
     if isinstance(failure, auth_exceptions.SSLError):
-        # It counts as an error of the connection, but a certificate that is
+        # SSLError is a subclass of ConnectionError, but a certificate that was
         # refused once is refused again.
         return False
     return isinstance(
@@ -143,7 +144,7 @@ def add_jobs(parser: Any) -> None:
 
 
 def _parse_jobs(text: str) -> int:
-    """Parse a number of threads, 64 at most."""
+    """Parse a number of threads; larger numbers become 64."""
     return min(arguments.parse_positive(text), _MAX_JOBS)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rule files of a command: warnings of lint, places of errors, UUIDs."""
+"""Load rule files for a command: warnings of lint, refusals and UUIDs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import contextlib
@@ -28,7 +28,8 @@ from ironic_inspection_rules.rule_set import replacement
 
 Rule = Mapping[str, Any]
 
-# Of more the number is printed, and the command that prints all.
+# Maximum number of warnings that are printed. Further warnings are only
+# counted, with a hint at the command that prints all of them.
 _MAX_WARNINGS = 50
 
 
@@ -46,7 +47,7 @@ def add_argument(parser: Any) -> None:
 
 
 def add_prune(parser: Any) -> None:
-    """Add ``--prune``, which makes the files the whole rule set."""
+    """Add ``--prune``, which makes the files the complete rule set."""
     parser.add_argument(
         '--prune',
         action='store_true',
@@ -62,9 +63,9 @@ def add_prune(parser: Any) -> None:
 def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
     """Read rule files, and print the first warnings of lint about them.
 
-    Of the warnings after the first 50, only the number is printed.
+    After the first 50 warnings, only the number of the others is printed.
 
-    :raises: :class:`.exceptions.InvalidDocument` if one cannot be read.
+    :raises: :class:`.exceptions.InvalidDocument` if a file cannot be read.
     """
     files = file_set.load_all(paths)
     warnings = _lint_documents(files.documents, files.tables)
@@ -84,8 +85,8 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
             _('and %d more warnings: see "ironic-inspection-rules lint"\n')
             % left_out
         )
-    # From here on the tables are only sent: what was built for the checks
-    # would take memory until the command ends.
+    # From now on the tables are only sent. Data that were built for the checks
+    # would use memory until the command ends.
     return dataclasses.replace(files, tables=files.tables.without_built())
 
 
@@ -93,18 +94,19 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
 def explain_refusal(
     baremetal: Any, files: file_set.RuleFiles
 ) -> Iterator[None]:
-    """Name file and line in the error of a request that refuses rules.
+    """Name file and line in the error if a request refuses rules.
 
-    A context manager around requests that send the rules. An error that is
-    not about rules, as of a broken server, goes on as it is.
+    This is a context manager around requests that send the rules. An error
+    that is not about rules, e.g. of a broken server, is raised unchanged.
 
     :param files: the source of the rules that are sent.
-    :raises: CommandError instead of openstacksdk's exception, or ours.
+    :raises: CommandError instead of the exception of openstacksdk or this
+        package.
     """
     try:
         yield
     except exceptions.InvalidRules as exc:
-        # The rules were refused here, before a request.
+        # The rules were refused locally, before a request was sent.
         lines = files.format_problems(exc.problems)
         raise osc_exceptions.CommandError(lines or str(exc)) from exc
     except sdk_exceptions.HttpException as exc:
@@ -114,7 +116,7 @@ def explain_refusal(
             # The base class of all commands reports that the plugin is
             # missing.
             raise
-        # Empty if Ironic refuses the request for another reason.
+        # This is empty if Ironic refuses the request for another reason.
         lines = files.format_problems(http.problems(exc))
         raise osc_exceptions.CommandError(
             lines or exc.details or str(exc)
@@ -122,22 +124,22 @@ def explain_refusal(
 
 
 def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
-    """Return rules of files that all have a UUID.
+    """Return the rules of files so that all of them have a UUID.
 
-    A rule that ``apply`` would store in place of another has the UUID of that
-    one. Any other rule without a UUID gets a new UUID here. The server would
-    make a new one in every request, but the results of a rule come from
-    several requests and are added up by its UUID.
+    A rule that ``apply`` would store instead of another rule gets the UUID of
+    that rule. Any other rule without a UUID gets a new UUID here. Otherwise
+    the server would generate a new one in every request, but the results of a
+    rule come from several requests and are summed by its UUID.
 
     :param rules: the rules of the files.
-    :param in_force: rules with conditions and actions: a rule that has
-        neither UUID nor description is recognized by them.
+    :param in_force: rules with conditions and actions, by which a rule is
+        matched if it has neither UUID nor description.
     """
     rules_of_files = [_with_canonical_uuid(rule) for rule in rules]
-    # "apply" replaces no built-in rule.
+    # "apply" does not replace built-in rules.
     stored_rules = [rule for rule in in_force if not rule['built_in']]
-    # A rule matches by UUID; without a UUID by the description, if no other
-    # rule has it, or else by the whole content.
+    # A rule is matched by UUID; without a UUID by description if it is unique,
+    # or otherwise by the whole content.
     matches = replacement.match(rules_of_files, stored_rules)
     rules_with_uuids: list[Rule] = []
     for rule, match in zip(rules_of_files, matches, strict=True):
@@ -152,10 +154,10 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
 
 
 def _with_canonical_uuid(rule: Rule) -> Rule:
-    """Return a rule with its UUID as Ironic writes it, if it has one.
+    """Return a rule with its UUID in the notation of Ironic, if it has one.
 
-    Ironic writes lower case and hyphens. A text that is no UUID stays as it
-    is: Ironic refuses it.
+    Ironic uses lower case and hyphens. A text that is not a UUID is unchanged,
+    because Ironic refuses it.
     """
     text = rule.get('uuid')
     if isinstance(text, str) and uuidutils.is_uuid_like(text):
@@ -166,21 +168,22 @@ def _with_canonical_uuid(rule: Rule) -> Rule:
 def rules_after_apply(
     rules: Sequence[Rule], in_force: Sequence[Rule], prune: bool
 ) -> list[Rule]:
-    """Return the rules that would be in force if rules of files were applied.
+    """Return the rules that would be in force after files are applied.
 
     :param rules: the rules of the files, with UUIDs; see :func:`with_uuids`.
+    :param in_force: the rules that are in force now.
     :param prune: whether stored rules that are not in the files are removed.
     """
     not_placed = {str(rule['uuid']): rule for rule in rules}
     after_apply = []
     for rule in in_force:
         if rule['uuid'] in not_placed:
-            # Rules run in this order: a rule takes the place of the rule that
-            # it replaces.
+            # Rules run in this order, so a rule takes the place of the rule
+            # that it replaces.
             after_apply.append(not_placed.pop(rule['uuid']))
         elif rule['built_in'] or not prune:
             after_apply.append(rule)
-    # Rules that replace none are stored last.
+    # Rules that replace no other rule are stored last.
     new_rules = not_placed.values()
     return [*after_apply, *new_rules]
 
@@ -197,13 +200,13 @@ def _lint_documents(
 ) -> list[lint.Finding]:
     """Return the warnings of lint about rules.
 
-    Errors are left out, as Ironic refuses such rules and says why. A warning
-    about a sensitive rule says only what kind of mistake it is: others may
-    read the output of a command, but not the rule.
+    Errors are skipped, because Ironic refuses such rules with a reason. A
+    warning about a sensitive rule only names the kind of mistake, because
+    others may read the output of a command, but not the rule.
 
-    :param tables: of the files.
+    :param tables: the tables of the files.
     """
-    # A rule is known by the path of its file and its label there.
+    # Rules are identified by the path of their file and their label.
     sensitive_rules = set()
     for rule_file in documents:
         for rule in file_rule.list_rules(rule_file):
@@ -219,7 +222,7 @@ def _lint_documents(
             # Ironic refuses fields that only built-in rules may have.
             continue
         is_sensitive = (finding.path, finding.rule) in sensitive_rules
-        # The message of READABLE_SECRET has nothing of the rule in it.
+        # The message of READABLE_SECRET does not contain any part of the rule.
         shows_content = finding.check != lint.READABLE_SECRET
         if is_sensitive and shows_content:
             message = _(

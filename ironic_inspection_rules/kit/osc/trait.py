@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""node trait find, trait list: filters, columns."""
+"""Commands for traits: ``node trait find`` and ``trait list``."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from ironic_inspection_rules.kit.osc import command
 
 _FIELDS = ('uuid', 'name', 'provision_state', 'traits')
 
-# Ironic fails when a list of nodes is asked for these fields by name.
+# Ironic fails if these fields of a list of nodes are requested by name.
 _ONLY_IN_DETAIL = frozenset(['allocation_uuid', 'chassis_uuid', 'conductor'])
 
 
@@ -48,9 +48,10 @@ class FindNodes(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns and a row for each node that the traits select.
+        """Return the columns, and one row per node that the traits select.
 
-        :raises: CommandError if no trait is given: all nodes would be listed.
+        :raises: CommandError if no trait is given, because all nodes would be
+            listed.
         """
         filters = {
             'traits': parsed_args.trait,
@@ -63,7 +64,7 @@ class FindNodes(command.Lister):
                 _('Give at least one trait to look for.')
             )
         fields = parsed_args.fields or list(_FIELDS)
-        # The detailed list has all fields, and takes no "fields".
+        # The detailed list has all fields, and does not accept "fields".
         parameters: dict[str, Any] = {'fields': fields}
         if _ONLY_IN_DETAIL.intersection(fields):
             parameters = {'details': True}
@@ -75,9 +76,9 @@ class FindNodes(command.Lister):
 
 
 def _as_cell(value):
-    """Return a value as a cell of cliff, with commas between items of a list.
+    """Return a value as a cell of cliff, which joins lists with commas.
 
-    JSON and other formats for programs still get the list.
+    JSON and other formats for programs still contain the list.
     """
     if isinstance(value, list):
         return format_columns.ListColumn(value)
@@ -114,7 +115,7 @@ class ListTraits(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns and a row for every trait."""
+        """Return the columns, and one row per trait."""
         traits = trait.traits(
             self.baremetal,
             name=parsed_args.name,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Machines from files beside the rows of a table, on all processors."""
+"""Compare machines from files with the rows of a table, in parallel."""
 
 from collections.abc import Callable, Sequence
 import functools
@@ -14,13 +14,14 @@ from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.machine import table_comparison
 
 _RACK_COLUMNS = ('rack', 'cabinet', 'location')
-"""Columns by which people look for machines."""
+"""Columns that say where a machine is."""
 
 
 class _Chunk(typing.NamedTuple):
-    """Machines of a chunk of files.
+    """The machines of a chunk of files.
 
-    :ivar problems: why files cannot be read, which have no machine here.
+    :ivar problems: the reasons why files cannot be read. These files have no
+        machine here.
     """
 
     machines: list[table_comparison.ComparedMachine]
@@ -37,32 +38,34 @@ def compare(
 ) -> list[table_comparison.TableFinding]:
     """Compare machines with the rows of a table, and return the findings.
 
-    A finding is a row with its machine, or one of the two alone, and a state:
-    ``right``, ``wrong``, ``missing``, ``unexpected`` or ``twice``. The machine
-    of a file that cannot be read counts as missing.
+    A finding is a row with its machine, a row without a machine, or a machine
+    without a row. Its state is ``right``, ``wrong``, ``missing``,
+    ``unexpected`` or ``twice``. If a file cannot be read, its machine counts
+    as missing.
 
-    :param nodes: the node that each machine is taken for.
-    :param paths: files with their inventories.
+    :param nodes: the nodes on which the machines are tried.
+    :param paths: the files with the inventories.
     :param complain: called with the reason why a file cannot be read.
-    :param by: the column that groups machines, such as ``rack``; None if none
-        does.
+    :param by: the column that groups machines, e.g. ``rack``; None for no
+        groups.
     """
-    # Called once in every process, which then compares chunks of machines.
+    # Each process calls this once, and then compares chunks of machines.
     prepare = functools.partial(_RowComparison, expected, nodes, by)
     machines: list[table_comparison.ComparedMachine] = []
     for chunk in file_work.with_standard_input(paths, prepare, advance):
         machines += chunk.machines
         for problem in chunk.problems:
             complain(problem)
-    # Only all machines together show which rows have none, or two.
+    # Rows without a machine or with two machines are only known after all
+    # machines have been compared.
     return list(table_comparison.find_states(expected, machines, by))
 
 
 def rack_column(expected: table.Table) -> str | None:
-    """Return the column that says where a machine stands, if one does.
+    """Return the column that says where a machine is, if there is one.
 
-    It is the first of "rack", "cabinet" and "location" that the table has, in
-    upper or lower case: "Rack" is such a column as well.
+    It is the first of "rack", "cabinet" and "location" that the table has,
+    regardless of letter case.
     """
     column_by_name = {column.lower(): column for column in expected.columns}
     for name in _RACK_COLUMNS:
@@ -72,7 +75,7 @@ def rack_column(expected: table.Table) -> str | None:
 
 
 class _RowComparison:
-    """Compares a chunk of machines with a table, in a worker process."""
+    """Compare chunks of machines with a table, in a worker process."""
 
     def __init__(
         self, expected: table.Table, nodes: machine_test.Nodes, by: str | None
@@ -84,7 +87,7 @@ class _RowComparison:
     def __call__(self, paths: Sequence[str]) -> _Chunk:
         """Compare the machines of some files with the table.
 
-        A file that cannot be read has no machine, but a problem.
+        A file that cannot be read gives a problem instead of a machine.
         """
         chunk = _Chunk(machines=[], problems=[])
         for path in paths:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What one rule leaves for the rules behind it, as far as that is certain."""
+"""Determine which data a rule certainly leaves for later rules."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -34,7 +34,7 @@ def decides_first(rule: checked_rule.CheckedRule) -> bool:
 def with_inner(
     conditions: Sequence[file_rule.Operation],
 ) -> list[file_rule.Operation]:
-    """Return conditions, and all conditions in groups among them."""
+    """Return conditions, including all conditions inside groups."""
     all_conditions: list[file_rule.Operation] = []
     for condition in conditions:
         all_conditions += condition.all
@@ -44,13 +44,13 @@ def with_inner(
 def fails(action: file_rule.Operation) -> bool:
     """Return whether an action fails every inspection that reaches it.
 
-    Such as ``fail`` without a loop, and without conditions of its own.
+    An example is ``fail`` without a loop and without conditions of its own.
     """
     return not action.loops and not action.inner and action.op.plugin.FAILS
 
 
 class RuleCondition:
-    """A condition of a rule that may come after many other rules.
+    """A condition of a rule that is decided after many other rules.
 
     It is compiled once, when it is first decided.
     """
@@ -65,7 +65,7 @@ class RuleCondition:
     def fields(self) -> list[interpolation.Field]:
         """The fields that the condition reads.
 
-        They are none if an op reads data that its arguments do not name.
+        The list is empty if an op reads data that its arguments do not name.
         """
         fields: list[interpolation.Field] = []
         for part in self._condition.all:
@@ -76,7 +76,7 @@ class RuleCondition:
 
     @functools.cached_property
     def plan(self) -> compiler.CompiledRule | None:
-        """A rule with only this condition, None if it is refused."""
+        """A rule with only this condition; None if validation refuses it."""
         plugins = {
             part.op.name: part.op.plugin for part in self._condition.all
         }
@@ -89,19 +89,19 @@ class RuleCondition:
         try:
             return compiler.compile_rule(alone, registry.Registry(plugins, {}))
         except exceptions.InspectionRulesError:
-            # Other checks report a condition that is refused.
+            # Other checks report the condition.
             return None
 
 
 class Aftermath:
     """The data that a rule leaves on every machine that it matches.
 
-    They are what actions without fields, loops and conditions write. The
-    engine carries out these actions on a node without data.
+    These are the data that actions without fields, loops and conditions write.
+    The engine carries out these actions on a node without data.
 
     :param rule: the rule.
     :param carried_out: the pointer to an action that is carried out although
-        it has conditions; empty without such an action.
+        it has conditions; empty if there is no such action.
     """
 
     def __init__(
@@ -124,30 +124,31 @@ class Aftermath:
         try:
             return condition.plan.conditions[0].check(view)
         except exceptions.InspectionRulesError:
-            # Other checks find a condition that fails.
+            # Other checks report a condition that fails.
             return None
 
     def knows(self, field: interpolation.Field) -> bool:
-        """Return whether a field surely reads only what the rule wrote.
+        """Return whether a field certainly reads only data of this rule.
 
-        After ``set-attribute`` of ``/extra/rack`` to ``r1``, the value of
-        ``{node.extra.rack}`` is known, and that of ``{node.extra}`` is not.
+        For example, after ``set-attribute`` of ``/extra/rack`` to ``r1``, the
+        value of ``{node.extra.rack}`` is known, but the value of
+        ``{node.extra}`` is not.
         """
         is_known = False
         for action in self._rule.actions:
             writes = self._certain_writes.get(action.pointer)
             if writes is None:
-                # What the action writes depends on the machine.
+                # The value that the action writes depends on the machine.
                 if effects.may_change(action, [field]):
                     is_known = False
             elif any(_writes_all_of(effect, field) for effect in writes):
-                # Later certain writes inside of the value leave it known.
+                # Later certain writes inside the value do not change that.
                 is_known = True
         return is_known
 
     @functools.cached_property
     def _certain_writes(self) -> dict[str, list[effects.Effect]]:
-        """What the certain actions write, by the pointer to the action."""
+        """The writes of the certain actions, by the pointer to the action."""
         return {
             action.pointer: list(effects.effects(action))
             for action in self._rule.actions
@@ -157,8 +158,8 @@ class Aftermath:
     def _is_certain(self, action: file_rule.Operation) -> bool:
         """Return whether an action does the same on every machine.
 
-        It does without fields, a loop and conditions. An action of another
-        package never counts, as its code may do anything.
+        The action has no fields, no loop and no conditions. An action of
+        another package is never certain, because its code may do anything.
         """
         if action.inner and action.pointer != self._carried_out:
             return False
@@ -171,8 +172,8 @@ class Aftermath:
     def _target(self) -> working_copy.WorkingCopy | None:
         """The node and plugin data that the certain actions leave.
 
-        The engine runs a rule of these actions on a node without data. None if
-        the rule is refused, or fails.
+        The engine runs a rule with these actions on a node without data. None
+        if this rule is refused or fails.
         """
         operations = []
         plugins = {}
@@ -205,10 +206,11 @@ class Aftermath:
 
 
 def _writes_all_of(effect: effects.Effect, field: interpolation.Field) -> bool:
-    """Return whether a write sets all that a field reads.
+    """Return whether a write sets everything that a field reads.
 
     A write at ``/extra`` sets all of ``{node.extra.rack}``. A write at
-    ``/extra/racks/0`` does not count: which item it is depends on the list.
+    ``/extra/racks/0`` is not counted, because the written item depends on the
+    list.
     """
     if effect.kind not in ('node', 'plugin_data') or effect.extends:
         return False

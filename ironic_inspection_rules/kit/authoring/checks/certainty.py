@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of lint: conditions that never or always hold; ``ne`` of several."""
+"""Find conditions that never or always hold, and ``ne`` of several values."""
 
 from collections.abc import Iterator
 import dataclasses
@@ -24,9 +24,9 @@ _SCOPE = '/node/properties/inspection_scope'
 
 
 def check_never(rule: Rule) -> checked_rule.Mistakes:
-    """Find conditions that never hold, alone or beside others of the rule.
+    """Find conditions that never hold, alone or together with others.
 
-    The scope of the rule counts as one of the others.
+    The scope of the rule counts as another condition.
     """
     for condition in rule.all_conditions:
         message = _why_never(rule, condition)
@@ -36,7 +36,7 @@ def check_never(rule: Rule) -> checked_rule.Mistakes:
     for conditions in _list_conditions_together(rule):
         compared = map(exclusion.ComparedCondition, conditions)
         for first, second in itertools.combinations(compared, 2):
-            # Most pairs are about different fields, and need no comparison.
+            # Most pairs are about different fields, and need not be compared.
             if first.about.isdisjoint(second.about):
                 continue
             if exclusion.never_hold_together(first, second):
@@ -48,8 +48,8 @@ def check_never(rule: Rule) -> checked_rule.Mistakes:
 
 
 def _why_never(rule: Rule, condition: Operation) -> str | None:
-    """Return why a condition never holds by itself, None where it may."""
-    # Such as 8 < cpu.count < 4.
+    """Return why a condition never holds by itself; None if it may hold."""
+    # An example is 8 < cpu.count < 4.
     contradicts_itself = any(
         one.field == other.field and facts.exclude(one, other)
         for one, other in itertools.combinations(facts.of(condition), 2)
@@ -63,7 +63,7 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
             'this condition never holds: each value is compared with the '
             'next, and "%(one)s" with "%(other)s"; use one-of'
         ) % {'one': first, 'other': second}
-    # Where one of its conditions holds on each machine, neither "!any-of" nor
+    # If one of its conditions holds on every machine, neither "!any-of" nor
     # "none-of" ever holds.
     is_not_any = condition.inverted and _how_many_must_hold(condition) == 'any'
     is_none = (
@@ -86,7 +86,7 @@ def check_always(rule: Rule) -> checked_rule.Mistakes:
 
 
 def _why_always(rule: Rule, condition: Operation) -> str | None:
-    """Return why a condition always holds by itself, None where it may not."""
+    """Return why a condition always holds by itself; None if it may not."""
     if _result_without_fields(condition) is True:
         return _('this condition always holds')
     differing = _find_differing_neighbours(condition)
@@ -97,8 +97,8 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
             'value is compared with the next, and "%(one)s" with '
             '"%(other)s"; use !one-of'
         ) % {'one': first, 'other': second}
-    # Where one of its conditions holds on each machine, "any-of" always holds,
-    # and so does "!none-of".
+    # If one of its conditions holds on every machine, "any-of" and "!none-of"
+    # always hold.
     is_any = not condition.inverted and _how_many_must_hold(condition) == 'any'
     is_not_none = (
         condition.inverted and _how_many_must_hold(condition) == 'none'
@@ -106,7 +106,7 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
     always_holds = (is_any or is_not_none) and _always_one_holds(
         rule, condition
     )
-    # Where two of its conditions never hold together, "!all-of" always holds.
+    # If two of its conditions never hold together, "!all-of" always holds.
     is_not_all = condition.inverted and _how_many_must_hold(condition) == 'all'
     if is_not_all and _two_never_hold_together(condition):
         always_holds = True
@@ -118,7 +118,7 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
 def check_neighbours(rule: Rule) -> checked_rule.Mistakes:
     """Find inequalities of more than two values.
 
-    Their author mostly wants all values to differ; only neighbours are
+    Their authors usually want all values to differ, but only neighbors are
     compared.
     """
     for condition in rule.all_conditions:
@@ -136,9 +136,9 @@ def check_neighbours(rule: Rule) -> checked_rule.Mistakes:
 
 
 def _result_without_fields(condition: Operation) -> bool | None:
-    """Return the result of a condition without fields, None for others.
+    """Return the result of a condition without fields; None for others.
 
-    ``eq: [8, 4]`` is false on every machine.
+    For example, ``eq: [8, 4]`` is false on every machine.
     """
     if not condition.is_constant:
         return None
@@ -148,18 +148,18 @@ def _result_without_fields(condition: Operation) -> bool | None:
 def _find_differing_neighbours(
     condition: Operation,
 ) -> tuple[typing.Any, typing.Any] | None:
-    """Return two neighbours among three or more values that never are equal.
+    """Return two neighbors among three or more values that are never equal.
 
-    In ``eq: ["{node.driver}", ipmi, redfish]`` they are ``ipmi`` and
+    In ``eq: ["{node.driver}", ipmi, redfish]`` these are ``ipmi`` and
     ``redfish``.
 
-    :returns: None where no two neighbours are known to differ.
+    :returns: None if no two neighbors are known to differ.
     """
     if condition.op.name not in ('eq', 'version-eq'):
         return None
     compared = condition.arguments.get('values')
     if not isinstance(compared, list) or len(compared) < 3:
-        # Two values without a field make the condition constant.
+        # A condition on two values without a field is constant.
         return None
     for pair in itertools.pairwise(compared):
         if interpolation.fields(pair):
@@ -173,7 +173,7 @@ def _find_differing_neighbours(
 def _how_many_must_hold(condition: Operation) -> str:
     """Return how many conditions of a group must hold.
 
-    :returns: ``all``, ``any`` or ``none``, and ``''`` for no group.
+    :returns: ``all``, ``any`` or ``none``; ``''`` if it is not a group.
     """
     group = condition.op.plugin
     if not isinstance(group, plugin.ConditionGroup):
@@ -182,10 +182,10 @@ def _how_many_must_hold(condition: Operation) -> str:
 
 
 def _always_one_holds(rule: Rule, condition: Operation) -> bool:
-    """Return whether one condition of a group holds for any value.
+    """Return whether at least one condition of a group holds for any value.
 
-    That is so where no value makes two of its conditions false at once, as
-    ``lt 8`` and ``gt 4``. A field that does not exist may make both false.
+    This is the case if no value makes two of its conditions false at once,
+    e.g. ``lt 8`` and ``gt 4``. A missing field may still make both false.
     """
     if _how_many_must_hold(condition) not in ('any', 'none'):
         return False
@@ -206,10 +206,10 @@ def _always_one_holds(rule: Rule, condition: Operation) -> bool:
 
 
 def _facts_if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
-    """Yield what is true of fields where a condition on them is false.
+    """Yield the facts about fields that follow if a condition is false.
 
-    Where ``lt 8`` is false, ``ge 8`` is true. The fields exist: without its
-    field, a condition may be false as well.
+    If ``lt 8`` is false, then ``ge 8`` is true. This assumes that the fields
+    exist, because a condition is also false if its field is missing.
     """
     opposite = dataclasses.replace(condition, inverted=not condition.inverted)
     for fact in facts.of(opposite):
@@ -217,8 +217,8 @@ def _facts_if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
             values.describe_field(rule, fact.field).value.type
             == field_value.NUMBER
         ):
-            # The opposite of "lt" also holds for values without an order. A
-            # number has an order with all numbers.
+            # The opposite of "lt" also holds for values without an order, but
+            # all numbers have an order.
             fact = fact._replace(unordered=False)
         yield fact
 
@@ -226,7 +226,7 @@ def _facts_if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
 def _two_never_hold_together(condition: Operation) -> bool:
     """Return whether two conditions of a group never hold together.
 
-    Such as ``lt 4`` and ``gt 8`` on one field.
+    An example is ``lt 4`` and ``gt 8`` on one field.
     """
     inner = map(exclusion.ComparedCondition, condition.inner)
     return any(
@@ -238,8 +238,8 @@ def _two_never_hold_together(condition: Operation) -> bool:
 def _list_conditions_together(rule: Rule) -> Iterator[list[Operation]]:
     """Yield lists of conditions that must hold together.
 
-    They are those of the rule, of an action, and of a group of which all must
-    hold.
+    These are the conditions of the rule, of each action, and of each group
+    that requires all of its conditions.
     """
     yield rule.conditions
     for action in rule.actions:

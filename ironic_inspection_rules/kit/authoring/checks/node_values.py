@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of lint: values that Ironic or Nova cannot use where they are set."""
+"""Find values that Ironic or Nova cannot use where they are set."""
 
 import re
 import typing
@@ -19,8 +19,8 @@ from ironic_inspection_rules.rule_file import file_rule
 
 _NODE_CAPABILITIES = ('node', *schema.CAPABILITIES)
 _ROOT_DEVICE = ('properties', 'root_device')
-# A name that a kernel gives to a disk, perhaps behind an operator of Ironic's
-# root device hints: "s== /dev/sda".
+# The kernel's name of a disk, possibly after an operator of Ironic's root
+# device hints: "s== /dev/sda".
 _KERNEL_NAME = re.compile(r'(?:s?==? ?|<in> )?/dev/(?:[shv]d|xvd|nvme|md)\w*')
 _CUSTOM_PREFIX = 'CUSTOM_'
 _PREFIXES_OF_ALL = tuple(
@@ -33,9 +33,9 @@ _PREFIXES_OF_ALL = tuple(
 def check_capabilities(
     rule: checked_rule.CheckedRule,
 ) -> checked_rule.Mistakes:
-    """Find rules that take the capabilities of a node for a mapping.
+    """Find rules that treat the capabilities of a node as a mapping.
 
-    Capabilities are one text, "name:value,…", which no path leads into.
+    Capabilities are one text, "name:value,…", so no path can lead into it.
     """
     yield from _check_reads_of_capabilities(rule)
     for action in rule.actions:
@@ -65,7 +65,7 @@ def _check_writes_of_capabilities(
 ) -> checked_rule.Mistakes:
     """Find paths into the capabilities, and values that cannot be their text.
 
-    Such a path is ``properties/capabilities/boot_mode``.
+    An example of such a path is ``properties/capabilities/boot_mode``.
     """
     for write, steps in effects.writes_at_paths(action):
         if write.kind != 'node':
@@ -96,7 +96,7 @@ def _check_writes_of_capabilities(
 def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find root device hints that may mean another disk after a reboot.
 
-    Such as ``{'name': '/dev/sda'}``.
+    An example is ``{'name': '/dev/sda'}``.
     """
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
@@ -111,12 +111,12 @@ def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def _find_unstable_hint(hints: dict[str, typing.Any]) -> str | None:
-    """Return the name of the first hint that a boot may change, or None.
+    """Return the name of the first hint that a reboot may change, or None.
 
-    After a boot another disk may have the SCSI address, ``hctl``, and a name
-    that the kernel gives, such as ``/dev/sda``.
+    After a reboot, another disk may have the SCSI address, ``hctl``, or a name
+    that the kernel assigns, e.g. ``/dev/sda``.
 
-    :param hints: root device hints, such as ``{'name': '/dev/sda'}``.
+    :param hints: root device hints, e.g. ``{'name': '/dev/sda'}``.
     """
     for name, value in hints.items():
         if name == 'hctl':
@@ -131,11 +131,11 @@ def _find_root_device_hints(
 ) -> dict[str, typing.Any]:
     """Return the root device hints that an action writes, by name.
 
-    The action may write a hint, all hints, or all properties of the node.
+    The action may write one hint, all hints, or all properties of the node.
 
-    :param steps: the path of the write, such as
-        ``('properties', 'root_device', 'serial')``.
-    :returns: an empty mapping for a write to any other place.
+    :param steps: the path of the write, e.g. ``('properties', 'root_device',
+        'serial')``.
+    :returns: an empty mapping if the action writes to another place.
     """
     if write.kind != 'node' or write.extends:
         return {}
@@ -145,7 +145,7 @@ def _find_root_device_hints(
         return {steps[2]: write.value}
     if steps not in (_ROOT_DEVICE, _ROOT_DEVICE[:1]):
         return {}
-    # The value has all hints, or is a mapping with "root_device" in it.
+    # The value consists of all hints, or is a mapping with "root_device".
     hints = data_path.get(write.value, _ROOT_DEVICE[len(steps) :])
     if not isinstance(hints, dict):
         return {}
@@ -153,15 +153,15 @@ def _find_root_device_hints(
 
 
 def _is_kernel_name(value: typing.Any) -> bool:
-    """Return whether a hint is the name that the kernel gives a disk.
+    """Return whether a hint is a disk name that the kernel assigns.
 
-    Such as ``/dev/sda``, or ``{item.name}`` in a loop over disks.
+    Examples are ``/dev/sda``, and ``{item.name}`` in a loop over disks.
     """
     if not isinstance(value, str):
         return False
     field = interpolation.sole_field(value)
     if field is not None:
-        # In an inventory, the "name" of a disk is that of the kernel.
+        # The "name" of a disk in an inventory is the kernel's name.
         return field.steps[-1:] == ('name',)
     return _KERNEL_NAME.fullmatch(value.strip()) is not None
 
@@ -169,11 +169,12 @@ def _is_kernel_name(value: typing.Any) -> bool:
 def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions that replace all traits, or all custom traits, of a node.
 
-    Traits from operators or other rules are lost then.
+    Traits from operators or from other rules are then lost.
     """
     for action in rule.actions:
         for write in effects.writes(action):
-            # The name of such a write is the prefix of the replaced traits.
+            # The name of this kind of write is the prefix of the replaced
+            # traits.
             prefix = write.name
             if write.kind != 'traits' or prefix not in _PREFIXES_OF_ALL:
                 continue
@@ -189,15 +190,15 @@ def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 'them'
             )
             yield place, message % kind
-            # One message an action, however many items its loop has.
+            # Report an action only once, even if its loop has several items.
             break
 
 
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find fields that are written to a place of another unit.
+    """Find fields that are written to a place with another unit.
 
-    Such as memory in bytes to ``memory_mb``. A field with filters is left out,
-    as they may convert the unit.
+    An example is memory in bytes that is written to ``memory_mb``. Fields with
+    filters are skipped, because the filters may convert the unit.
     """
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
@@ -225,9 +226,9 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def check_resource_class(
     rule: checked_rule.CheckedRule,
 ) -> checked_rule.Mistakes:
-    """Find resource classes that have the prefix ``CUSTOM_`` already.
+    """Find resource classes that already have the prefix ``CUSTOM_``.
 
-    Nova puts it before the resource class of every node.
+    Nova adds this prefix to the resource class of every node.
     """
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):

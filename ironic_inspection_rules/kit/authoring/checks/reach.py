@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: which data of a machine the fields of a rule reach."""
+"""Determine which data of a machine the fields of a rule read."""
 
 import dataclasses
 import typing
@@ -22,11 +22,11 @@ _GET = 'get'
 
 @dataclasses.dataclass(frozen=True)
 class KnownLoopItem:
-    """Item of a loop, as far as it is known.
+    """What is known about the item of a loop.
 
-    :ivar steps: the path of an item that comes out of the data, such as
+    :ivar steps: the path of an item that comes from the data, e.g.
         ``('inventory', 'disks', '*')`` with :data:`MEMBER`.
-    :ivar values: the items that are written in the rule.
+    :ivar values: the items that are literals in the rule.
     """
 
     steps: Steps | None = None
@@ -37,10 +37,10 @@ class Use(typing.NamedTuple):
     """One use of a field.
 
     :param pointer: the place in the rule.
-    :param text: the whole field as it is written there, without braces.
-    :param steps: to what is used; they begin with the name of a root, such as
-        ``item``.
-    :param item: the item of the loop around it.
+    :param text: the whole field as it is written, without braces.
+    :param steps: the steps to the data that are used, starting with the name
+        of a root, e.g. ``item``.
+    :param item: the item of the loop around the field.
     """
 
     pointer: str
@@ -62,7 +62,8 @@ class FieldInRule(typing.NamedTuple):
     """A field as it is written in a rule.
 
     :ivar pointer: the place in the rule.
-    :ivar item: the item of the loop around it.
+    :ivar field: the field.
+    :ivar item: the item of the loop around the field.
     """
 
     pointer: str
@@ -71,9 +72,10 @@ class FieldInRule(typing.NamedTuple):
 
 
 class MissingStep(typing.NamedTuple):
-    """A step that items written out in a rule lack.
+    """A step that literal items of a loop lack.
 
-    :ivar names: the names that are there instead.
+    :ivar step: the missing step.
+    :ivar names: the names that exist instead.
     """
 
     step: str
@@ -83,8 +85,8 @@ class MissingStep(typing.NamedTuple):
 def fields(rule: checked_rule.CheckedRule) -> typing.Iterator[FieldInRule]:
     """Yield all fields of a rule as they are written.
 
-    A field in the argument of a filter is a part of the field with the filter,
-    and not yielded itself; :func:`uses` yields it.
+    A field in the argument of a filter is part of the field with the filter,
+    so it is not yielded itself, but :func:`uses` yields it.
     """
     for name, value in rule.rule.vars.items():
         for field in interpolation.fields(value):
@@ -94,7 +96,7 @@ def fields(rule: checked_rule.CheckedRule) -> typing.Iterator[FieldInRule]:
 
 
 def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
-    """Yield each use of a field over a name, also in filters and loops."""
+    """Yield each use of a field over a name, including filters and loops."""
     for written in fields(rule):
         yield from of_field(*written)
 
@@ -104,11 +106,11 @@ def _list_fields_of(
 ) -> typing.Iterator[FieldInRule]:
     """Yield the fields of a condition or an action.
 
-    :param outer: the item of the loop around it.
+    :param outer: the item of the loop around the operation.
     """
     loop = operation.loop
     for field in interpolation.fields(loop):
-        # A loop is filled in before it has an item of its own.
+        # The fields of a loop are filled in before the loop has an item.
         yield FieldInRule(f'{operation.pointer}/loop', field, outer)
     item = _find_item_inside(loop, outer)
     for name, value in operation.templates.items():
@@ -119,13 +121,13 @@ def _list_fields_of(
 
 
 def items(rule: checked_rule.CheckedRule) -> dict[str, KnownLoopItem | None]:
-    """Return what is known of the items that operations see.
+    """Return what is known about the items that operations see.
 
-    In a loop over ``{inventory.disks}`` an operation sees the item at
+    In a loop over ``{inventory.disks}``, an operation sees the item at
     ``('inventory', 'disks', '*')``.
 
-    :returns: the item by the pointer to the operation; None for an operation
-        that is in no loop and has none.
+    :returns: the items by the pointer to the operation; None if the operation
+        is not in a loop and has none.
     """
     by_pointer: dict[str, KnownLoopItem | None] = {}
     for operation in [*rule.conditions, *rule.actions]:
@@ -138,7 +140,7 @@ def _add_items(
     operation: file_rule.Operation,
     outer: KnownLoopItem | None,
 ) -> None:
-    """Add the items of an operation and of the conditions in it."""
+    """Add the item of an operation, and of the conditions inside it."""
     item = _find_item_inside(operation.loop, outer)
     by_pointer[operation.pointer] = item
     for inner in operation.inner:
@@ -150,10 +152,10 @@ def value_of(
     item: KnownLoopItem | None,
     own_vars: typing.Mapping[str, typing.Any],
 ) -> field_value.FieldValue:
-    """Return what is known of the value of a field: its type, its items.
+    """Return what is known about the value of a field, e.g. its type.
 
-    It is known from literals in the rule, or from what inspection reports:
-    ``{inventory.cpu.count}`` is a number.
+    This is known from literals in the rule, or from the data that inspection
+    reports: ``{inventory.cpu.count}`` is a number.
 
     :param item: the item of the loop around the field.
     :param own_vars: the ``vars`` of the rule.
@@ -177,9 +179,9 @@ def value_of(
 def _look_up(
     root: str, steps: Steps, item: KnownLoopItem | None
 ) -> field_value.FieldValue:
-    """Return what is known of the data that a field reads.
+    """Return what is known about the data that a field reads.
 
-    :param root: such as ``inventory``; of ``item``, the loop counts.
+    :param root: the root, e.g. ``inventory``; for ``item``, the loop is used.
     """
     use = Use('', '', (root, *steps), item)
     return field_value.FieldValue(steps=use.from_roots)
@@ -188,7 +190,7 @@ def _look_up(
 def _apply_filters(
     value: field_value.FieldValue, field: interpolation.Field
 ) -> field_value.FieldValue:
-    """Return what is known of a value after the filters of a field."""
+    """Return what is known about a value after the filters of a field."""
     for call in field.filters:
         value = value.result_of(call, field_value.attribute_of(call))
     return value
@@ -197,9 +199,9 @@ def _apply_filters(
 def _find_item_inside(
     loop: typing.Any, outer: KnownLoopItem | None
 ) -> KnownLoopItem | None:
-    """Return what is known of ``{item}`` in an operation.
+    """Return what is known about ``{item}`` in an operation.
 
-    :param loop: the loop of the operation, None without a loop.
+    :param loop: the loop of the operation; None if it has none.
     :param outer: the item of the loop around the operation.
     """
     if loop is None:
@@ -213,7 +215,7 @@ def _find_item_inside(
         return KnownLoopItem()
     value = _apply_filters(_look_up(field.root, field.steps, outer), field)
     if value.type == field_value.MAPPING:
-        # A loop over a mapping has the mapping as its only item.
+        # The only item of a loop over a mapping is the mapping.
         return KnownLoopItem(steps=value.steps)
     return KnownLoopItem(steps=value.items)
 
@@ -223,12 +225,13 @@ def of_field(
 ) -> typing.Iterator[Use]:
     """Yield the data that one field uses, by their steps.
 
-    First its path; then what its filters name, which are fields in their
-    arguments, attributes of items and paths. ``{inventory.disks |
-    max('size')}`` uses ``inventory``, ``disks``, and of each item ``size``.
+    The path of the field comes first, followed by the data that its filters
+    use: fields in their arguments, attributes of items, and paths. For
+    example, ``{inventory.disks | max('size')}`` uses ``inventory.disks``, and
+    the ``size`` of each item.
     """
     if field.root is None:
-        # Its text is no path.
+        # The text of the field is not a path.
         return
     use = Use(pointer, field.text, (field.root, *field.steps), item)
     yield use
@@ -251,8 +254,8 @@ def lacking(use: Use) -> MissingStep | None:
 
     The field is then missing on every machine.
 
-    :returns: the step that the first item lacks; None if an item has all
-        steps, or nothing is known of the items.
+    :returns: the step that the first item lacks; None if some item has all
+        steps, or if nothing is known about the items.
     """
     if use.steps[0] != interpolation.ITEM:
         return None
@@ -269,10 +272,10 @@ def lacking(use: Use) -> MissingStep | None:
 
 
 def _first_missing_step(value: typing.Any, steps: Steps) -> MissingStep | None:
-    """Find the first step that a value lacks, None if it has all steps.
+    """Find the first step that a value lacks; None if it has all steps.
 
-    Of ``('rack', 'room')``, ``{'rack': {'row': 1}}`` lacks ``room`` and has
-    ``row`` instead.
+    For the steps ``('rack', 'room')``, ``{'rack': {'row': 1}}`` lacks ``room``
+    and has ``row`` instead.
     """
     for step in steps:
         if isinstance(value, str) and interpolation.fields(value):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: values that YAML reads as something else than their authors meant.
+"""Find values that YAML reads differently than their authors meant.
 
-YAML 1.1 reads ``no`` as false and ``0123`` as 83, and ``"\\b"`` in double
-quotes as a backspace. ``lint`` finds such values, ``lint --fix`` mends them.
+For example, YAML 1.1 reads ``no`` as false and ``0123`` as 83, and ``"\\b"``
+in double quotes as a backspace. ``lint`` reports such values, and ``lint
+--fix`` corrects them.
 """
 
 from collections.abc import Iterator
@@ -26,23 +27,24 @@ from ironic_inspection_rules.rule_file import table_rows
 from ironic_inspection_rules.rule_file import yaml_scalar
 
 _ESCAPED = {'\0': '0', '\a': 'a', '\b': 'b', '\v': 'v', '\f': 'f', '\x1b': 'e'}
-"""By a control character, the letter that it is in double quotes."""
+"""The letter of an escape in double quotes, by the control character."""
 _CONTROL = re.compile('[\0\a\b\v\f\x1b]')
-# The beginning of an expression with the flag "x": white space in it, as its
-# last newline, matches nothing.
+# The start of an expression with the flag "x". White space in it, including
+# its last newline, matches nothing.
 _VERBOSE = re.compile(r'\(\?[a-wyz]*x')
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find values that YAML reads as something else than their author meant.
+    """Find values that YAML reads differently than their author meant.
 
     These are control characters from escapes in double quotes, scalars such as
-    ``no`` where text is meant, and texts of conditions that end in a newline.
-    In rules of ironic-inspector only control characters are found.
+    ``no`` that are meant as text, and texts of conditions that end in a
+    newline. In rules of ironic-inspector, only control characters are
+    reported.
     """
     yield from _check_control_characters(rule)
     if rule.written.is_of_inspector:
-        # ironic-inspector converts text to numbers, and arguments stand at
+        # ironic-inspector converts text to numbers, and its arguments are at
         # other places.
         return
     for pointer, raw, value in _find_misread_scalars(rule):
@@ -63,7 +65,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _check_control_characters(
     rule: checked_rule.CheckedRule,
 ) -> checked_rule.Mistakes:
-    """Find texts with a control character, such as the backspace of "\\b"."""
+    """Find texts with a control character, e.g. the backspace of "\\b"."""
     for pointer, text in checked_rule.texts(
         {name: rule.written.entry.get(name) for name in model.CONTENT}
     ):
@@ -87,12 +89,13 @@ def _check_control_characters(
 def check_table(
     rows: table_rows.Rows, definition: table.TableDefinition
 ) -> Iterator[tuple[str, str, str]]:
-    """Find columns with values that nobody means as YAML reads them.
+    """Find columns with values that YAML probably misreads.
 
-    In a column of numbers 2.10 may well be 2.1, so these are left out.
+    In a column of numbers, 2.10 may well mean 2.1, so such columns are
+    skipped.
 
-    :returns: the column, the RFC 6901 pointer of its first such value, and one
-        sentence.
+    :returns: the column, the JSON pointer (RFC 6901) of its first such value,
+        and a sentence.
     """
     for name, column in rows.ambiguous.items():
         if definition.types.get(name) == 'number':
@@ -111,11 +114,11 @@ def check_table(
 def _format_misread(raw: str, read_as: str) -> str:
     """Return the message about a scalar that was probably meant as text.
 
-    :param raw: the text of the scalar in the file, such as ``0123``.
-    :param read_as: the value that it gives, such as ``83``.
+    :param raw: the text of the scalar in the file, e.g. ``0123``.
+    :param read_as: the value that YAML reads, e.g. ``83``.
     """
     if raw == read_as:
-        # So it is with 1.5e+300, and with 1e+300 in a file of JSON.
+        # This applies to 1.5e+300, and to 1e+300 in a JSON file.
         return _(
             '%(raw)s is read as a number; put text in quotes: "%(raw)s"'
         ) % {'raw': raw}
@@ -125,10 +128,10 @@ def _format_misread(raw: str, read_as: str) -> str:
 
 
 def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
-    """Yield the changes of ``lint --fix`` that mend misread values.
+    """Yield the changes of ``lint --fix`` that correct misread values.
 
     Text gets quotes, a backspace in a regular expression becomes ``\\b``, and
-    a newline at the end of a text goes.
+    a newline at the end of a text is removed.
     """
     for pointer, raw, value in _find_misread_scalars(rule):
         yield mended_text.ReplaceValue(pointer, value, raw)
@@ -184,7 +187,7 @@ def _is_misread(
     """Return whether an ambiguous scalar was probably meant as text.
 
     :param pointer: the place of the scalar in the rule.
-    :param raw: the text of the scalar in the file, such as ``no``.
+    :param raw: the text of the scalar in the file, e.g. ``no``.
     """
     if pointer in ('/description', '/scope', '/uuid'):
         return True
@@ -195,7 +198,7 @@ def _is_misread(
         places = (f'{operation.pointer}/args/', f'{operation.pointer}/loop/')
         if pointer.startswith(places):
             return not _may_be_number_or_boolean(rule, operation, pointer, raw)
-    # In other places the type is fixed, and the schema checks it.
+    # The type is fixed in other places, and the schema checks it.
     return False
 
 
@@ -205,19 +208,19 @@ def _may_be_number_or_boolean(
     pointer: str,
     raw: str,
 ) -> bool:
-    """Return whether a number or a boolean may be meant in an argument.
+    """Return whether an argument may be meant as a number or a boolean.
 
-    The declared type of the argument decides. If the argument takes any type,
-    the type of the field that it is compared with decides.
+    The declared type of the argument decides. If the argument accepts any
+    type, the type of the field with which it is compared decides.
 
-    :param pointer: the place of the scalar, in the argument or the loop.
-    :param raw: the text of the scalar in the file, such as ``no``.
+    :param pointer: the place of the scalar, in an argument or the loop.
+    :param raw: the text of the scalar in the file, e.g. ``no``.
     """
     declared = operation.op.signature.by_name
-    # Arguments that are messages for people.
+    # These arguments are messages for people.
     message_names = getattr(operation.op.plugin, 'TELLS', ())
     for name in operation.arguments_given:
-        # With the slash "…/values/0" is not inside of "…/value".
+        # The slash ensures that "…/values/0" is not inside "…/value".
         if f'{pointer}/'.startswith(f'{operation.pointer_to(name)}/'):
             if declared[name].type in (bool, int, float):
                 return True
@@ -231,7 +234,7 @@ def _may_be_number_or_boolean(
     if yaml_scalar.is_rare_notation(raw):
         return field_value.TEXT not in types_of_fields
     if not yaml_scalar.is_switch(raw):
-        # Such as "1:30", a number to the base of 60: nobody means that.
+        # This is e.g. "1:30", a number in base 60, which nobody means.
         return False
     # An action may set a boolean, and a condition may compare a boolean field.
     is_action = pointer.startswith('/actions/')

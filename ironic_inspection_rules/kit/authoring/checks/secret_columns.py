@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A check of lint: secret columns of tables that a rule would write unseen.
+"""Find secret columns of tables that a rule would write without seeing them.
 
-What a filter makes of a row is known to the filter alone. So what an action
-writes is computed, as an inspection does before it writes: with a row whose
-secret column is hidden, and with the open one. The rule writes the column
-where both differ.
+Only a filter knows what it makes of a row. Therefore the value that an action
+writes is computed in the same way as by an inspection before it writes: once
+with a row whose secret column is masked, and once with the real row. If the
+results differ, the rule writes the column.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,11 +31,11 @@ _KEY = 'key'
 _SECRET = 'a value of a secret column'
 
 _NOT_OF_MACHINE = (model.VARS, interpolation.ITEM, interpolation.TABLES)
-"""Roots of fields that read no data of the machine."""
+"""Roots of fields that do not read data of the machine."""
 
 _OF_MACHINE = '1'
-"""The value of all data of the machine that is tried. Most filters take it, as
-a number or as text."""
+"""The value of all data of the machine that is tried. Most filters accept it,
+as a number or as text."""
 
 Json = dict[str, typing.Any]
 
@@ -43,7 +43,7 @@ Json = dict[str, typing.Any]
 def check(
     rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
 ) -> checked_rule.MistakesOfRules:
-    """Find actions that would write a secret column, or values made of it.
+    """Find actions that would write a secret column or values made from it.
 
     :param rules: rules that are not sensitive, and do not see such columns.
     """
@@ -57,7 +57,7 @@ def check(
             for full_table, column in secret_columns:
                 name = full_table.definition.name
                 is_named = (name, column) in columns_named
-                # To compute the argument takes longer than to look for names.
+                # Looking for names is faster than computing the argument.
                 if is_named or _is_written(
                     rule, action, value, full_table=full_table, column=column
                 ):
@@ -67,10 +67,10 @@ def check(
 def _list_arguments_written(
     rule: checked_rule.CheckedRule,
 ) -> Iterator[tuple[file_rule.Operation, str]]:
-    """Yield every action of a rule with the name of each of its arguments.
+    """Yield each action of a rule with the name of each of its arguments.
 
-    An argument that is a message for people is left out: it has ``******`` in
-    place of a secret.
+    Arguments that are messages for people are skipped, because a secret in a
+    message is replaced by ``******``.
     """
     for action in rule.actions:
         for argument in action.templates:
@@ -83,7 +83,7 @@ def _list_secret_columns(
 ) -> Iterator[tuple[table.Table, str]]:
     """Yield the secret columns of the tables that a rule reads.
 
-    :returns: the table, and the name of one of its columns.
+    :returns: pairs of a table and the name of one of its secret columns.
     """
     names = table_check.find_table_names(rule.rule) & tables.keys()
     for name in sorted(names):
@@ -94,7 +94,7 @@ def _list_secret_columns(
 def _find_columns_named(
     columns_read: Sequence[table_check.Column], pointer: str
 ) -> set[tuple[str, str]]:
-    """Return the columns that an argument reads by their names.
+    """Return the columns that an argument reads by name.
 
     ``{tables.racks | row | get('password')}`` reads ``('racks', 'password')``.
 
@@ -117,7 +117,7 @@ def _format_message(name: str, column: str) -> str:
 
 
 class _OneRow(table.Table):
-    """A table with one row, which all keys and machines have."""
+    """A table with one row, which is returned for all keys and machines."""
 
     __slots__ = ()
 
@@ -133,9 +133,9 @@ class _OneRow(table.Table):
 
 
 def _keep_one_row(full_table: table.Table, column: str) -> table.Table:
-    """Return a table with only its first row, and one column hidden.
+    """Return a table with only its first row, in which a column is masked.
 
-    The row gets a value in the column if it has none.
+    If the row has no value in the column, it gets one.
     """
     row = dict(next(iter(full_table.rows), {}))
     if not row.get(column):
@@ -154,15 +154,16 @@ def _is_written(
     full_table: table.Table,
     column: str,
 ) -> bool:
-    """Return whether what an action writes depends on a secret column.
+    """Return whether an action would write data of a secret column.
 
     The argument is computed as in an inspection, with a single row in the
-    table: for a machine that has all fields of the rule, and, as ``default``
-    and the like may then take a row, for a machine that has nothing.
+    table. It is computed for a machine that has all fields of the rule, and
+    for a machine without data, because filters such as ``default`` may then
+    use a row.
 
     :param value: the argument as it is written.
     :param full_table: the table with all rows.
-    :returns: False also if no filter takes the data that are tried.
+    :returns: False also if no filter accepts the data that are tried.
     """
     own_vars = rule.rule.vars
     fields = masked_field.MaskedFields(value, own_vars, action.loop)
@@ -176,13 +177,13 @@ def _is_written(
             view[model.VARS] = _compute_vars(own_vars, view)
             for item in _compute_items(action.loop, view):
                 view[interpolation.ITEM] = item
-                # Computes the argument with the hidden and with the open
-                # column, and raises where both differ.
+                # This computes the argument with the masked and with the real
+                # column, and raises an error if the results differ.
                 fields.refuse(view, view)
         except exceptions.MaskedField:
             return True
         except exceptions.OperationError:
-            # A filter does not take these data.
+            # A filter does not accept these data.
             continue
     return False
 
@@ -191,9 +192,9 @@ def _build_machine(written: typing.Any) -> Json:
     """Build the data of a machine that has a value for every field.
 
     ``{node.extra.rack}`` gives ``{'node': {'extra': {'rack': '1'}}}``. Fields
-    over vars, items and tables are left out.
+    over vars, items and tables are skipped.
 
-    :param written: values of a rule, with fields in them.
+    :param written: values of a rule that contain fields.
     """
     roots: Json = {}
     for field in effects.fields(written):
@@ -216,10 +217,10 @@ def _compute_vars(
 ) -> Json:
     """Compute the ``vars`` of a rule in their order.
 
-    A variable that cannot be computed with the data that are tried is left
-    out.
+    A variable that cannot be computed with the given data is omitted.
 
-    :param view: gets the values, as later ones may use earlier ones.
+    :param view: the view to which the values are added, because later
+        variables may use earlier ones.
     """
     values: Json = {}
     view[model.VARS] = values
@@ -236,7 +237,7 @@ def _compute_vars(
 def _compute_items(
     loop: typing.Any, view: budget.View
 ) -> Iterator[typing.Any]:
-    """Yield the items of a loop, or a single None without a loop.
+    """Yield the items of a loop, or a single None if there is no loop.
 
     :raises: :class:`.exceptions.OperationError` if the loop cannot be
         computed.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: tables and columns that nothing reads, values that no row has."""
+"""Find tables and columns that nothing reads, and values in no row."""
 
 from collections.abc import Iterator, Sequence
 import typing
@@ -23,26 +23,26 @@ _ROOTS_OF_RULE = (model.VARS, interpolation.ITEM)
 _OPS_ASKING_FOR_ROW = frozenset(
     ('exists', 'is-none', 'is-empty', 'is-true', 'is-false')
 )
-"""Conditions that ask whether there is a row, and compare nothing in it."""
+"""Conditions that test whether a row exists, without comparing its values."""
 
 _MOST_VALUES_TRIED = 1000
-"""Values of a column that are tried."""
+"""Maximum number of values of a column that are tried."""
 
 _FILTERS_KEEPING_VALUE = ('row', 'lookup', 'get')
-"""Filters that leave what is in a row as it is."""
+"""Filters that do not change the value of a column."""
 
 Unused = tuple[str, str, str]
-"""The name of a table, the pointer in it, and one sentence."""
+"""The name of a table, the pointer inside it, and a sentence."""
 
 
 def check_values(
     rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
 ) -> checked_rule.MistakesOfRules:
-    """Find conditions on a column of a table that hold for no row of it.
+    """Find conditions on a column of a table that hold for no row.
 
-    Such as ``eq: ["{tables.racks | row | get('/room')}", R9]`` where no rack
-    is in room R9. Only conditions without a loop that read one column are
-    checked.
+    An example is ``eq: ["{tables.racks | row | get('/room')}", R9]`` if no
+    rack is in room R9. Only conditions without a loop that read exactly one
+    column are checked.
     """
     for rule in rules:
         columns = {
@@ -59,14 +59,14 @@ def check_values(
                 if pointer.startswith(f'{pointer_to_arguments}/')
             ]
             if len(columns_read) != 1:
-                # Where two columns are compared, all values would have to be
-                # tried with one another.
+                # If two columns are compared, all combinations of values would
+                # have to be tried.
                 continue
             (column,) = columns_read
             checked_table = tables.get(column.table)
             if checked_table is None or not len(checked_table):
-                # Another check names unknown tables, and a table without rows
-                # says nothing.
+                # Another check reports unknown tables. A table without rows
+                # proves nothing.
                 continue
             place = data_path.split_pointer(
                 column.pointer.removeprefix(pointer_to_arguments)
@@ -83,13 +83,13 @@ def _check_condition(
     checked_table: table.Table,
     column: str,
 ) -> Iterator[str]:
-    """Yield messages where a condition on a column holds for no row.
+    """Yield messages if a condition on a column holds for no row.
 
-    A value that ``eq`` or ``one-of`` compares with the column has to be in a
+    A value that ``eq`` or ``one-of`` compares with the column must be in some
     row. Any other condition is tried with all values of the column.
 
     :param place: the path in the arguments to the field that reads the column,
-        such as ``('values', '0')``.
+        e.g. ``('values', '0')``.
     """
     text = data_path.get(condition.written['args'], place)
     if not _is_column(text):
@@ -98,7 +98,7 @@ def _check_condition(
         isinstance(row.get(column), dict | list) for row in checked_table.rows
     )
     if has_compound_values:
-        # The condition may compare something inside of a value.
+        # The condition may compare a part of a value.
         return
     constants = _list_constants_compared(condition, text)
     for value in constants:
@@ -128,9 +128,9 @@ def _check_condition(
 def _list_constants_compared(
     condition: file_rule.Operation, text: str
 ) -> list[typing.Any]:
-    """List the constants that ``eq`` or ``one-of`` compares a column with.
+    """List the constants with which ``eq`` or ``one-of`` compares a column.
 
-    In ``one-of: ["{tables…}", [R1, R2]]`` they are R1 and R2.
+    In ``one-of: ["{tables…}", [R1, R2]]`` these are R1 and R2.
 
     :param text: the field that reads the column.
     :returns: an empty list for an inverted or any other condition.
@@ -155,8 +155,8 @@ def _try_values(
     """Try a condition with all values of a column, and return the results.
 
     :param place: the path in the arguments to the field that reads the column.
-    :returns: an empty list if the result depends on anything but the column,
-        or if there are too many values to try.
+    :returns: an empty list if the result depends on other data than the
+        column, or if there are too many values to try.
     """
     if condition.op.name in _OPS_ASKING_FOR_ROW:
         return []
@@ -170,7 +170,7 @@ def _try_values(
     for value in distinct.values():
         args = _fill_in_value(condition.written['args'], place, value)
         if interpolation.fields(args):
-            # The result depends on the machine, too.
+            # The result also depends on the machine.
             return []
         result = exclusion.result(
             condition, {'op': condition.written['op'], 'args': args}
@@ -184,7 +184,7 @@ def _try_values(
 def _fill_in_value(
     args: typing.Any, place: data_path.Path, value: typing.Any
 ) -> typing.Any:
-    """Return arguments with a value in place of the field of a column.
+    """Return arguments in which a value replaces the field of a column.
 
     With ``R9`` at ``('values', '0')``, ``{'values': ['{tables…}', 'R1']}``
     becomes ``{'values': ['R9', 'R1']}``.
@@ -194,7 +194,7 @@ def _fill_in_value(
     """
     if not place:
         if isinstance(value, str):
-            # A brace in a row is text, and no field of the rule.
+            # A brace in a row is text, not a field of the rule.
             return value.replace('{', '{{').replace('}', '}}')
         return value
     step, *rest = place
@@ -211,8 +211,8 @@ def unused(
 ) -> Iterator[Unused]:
     """Find tables and columns that nothing reads.
 
-    A column is read if a rule reads it or the whole row, if it is part of the
-    key, or if it says what is expected of machines.
+    A column counts as read if a rule reads it or the whole row, if it is part
+    of the key, or if the table expects a value of machines in it.
     """
     columns_read: dict[str, set[str]] = {}
     read_whole: set[str] = set()
@@ -224,8 +224,8 @@ def unused(
         read_whole.update(_find_tables_read_whole(rule))
     for name, checked_table in tables.items():
         if name not in columns_read:
-            # With "of", a table says which row a machine has, and what is
-            # expected of it: such a table needs no rule.
+            # A table with "of" needs no rule, because it is used to compare
+            # machines with their rows.
             if not checked_table.has_of:
                 yield name, '', _('no rule reads the table')
             continue
@@ -248,10 +248,10 @@ def unused(
 
 
 def _list_columns_of_key(key: str) -> set[str]:
-    """Return the columns that make the key of a row.
+    """Return the columns from which the key of a row is made.
 
-    :param key: a column, such as ``serial``, or a template over columns, such
-        as ``{rack}-{unit}``.
+    :param key: a column, e.g. ``serial``, or a template over columns, e.g.
+        ``{rack}-{unit}``.
     """
     if '{' not in key:
         return {key}
@@ -259,10 +259,10 @@ def _list_columns_of_key(key: str) -> set[str]:
 
 
 def _find_tables_read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
-    """Yield the tables of which a rule reads whole rows, and so all columns.
+    """Yield the tables from which a rule reads whole rows.
 
-    A field such as ``{tables.racks | row}`` is a row, and ``{vars.rack}`` or
-    ``{item}`` may be.
+    A field such as ``{tables.racks | row}`` is a row; ``{vars.rack}`` and
+    ``{item}`` may be rows.
     """
     for operation in rule.operations:
         if operation.op.name in _OPS_ASKING_FOR_ROW:
@@ -275,7 +275,7 @@ def _find_tables_read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
             if field.root not in _ROOTS_OF_RULE:
                 continue
             if any(call.name == 'get' for call in field.filters):
-                # The filter takes one column out of the row.
+                # The filter selects one column of the row.
                 continue
             for source in origins.of_tables(field.root, field.steps):
                 if not source.rest:
@@ -285,7 +285,7 @@ def _find_tables_read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
 def _is_column(value: typing.Any) -> bool:
     """Return whether a text is a field with the unchanged value of a column.
 
-    ``{tables.racks | row | get('room')}`` is, and ``{… | get('room') |
+    ``{tables.racks | row | get('room')}`` is, but ``{… | get('room') |
     upper}`` is not.
     """
     if not isinstance(value, str):
@@ -295,13 +295,13 @@ def _is_column(value: typing.Any) -> bool:
         return False
     (field,) = fields
     if value != f'{{{field.text}}}':
-        # There is text around it.
+        # There is text around the field.
         return False
     return all(call.name in _FILTERS_KEEPING_VALUE for call in field.filters)
 
 
 def _is_plain(value: typing.Any) -> bool:
-    """Return whether a value is a scalar without fields, such as ``R9``."""
+    """Return whether a value is a scalar without fields, e.g. ``R9``."""
     if isinstance(value, list | dict):
         return False
     return not (isinstance(value, str) and interpolation.fields(value))

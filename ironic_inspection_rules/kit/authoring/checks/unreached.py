@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of lint: rules and actions that no inspection gets to."""
+"""Find rules and actions that no inspection reaches, for ``lint``."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -43,17 +43,17 @@ def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def check_rules(
     rules: Sequence[checked_rule.CheckedRule],
 ) -> checked_rule.MistakesOfRules:
-    """Find rules that no machine reaches, after a rule that fails.
+    """Find rules that no machine reaches, because an earlier rule fails.
 
     The failing rule runs earlier in the same phase, and has only conditions
-    that the later rule has, too: it fails the inspection of every machine that
+    that the later rule also has. It fails the inspection of every machine that
     the later rule would match.
     """
     by_uuid = {rule.rule.uuid: rule for rule in rules}
     failing_rules: list[_FailingRule] = []
     for stored_rule in repository.order(rule.rule for rule in rules):
         rule = by_uuid[stored_rule.uuid]
-        # Two conditions that mean the same are equal here.
+        # Compared conditions are equal if they mean the same.
         conditions = set(map(exclusion.ComparedCondition, rule.conditions))
         earlier = None
         for failing in failing_rules:
@@ -63,7 +63,7 @@ def check_rules(
         if earlier is not None:
             yield rule, '', _message_of_unreached(rule, earlier)
             continue
-        # A rule that is only audited, or switched off, changes and fails
+        # A rule that is only audited or switched off changes nothing and fails
         # nothing.
         if rule.rule.mode != model.ENFORCE:
             continue
@@ -76,13 +76,14 @@ def check_rules(
 def _message_of_unreached(
     rule: checked_rule.CheckedRule, earlier: checked_rule.CheckedRule
 ) -> str:
-    """Return the message about a rule that comes after a failing rule.
+    """Return the message about a rule that follows a failing rule.
 
     :param earlier: the rule that fails the inspection.
     """
     label = earlier.written.label
-    # With the option "default_scope", a failing rule without a scope runs
-    # only on nodes of that scope, and the later rule on nodes of its own.
+    # If the option "default_scope" is set, a failing rule without a scope only
+    # runs on nodes with that scope, and the later rule on nodes with its own
+    # scope.
     default_scope_matters = not earlier.rule.scope and rule.rule.scope
     if default_scope_matters:
         return _(
@@ -103,7 +104,8 @@ def _message_of_unreached(
 class _FailingRule:
     """A rule that fails the inspection of every machine that it matches.
 
-    :param conditions: its conditions.
+    :param rule: the rule.
+    :param conditions: the conditions of the rule.
     """
 
     def __init__(
@@ -115,8 +117,8 @@ class _FailingRule:
         self._conditions = conditions
         self._decides_first = aftermath.decides_first(rule)
         self._reads_vars = effects.mentions(model.VARS, rule.rule.conditions)
-        # The fields that decide whether the conditions hold. The fields in all
-        # vars count if a condition reads any of them.
+        # The fields that decide whether the conditions hold. If a condition
+        # reads any variable, the fields in all variables are included.
         self._fields: list[interpolation.Field] = []
         # Whether an op reads data that its arguments do not name.
         self._reads_anything = False
@@ -126,9 +128,9 @@ class _FailingRule:
                 self._reads_anything = True
         if self._reads_vars:
             self._fields += effects.fields(rule.rule.vars)
-        # Whether a rule after this one may change what the conditions read.
-        # The same conditions may then hold for a later rule, and not have
-        # held for this one.
+        # Whether a later rule may change the data that the conditions read.
+        # The same conditions may then hold for a later rule although they did
+        # not hold for this rule.
         self._may_match_later = False
 
     def stops(
@@ -136,28 +138,29 @@ class _FailingRule:
         later: checked_rule.CheckedRule,
         conditions: set[exclusion.ComparedCondition],
     ) -> bool:
-        """Return whether this rule fails wherever a later one would match.
+        """Return whether this rule fails whenever a later rule would match.
 
-        It does if the later rule has all conditions of this one, and both read
-        the same data.
+        It does if the later rule has all conditions of this rule, and both
+        rules read the same data.
 
         :param conditions: the conditions of the later rule.
         """
         rule = self.rule.rule
         if rule.phase != later.rule.phase:
             return False
-        # Without a scope this rule runs on the nodes of all scopes.
+        # A rule without a scope runs on the nodes of all scopes.
         if rule.scope and rule.scope != later.rule.scope:
             return False
         if self._may_match_later:
             return False
-        # If only one of the two is decided before any rule acts, other rules
+        # If only one of the rules is decided before any rule acts, other rules
         # may change the data between the two decisions.
         if self._decides_first != aftermath.decides_first(later):
             return False
         if not secrets.see_same_values(rule, later.rule, self._fields):
             return False
-        # With other vars, the same words are another condition.
+        # With other variables, an equally written condition means something
+        # else.
         if self._reads_vars and not model.is_same_value(
             model.VARS, rule.vars, later.rule.vars
         ):
@@ -165,13 +168,13 @@ class _FailingRule:
         return self._conditions <= conditions
 
     def note_actions(self, actions: Sequence[file_rule.Operation]) -> None:
-        """Note whether a later rule may change what the conditions read.
+        """Record whether a later rule may change the data of the conditions.
 
-        :param actions: those of the later rule.
+        :param actions: the actions of the later rule.
         """
         if self._decides_first:
-            # It stops only rules that are decided before any rule acts, as it
-            # is itself: what rules change does not matter to them.
+            # Like this rule, the rules that it stops are decided before any
+            # rule acts, so changes by rules do not matter.
             return
         for action in actions:
             if self._reads_anything or effects.may_change(
@@ -181,13 +184,14 @@ class _FailingRule:
 
 
 Broken = tuple[str, tuple[int, int], str]
-"""The path of a file that cannot be read, line and column, and the reason."""
+"""The path of a file that cannot be read, the line and column, and the
+reason."""
 
 
 class Tried(typing.NamedTuple):
-    """Result of trying rules on machines.
+    """The result of trying rules on machines.
 
-    :param unmatched: rules that match none, with the sentence that says so.
+    :param unmatched: rules that match no machine, with a message.
     :param broken: files that cannot be read.
     """
 
@@ -201,14 +205,13 @@ def check_machines(
     advance: file_work.Advance,
     tables: table.Tables = machine_test.NO_TABLES,
 ) -> Tried:
-    """Find rules that match none of the machines, on all processors.
+    """Find rules that match none of the machines, using all processors.
 
-    Every machine is taken for a new node, and for a node just discovered;
-    scopes and the mode ``audit`` do not count, and rules in mode ``off`` are
-    left out. A rule after a rule that fails is tried alone.
+    Every machine is tried both as a new node and as a newly discovered node.
+    Scopes and the mode ``audit`` are ignored, and rules in mode ``off`` are
+    skipped. Rules after a rule that fails are tried separately.
 
-    :param advance: called with the number of files of every chunk that is
-        done.
+    :param advance: called with the number of files of each finished chunk.
     :param tables: the tables that the rules read.
     :returns: no unmatched rules if no file can be read.
     """
@@ -217,7 +220,7 @@ def check_machines(
         for rule in rules
         if rule.rule.mode != model.OFF
     ]
-    # The UUIDs of rules that have matched no machine so far.
+    # The UUIDs of rules that have not matched any machine so far.
     unmatched = {rule.uuid for rule in active}
     broken: list[Broken] = []
     for matched, problems in file_work.in_chunks(
@@ -240,21 +243,21 @@ def check_machines(
 
 
 class _MachineTrials:
-    """Tries rules on chunks of machines, in a worker process."""
+    """Try rules on chunks of machines, in a worker process."""
 
     def __init__(
         self, rules: Sequence[model.Rule], tables: table.Tables
     ) -> None:
         self._together = machine_test.compile_rules(rules, tables=tables)
-        # Every rule as a set of its own, by its UUID: after a rule that fails,
-        # rules have to be tried alone.
+        # One rule set per rule, by its UUID, because rules after a rule that
+        # fails must be tried separately.
         self._alone = {
             rule.uuid: machine_test.compile_rules([rule], tables=tables)
             for rule in rules
         }
         self._node = machine_test.load_node(None)
-        # The UUIDs of rules that have matched in any chunk so far: these rules
-        # are not tried again.
+        # The UUIDs of rules that have matched in any chunk so far. These rules
+        # are not tried separately again.
         self._matched: set[str] = set()
 
     def __call__(self, paths: Sequence[str]) -> tuple[set[str], list[Broken]]:
@@ -276,10 +279,10 @@ class _MachineTrials:
         return self._matched, broken
 
     def _try_machine(self, machine: working_copy.Facts) -> None:
-        """Note which rules match a machine.
+        """Record which rules match a machine.
 
-        A rule that fails ends the inspection. Those that have not matched so
-        far are then tried one by one, as they may stand behind it.
+        A rule that fails ends the inspection. Rules that have not matched so
+        far are then tried separately, because they may come after it.
         """
         if self._note_matches(self._together, machine):
             for uuid in self._alone.keys() - self._matched:
@@ -288,7 +291,7 @@ class _MachineTrials:
     def _note_matches(
         self, plans: machine_test.Plans, machine: working_copy.Facts
     ) -> bool:
-        """Note the rules that match; return whether the inspection failed."""
+        """Record the rules that match; return whether the inspection fails."""
         outcome = evaluation.evaluate(plans, machine, explain=False)
         for traced in outcome.traces:
             if traced.matched:

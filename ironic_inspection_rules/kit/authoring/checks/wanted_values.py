@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: which rules one machine may match, by the values that they want.
+"""Find rules that may match the same machine, by the values they require.
 
-A rule wants a value of a field if its conditions hold for some values only:
-with ``eq: ["{node.driver}", ipmi]`` it wants the driver ``ipmi``.
+A rule requires a value of a field if its conditions only hold for some values.
+For example, a rule with ``eq: ["{node.driver}", ipmi]`` requires the driver
+``ipmi``.
 """
 
 import bisect
@@ -19,13 +20,14 @@ from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.plugins.conditions import comparison
 
 WantedField = tuple[str, str]
-"""The name of a field, such as ``/node/driver``, and the ``vars`` of the rule
-as JSON if its condition reads them, else ``''``: the same words over other
-``vars`` are conditions on other things."""
+"""The name of a field, e.g. ``/node/driver``, and the ``vars`` of the rule as
+JSON if its condition reads them, or ``''`` otherwise. Equally written
+conditions over other ``vars`` are about other values."""
 
 Bound = tuple[typing.Any, int]
-"""Where a range begins or ends: at a value (0), just below (-1) or just above
-it (1). "More than 4" begins at ``(4, 1)``, "at most 8" ends at ``(8, 0)``."""
+"""The start or the end of a range: at a value (0), just below (-1) or just
+above it (1). "More than 4" starts at ``(4, 1)``, "at most 8" ends at ``(8,
+0)``."""
 
 NUMBERS = 'numbers'
 VERSIONS = 'versions'
@@ -33,17 +35,18 @@ ADDRESSES = 'addresses'
 
 _ENDS: dict[str, tuple[typing.Any, typing.Any]] = {
     NUMBERS: (-math.inf, math.inf),
-    # Below and above the key of any version, which is a tuple of tuples.
+    # These are below and above the key of any version, which is a tuple of
+    # tuples.
     VERSIONS: ((), ((math.inf,),)),
 }
-"""The lowest and the highest value of a range without a bound there."""
+"""The lowest and the highest value of a range that has no bound."""
 
 
 class WantedRange(typing.NamedTuple):
     """The values between two bounds.
 
-    They are numbers, keys of versions (:func:`.comparison.version_key`), or
-    addresses as pairs of the version of IP and a number.
+    The values are numbers, keys of versions (:func:`.comparison.version_key`),
+    or addresses as pairs of the IP version and a number.
     """
 
     low: Bound
@@ -51,13 +54,13 @@ class WantedRange(typing.NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether no value is in the range."""
+        """Whether the range contains no values."""
         return self.low > self.high
 
     def within(self, other: 'WantedRange') -> 'WantedRange':
-        """Return the range of the values that are in this and another one."""
-        # It is empty where the ranges have no value in common: the higher
-        # begin is then above the lower end.
+        """Return the intersection of this range and another range."""
+        # If the ranges have no common value, the result is empty, because the
+        # higher start is above the lower end.
         low = max(self.low, other.low)
         high = min(self.high, other.high)
         return WantedRange(low, high)
@@ -65,14 +68,14 @@ class WantedRange(typing.NamedTuple):
 
 @dataclasses.dataclass
 class WantedValues:
-    """The values that a rule wants, by the field.
+    """The values that a rule requires, by field.
 
-    :ivar listed: the only values that a field may have, such as
-        ``{'ipmi', 'redfish'}``; see :func:`.facts.distinct_values`.
-    :ivar ranges: the range that a field has to be in, by the field and
-        :data:`NUMBERS`, :data:`VERSIONS` or :data:`ADDRESSES`. A field with
-        listed numbers has the range from the lowest to the highest, too, to
-        be compared with the ranges of other rules.
+    :ivar listed: the only values that a field may have, e.g. ``{'ipmi',
+        'redfish'}``; see :func:`.facts.distinct_values`.
+    :ivar ranges: the range of a field, by the field and :data:`NUMBERS`,
+        :data:`VERSIONS` or :data:`ADDRESSES`. A field with listed numbers also
+        has the range from the lowest to the highest number, to compare it with
+        the ranges of other rules.
     """
 
     listed: dict[WantedField, set[typing.Any]] = dataclasses.field(
@@ -83,11 +86,11 @@ class WantedValues:
     )
 
     def add(self, fact: facts.Fact, read_vars: str) -> None:
-        """Add what a condition of the rule states of a field.
+        """Add a fact about a field that a condition of the rule states.
 
         ``one-of [4, 8]`` is added as the listed values 4 and 8, and as the
-        range from 4 to 8; ``lt 8`` is a range only. Of a text that is a bound,
-        such as ``lt b``, nothing is added.
+        range from 4 to 8. ``lt 8`` is only added as a range. Nothing is added
+        if the bound is a text, e.g. ``lt b``.
 
         :param read_vars: the second part of a :data:`WantedField`.
         """
@@ -116,7 +119,7 @@ class WantedValues:
     def _add_range(
         self, field: WantedField, kind: str, added: WantedRange
     ) -> None:
-        """Narrow the range of a field to what is in another range, too."""
+        """Intersect the range of a field with another range."""
         before = self.ranges.get((field, kind), added)
         self.ranges[field, kind] = before.within(added)
 
@@ -126,10 +129,10 @@ def _range_of_relation(
 ) -> WantedRange:
     """Return the range of the values that a comparison allows.
 
-    :param value: what the field is compared with, as ranges of this kind have
-        it.
+    :param value: the value with which the field is compared, in the form of
+        ranges of this kind.
     :returns: for ``lt 8``, the range from minus infinity to just below 8; for
-        ``ne``, which forbids a single value, the range of all values.
+        ``ne``, which only excludes a single value, the range of all values.
     """
     lowest, highest = _ENDS[kind]
     low = lowest, 0
@@ -147,14 +150,15 @@ def _range_of_relation(
 
 
 def _range_of_subnet(written: typing.Any) -> WantedRange | None:
-    """Return the first and the last address of a subnet, None if it is none.
+    """Return the range of the addresses of a subnet; None if it is invalid.
 
-    ``10.0.0.0/24`` begins at ``(4, 167772160)``: all of IPv4 is before IPv6.
+    ``10.0.0.0/24`` starts at ``(4, 167772160)``. All IPv4 addresses are lower
+    than IPv6 addresses.
     """
     try:
         subnet = ipaddress.ip_network(str(written).strip(), strict=False)
     except ValueError:
-        # The rule is refused.
+        # Validation refuses the rule.
         return None
     first = subnet.version, int(subnet.network_address)
     last = subnet.version, int(subnet.broadcast_address)
@@ -166,10 +170,10 @@ def _is_number(value: typing.Any) -> bool:
 
 
 class _RangesOfField:
-    """The ranges of one field that rules want, sorted by both their ends.
+    """The ranges of one field that rules require, sorted by both their ends.
 
-    :param range_by_rule: the ranges, none of them empty, by the positions of
-        the rules.
+    :param range_by_rule: the ranges by the positions of the rules; none of
+        them is empty.
     """
 
     def __init__(self, range_by_rule: Mapping[int, WantedRange]) -> None:
@@ -185,9 +189,9 @@ class _RangesOfField:
         self._rules_by_high = [rule for _high, rule in by_high]
 
     def find_apart(self, wanted: WantedRange) -> list[int]:
-        """Return the rules whose ranges have no value of a wanted range.
+        """Return the rules whose ranges do not overlap with a given range.
 
-        They end before it begins, or begin after it ends.
+        They end before it starts, or start after it ends.
         """
         ending_before = bisect.bisect_left(self._highs, wanted.low)
         first_beginning_after = bisect.bisect_right(self._lows, wanted.high)
@@ -200,17 +204,18 @@ class _RangesOfField:
 def pairs_that_may_meet(
     wanted_by_rule: Sequence[WantedValues],
 ) -> typing.Iterator[tuple[int, int]]:
-    """Yield the pairs of rules that one machine may match.
+    """Yield the pairs of rules that may match the same machine.
 
-    Left out are rules that want different values of one field, such as a
-    serial number or a range of memory for each rule. Of a thousand such rules
-    there are half a million pairs: they are never compared one by one.
+    Pairs of rules that require different values of one field are skipped, e.g.
+    a serial number or a range of memory per rule. A thousand such rules have
+    half a million pairs, which are never compared one by one.
 
-    :param wanted_by_rule: what each rule wants. A rule is named by its
-        position in this list.
+    :param wanted_by_rule: the values that each rule requires. A rule is
+        identified by its position in this list.
     :returns: pairs in order; the first position is lower than the second.
     """
-    # Rules that list values of a field, and those that list a certain value.
+    # The rules that list any values of a field, and the rules that list a
+    # certain value of a field.
     listing: dict[WantedField, set[int]] = collections.defaultdict(set)
     listing_value: dict[tuple[WantedField, typing.Any], set[int]] = (
         collections.defaultdict(set)
@@ -225,14 +230,15 @@ def pairs_that_may_meet(
                 listing_value[field, value].add(rule)
         for field_and_kind, wanted_range in wanted.ranges.items():
             if not wanted_range.is_empty:
-                # Else the rule never holds, which another check reports.
+                # Otherwise the rule never matches, which another check
+                # reports.
                 range_by_rule[field_and_kind][rule] = wanted_range
     ranges = {
         field_and_kind: _RangesOfField(ranges_of_field)
         for field_and_kind, ranges_of_field in range_by_rule.items()
     }
-    # The partners of one rule at a time: those of all rules, for each field,
-    # would fill the memory.
+    # Compute the partners of one rule at a time, because those of all rules
+    # and fields would fill the memory.
     for rule, wanted in enumerate(wanted_by_rule):
         partners = set(range(rule + 1, len(wanted_by_rule)))
         for field, values in wanted.listed.items():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conversion of files of rules in other languages to files of this one."""
+"""Convert rule files in other languages to rule files of this language."""
 
 import typing
 
@@ -22,10 +22,11 @@ LOST = 'lost'
 _CHECKS_OF_BROKEN_RULES = frozenset(
     ('jinja', 'never-holds', 'unknown-field', lint.UNREPORTED, lint.STOCK)
 )
-"""Checks, beside errors, that find why a converted rule cannot work."""
+"""Checks that find converted rules which cannot work, in addition to
+errors."""
 
 _WIDTH = 78
-"""Most columns of the file, as far as a text can be broken."""
+"""Maximum number of columns in the file, if a text can be wrapped."""
 
 _IN_GENERAL = (
     _(
@@ -46,7 +47,7 @@ _IN_GENERAL = (
 
 
 class ConvertedFile(typing.NamedTuple):
-    """The text of a YAML file, and what it does not carry over as it was."""
+    """The text of a YAML file, and what is lost or different in it."""
 
     text: str
     lost: list[lint.Finding]
@@ -55,19 +56,19 @@ class ConvertedFile(typing.NamedTuple):
 def convert(
     rules_file: document.Document, ops: registry.Registry, stock: bool = False
 ) -> ConvertedFile:
-    """Convert all rules of a file; those of this language stay as they are.
+    """Convert all rules of a file; rules of this language are kept unchanged.
 
-    The new file begins with comments on what differs for all rules. Its tables
-    are left out, as other languages have none.
+    The new file starts with comments about differences that apply to all
+    rules. Tables of the file are dropped, because other languages have none.
 
-    :param stock: whether rules that are not ironic-inspector's are meant for
-        stock Ironic.
+    :param stock: whether rules that do not belong to ironic-inspector are
+        meant for stock Ironic.
     """
     rules = file_rule.list_rules(rules_file)
     readable = [rule for rule in rules if isinstance(rule.entry, dict)]
     of_inspector = [rule for rule in readable if rule.is_of_inspector]
     header = [_('Converted from %s.') % rules_file.path]
-    # The form of rules is more certain than the option of the user.
+    # The form of the rules is more reliable than the option of the user.
     are_all_of_inspector = bool(of_inspector) and of_inspector == readable
     reads_stock = stock and not are_all_of_inspector
     if stock and are_all_of_inspector:
@@ -96,19 +97,19 @@ def convert(
         else:
             writer.keep(rule)
     if reads_stock:
-        # Such rules do odd things, which are meant to stay: lint would report
-        # all of them.
+        # Such rules have odd behavior that is kept on purpose, and lint would
+        # report all of it.
         return writer.result()
     return writer.linted_result(rules_file.path)
 
 
 class _FileWriter:
-    """Writes the converted rules one by one, and notes what gets lost."""
+    """Write the converted rules one by one, and record what is lost."""
 
     def __init__(self, ops: registry.Registry) -> None:
         self._ops = ops
         self._pieces: list[str] = []
-        # The rules that the file has, in its order.
+        # The rules that have been written to the file, in order.
         self._rules: list[file_rule.WrittenRule] = []
         self._lost: list[lint.Finding] = []
 
@@ -119,11 +120,11 @@ class _FileWriter:
     def lose(
         self, rule: file_rule.WrittenRule, problem: exceptions.Problem
     ) -> None:
-        """Note what the file does not carry over of a rule."""
+        """Record what the file does not carry over from a rule."""
         self._lost.append(_make_finding(rule, problem))
 
     def lose_table(self, table: document.WrittenTable) -> None:
-        """Note that the file does not have a table."""
+        """Record that the file does not contain a table."""
         line, column = table.place()
         self._lost.append(
             lint.Finding(
@@ -141,7 +142,7 @@ class _FileWriter:
         )
 
     def keep(self, rule: file_rule.WrittenRule) -> None:
-        """Write a rule as it is."""
+        """Write a rule unchanged."""
         self.write(_write_yaml(rule.entry))
         self._rules.append(rule)
 
@@ -150,8 +151,8 @@ class _FileWriter:
     ) -> None:
         """Write a converted rule, with its hints as comments.
 
-        For a rule that could not be converted only comments are written.
-        Losses and differences are noted as well.
+        If the rule could not be converted, only comments are written. Losses
+        and differences are recorded as well.
         """
         for problem in [*converted.lost, *converted.differences]:
             self.lose(rule, problem)
@@ -166,14 +167,15 @@ class _FileWriter:
         entry = dict(converted.rule)
         uuid = rule.entry.get('uuid')
         if uuid:
-            # The UUID comes first. A rule of stock Ironic keeps the UUID that
-            # was made of any text; other converted rules have none.
+            # The UUID comes first. A rule of stock Ironic keeps its UUID,
+            # which may be derived from any text. Other converted rules have
+            # none.
             entry = {'uuid': uuid, **entry}
         self.write(_write_comments(comments) + _write_yaml(entry))
         self._rules.append(rule)
 
     def result(self) -> ConvertedFile:
-        """Return the file as it was written so far."""
+        """Return the file as it has been written so far."""
         return ConvertedFile('\n'.join(self._pieces), self._lost)
 
     def linted_result(self, path: str) -> ConvertedFile:
@@ -188,12 +190,12 @@ def _convert_stock(
 ) -> conversion.Conversion:
     """Convert a rule of a file that is meant for stock Ironic.
 
-    A template of Ansible in it is noted as lost: the file should have been
-    rendered first.
+    A template of Ansible in the rule is recorded as lost, because the file
+    should have been rendered first.
     """
     converted = stock_rule.convert(entry, ops)
-    # Ironic reads doubled braces as literal ones, so the conversion has no
-    # difference to note.
+    # Ironic reads doubled braces as literal braces, so the conversion records
+    # no difference.
     for pointer, template in names.templates(entry):
         message = (
             _(
@@ -211,8 +213,8 @@ def _convert_inspector_rules(
 ) -> dict[int, conversion.Conversion]:
     """Convert the rules of ironic-inspector.
 
-    :returns: conversions by the number of the rule in the file; for an invalid
-        rule with its problems, and without a new rule.
+    :returns: conversions by the index of the rule in the file. The conversion
+        of an invalid rule has its problems, and no new rule.
     """
     valid: dict[int, model.Rule] = {}
     conversions: dict[int, conversion.Conversion] = {}
@@ -225,7 +227,8 @@ def _convert_inspector_rules(
             invalid = conversion.Conversion()
             invalid.lost.extend(exc.problems)
             conversions[rule.index] = invalid
-    # All at once, as a rule may change what a later rule reads.
+    # Convert them together, because a rule may change data that a later rule
+    # reads.
     converted = inspector.convert(list(valid.values()))
     conversions.update(zip(valid, converted, strict=True))
     return conversions
@@ -239,8 +242,8 @@ def _find_broken_rules(
 ) -> typing.Iterator[lint.Finding]:
     """Find converted rules that are invalid or can never work.
 
-    ``lint`` reads the new file, and its findings get the places in the old
-    one.
+    ``lint`` checks the new file. Its findings are then moved to the places in
+    the old file.
 
     :param rules: the rules in ``text``, in their order.
     """
@@ -248,10 +251,10 @@ def _find_broken_rules(
     for finding in lint.of_documents([converted], ops):
         is_error = finding.level == lint.ERROR
         if not is_error and finding.check not in _CHECKS_OF_BROKEN_RULES:
-            # The rule works.
+            # The rule still works.
             continue
-        # A finding has a place and no rule: it is in the last rule that begins
-        # before the place.
+        # A finding has a place but no rule. It belongs to the last rule that
+        # starts before the place.
         place = (finding.line, finding.column)
         rule_of_finding = None
         for index, rule in enumerate(rules):
@@ -261,8 +264,7 @@ def _find_broken_rules(
             continue
         message = finding.message
         if finding.check == lint.DUPLICATE:
-            # lint names the other rule by its line, which is one of the new
-            # file.
+            # The message of lint has a line of the new file, so replace it.
             message = _(
                 'an earlier rule has this UUID too, or neither has one and '
                 'they are the same'

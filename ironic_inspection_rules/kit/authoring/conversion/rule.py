@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a conversion notes of a rule; how fields and patterns are written."""
+"""Record the conversion of one rule, and write its fields and patterns."""
 
 import re
 import typing
@@ -18,29 +18,29 @@ _BRACKETED = re.compile(r'[^\]]{1,255}')
 _FLAGS = re.compile(r'(?:\(\?[aiLmsux]+\))+')
 
 SPEC = re.compile(r'[^{}]{0,40}')
-"""The formats of fields that both languages know."""
+"""Pattern of the formats of fields that both languages support."""
 
 
 class Inconvertible(Exception):
-    """This language cannot say what a rule says; the message says what."""
+    """This language cannot express a part of a rule, named by the message."""
 
 
 class Conversion:
     """The conversion of one rule.
 
-    :ivar rule: the new rule, None where there can be none, as ``lost`` says.
-    :ivar lost: what cannot be carried over or comes out differently, by the
+    :ivar rule: the new rule; None if there is none, for a reason in ``lost``.
+    :ivar lost: what cannot be carried over or behaves differently, with the
         place in the old rule.
-    :ivar hints: what the operator should know, or see to, likewise.
-    :ivar differences: those of the hints that say where the new rule does
-        something else than the old one.
-    :ivar failures: those of the differences where the old rule fails the
-        inspection of some machines, and the new one does not.
-    :ivar pointer: the place that is converted.
+    :ivar hints: what the operator should know or check, with the place.
+    :ivar differences: the hints about cases in which the new rule behaves
+        differently.
+    :ivar failures: the differences in which the old rule fails the inspection
+        of some machines, but the new rule does not.
+    :ivar pointer: the place that is being converted.
     """
 
     def __init__(self) -> None:
-        """Begin a conversion: there is no rule yet, and nothing is lost."""
+        """Start a conversion without a new rule, in which nothing is lost."""
         self.rule: dict[str, typing.Any] | None = None
         self.lost: list[Problem] = []
         self.hints: list[Problem] = []
@@ -49,27 +49,27 @@ class Conversion:
         self.pointer = ''
 
     def lose(self, message: str) -> None:
-        """Note what gets lost here."""
+        """Record what is lost at the current place."""
         self._note(self.lost, message)
 
     def hint(self, message: str) -> None:
-        """Note what the operator should know of this place."""
+        """Record what the operator should know about the current place."""
         self._note(self.hints, message)
 
     def differ(self, message: str) -> None:
-        """Note where the new rule does something else here."""
+        """Record how the new rule behaves differently at the current place."""
         self._note(self.differences, message)
         self.hint(message)
 
     def differ_by_failing(self, message: str) -> None:
-        """Note where only the old rule fails some inspections here."""
+        """Record that only the old rule fails some inspections here."""
         self._note(self.failures, message)
         self.differ(message)
 
     def _note(self, noted: list[Problem], message: str) -> None:
-        """Add a message about the present place to a list, once."""
+        """Add a message about the current place to a list, once."""
         problem = Problem(self.pointer, message)
-        # The items of a loop may be noted in the same words.
+        # Several items of a loop may cause the same message.
         if problem not in noted:
             noted.append(problem)
 
@@ -80,10 +80,10 @@ def escape(value: typing.Any) -> typing.Any:
 
 
 def write_field(steps: typing.Iterable[object], suffix: str = '') -> str:
-    """Write a field in braces, such as ``{inventory.disks[0].size}``.
+    """Write a field in braces, e.g. ``{inventory.disks[0].size}``.
 
-    :param steps: the root, then names and indices.
-    :param suffix: what stands before the closing brace.
+    :param steps: the root, followed by names and indices.
+    :param suffix: the text before the closing brace.
     :raises: :class:`Inconvertible` if a step cannot be written.
     """
     root, *inner = steps
@@ -97,7 +97,7 @@ def _write_step(step: object) -> str:
     """Write one step of a field: ``.cpu``, ``[0]`` or ``[a key]``.
 
     :param step: a key or an index.
-    :raises: Inconvertible where a field cannot have the step.
+    :raises: Inconvertible if a field cannot have the step.
     """
     if isinstance(step, int) and step >= 0:
         return f'[{step}]'
@@ -112,8 +112,9 @@ def _write_step(step: object) -> str:
 def suffix(spec: str | None, conversion: str | None) -> str:
     """Return the end of a field with a format.
 
-    :param spec: such as ``>5``.
-    :param conversion: such as ``r``; with both it is ``!r:>5``.
+    :param spec: the format, e.g. ``>5``.
+    :param conversion: the conversion, e.g. ``r``. With both, the result is
+        ``!r:>5``.
     """
     text = ''
     if conversion:
@@ -126,11 +127,12 @@ def suffix(spec: str | None, conversion: str | None) -> str:
 def anchored(regex: str) -> str:
     r"""Convert a regular expression of stock rules to one for ``contains``.
 
-    ``a|b`` becomes ``\A(?:a|b$)``, as stock Ironic and ironic-inspector match
-    from the beginning of the text, and append a "$". That belongs to the last
-    alternative only: ``matches`` would take it for all of them.
+    ``a|b`` becomes ``\A(?:a|b$)``, because stock Ironic and ironic-inspector
+    match from the beginning of the text and append a "$", which only belongs
+    to the last alternative. With ``matches`` it would apply to all
+    alternatives.
     """
-    # Flags such as "(?i)" have to stay in front.
+    # Flags such as "(?i)" must stay at the beginning.
     flags = ''
     match = _FLAGS.match(regex)
     if match:
@@ -139,7 +141,7 @@ def anchored(regex: str) -> str:
     if not pattern.endswith('$'):
         pattern += '$'
     if 'x' in flags:
-        # A comment at the end would take in the closing parenthesis.
+        # A comment at the end would otherwise include the closing parenthesis.
         pattern += '\n'
     return rf'{flags}\A(?:{pattern})'
 
@@ -147,8 +149,8 @@ def anchored(regex: str) -> str:
 def is_partial(regex: str) -> bool:
     """Return whether a regular expression may match only a part of a text.
 
-    It is matched from the beginning of the text, with a "$" at its end. In
-    ``a|b$`` that belongs to the last alternative only.
+    It is matched from the beginning of the text, with an appended "$". In
+    ``a|b$`` the "$" only belongs to the last alternative.
     """
     return _has_alternatives(regex) or _lacks_anchor(regex)
 
@@ -156,7 +158,7 @@ def is_partial(regex: str) -> bool:
 def _has_alternatives(regex: str) -> bool:
     """Return whether there is a ``|`` outside of all parentheses.
 
-    ``a|b`` has alternatives, ``(a|b)`` and ``[|]`` have none.
+    ``a|b`` has alternatives; ``(a|b)`` and ``[|]`` have none.
     """
     depth = 0
     for character in _outside_of_classes(regex):
@@ -170,10 +172,10 @@ def _has_alternatives(regex: str) -> bool:
 
 
 def _lacks_anchor(regex: str) -> bool:
-    """Return whether an expression does not end at the end of the text.
+    """Return whether an expression is not anchored at the end of the text.
 
-    A ``$`` at its end is escaped, or the ``$`` that is appended becomes part
-    of a comment. Comments are there only with the flag ``x``.
+    This is the case if the ``$`` at its end is escaped, or if the appended
+    ``$`` becomes part of a comment. Comments only exist with the flag ``x``.
     """
     plain = _outside_of_classes(regex)
     if regex.endswith('$') and not plain.endswith('$'):
@@ -185,7 +187,7 @@ def _lacks_anchor(regex: str) -> bool:
 
 
 def _outside_of_classes(regex: str) -> str:
-    r"""Return an expression without its escapes and classes, as ``[a-z]``."""
+    r"""Return an expression without escapes and classes such as ``[a-z]``."""
     return re.sub(
         r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]', '', regex, flags=re.DOTALL
     )

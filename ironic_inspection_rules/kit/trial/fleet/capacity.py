@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The numbers of nodes that can take Nova's flavors, before and after rules.
+"""Count the nodes that can take Nova's flavors, before and after rules.
 
-What a node offers is what ``update_provider_tree`` of ``nova.virt.ironic``
-reports of it to Placement: one unit of its resource class, and its traits.
+A node offers what ``update_provider_tree`` of ``nova.virt.ironic`` reports to
+Placement: one unit of its resource class, and its traits.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ IN_USE = 'in_use'
 _RESOURCE_CLASS = 'resource_class'
 _OUT_OF_SERVICE = ('maintenance', 'retired')
 _CHANGED_FIELDS = (_RESOURCE_CLASS, *_OUT_OF_SERVICE)
-"""The fields of a node that rules change, beside its traits."""
+"""The fields of a node that rules change, in addition to its traits."""
 
 _TRAIT = 'traits'
 _FAILED = 'failed'
@@ -39,9 +39,10 @@ Plain = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class _Offer:
-    """What a node offers to Placement: its resource class and its traits.
+    """The resource class and the traits that a node offers to Placement.
 
-    :ivar use: :data:`FREE` or :data:`IN_USE`; None out of service.
+    :ivar use: :data:`FREE` or :data:`IN_USE`; None if the node is out of
+        service.
     """
 
     resource_class: str | None
@@ -49,10 +50,10 @@ class _Offer:
     use: str | None
 
     def serves(self, wanted: flavor.Flavor) -> bool:
-        """Return whether a node with the offer can take a flavor.
+        """Return whether a node with this offer can take a flavor.
 
-        A node in use counts, too: it can do so when it is free again. A node
-        out of service, such as one in maintenance, cannot.
+        A node in use counts as well, because it can take the flavor when it is
+        free again. A node out of service, e.g. in maintenance, cannot.
         """
         is_in_service = self.use is not None
         if not is_in_service:
@@ -61,11 +62,11 @@ class _Offer:
 
 
 class Capacity:
-    """Counts the nodes that can take flavors, node by node.
+    """Count the nodes that can take flavors, node by node.
 
-    A node whose inspection would fail can take no flavor afterwards, and no
-    node that rules put into maintenance can. What a sensitive rule sets is
-    withheld, and does not count.
+    A node cannot take any flavor if its inspection would fail, or if rules put
+    it into maintenance. Values that a sensitive rule sets are withheld, and
+    are ignored.
     """
 
     def __init__(self, flavors: Iterable[flavor.Flavor]) -> None:
@@ -74,15 +75,15 @@ class Capacity:
     def add(self, entry: Plain, node: Plain) -> None:
         """Count a node for all flavors, before and after the rules.
 
-        :param entry: the answer for the node, of a dry run that does not
-            compare: what the rules would change, and whether they would fail
-            its inspection.
+        :param entry: the answer for the node from a dry run without
+            comparison: the changes that the rules would make, and whether they
+            would fail its inspection.
         :param node: the node before the rules, with :data:`FIELDS`, ``uuid``
             and ``name``.
         """
         before = _offer_of(node)
-        # With the rules that changed what the node offers, by what they
-        # changed, such as the name of a trait.
+        # The second value has the rules that changed the offer, by the name of
+        # the changed field or trait.
         after, rule_by_name = _offer_after_rules(entry, node)
         for counts in self._counts:
             counts.add(node, before, after, rule_by_name)
@@ -91,9 +92,9 @@ class Capacity:
         """Return the counts of all flavors as plain JSON data.
 
         A flavor has its ``name``; the numbers of nodes ``before`` and
-        ``after``, by use; ``loss`` in percent; and the nodes that are ``lost``
-        or ``gained``. ``rules`` of such a node are the UUIDs of the rules that
-        did it.
+        ``after`` the rules, by use; the ``loss`` in percent; and the nodes
+        that are ``lost`` or ``gained``. ``rules`` of such a node are the UUIDs
+        of the rules that caused this.
         """
         return [counts.as_dict() for counts in self._counts]
 
@@ -103,10 +104,11 @@ class _Counts:
 
     def __init__(self, wanted: flavor.Flavor) -> None:
         self._flavor = wanted
-        # How many nodes that fit the flavor are free, and in use.
+        # The numbers of nodes that fit the flavor, free and in use.
         self._before = {FREE: 0, IN_USE: 0}
         self._after = {FREE: 0, IN_USE: 0}
-        # Nodes that fit it only before the rules, and only after them.
+        # Nodes that only fit before the rules, and nodes that only fit after
+        # them.
         self._lost: list[dict[str, Any]] = []
         self._gained: list[dict[str, Any]] = []
 
@@ -119,17 +121,17 @@ class _Counts:
     ) -> None:
         """Count a node for the flavor, before and after the rules.
 
-        A node that is lost or gained is listed with the rules that did it.
+        A lost or gained node is listed with the rules that caused this.
 
         :param before: the offer of the node before the rules.
         :param after: the offer of the node after the rules.
-        :param rule_by_name: the UUID of the last rule to change something, by
-            the name of a field, a trait or :data:`_FAILED`: such as
+        :param rule_by_name: the UUID of the last rule that changed something,
+            by the name of a field, a trait or :data:`_FAILED`, e.g.
             ``{'CUSTOM_GPU': UUID, 'maintenance': UUID}``.
         """
         served_before = before.serves(self._flavor)
         serves_after = after.serves(self._flavor)
-        # A node that serves a flavor has a use: it is free or in use.
+        # A node that serves a flavor is either free or in use.
         if served_before and before.use is not None:
             self._before[before.use] += 1
         if serves_after and after.use is not None:
@@ -141,7 +143,7 @@ class _Counts:
                 {**listed_node, 'use': before.use, 'rules': rules}
             )
         elif serves_after and not served_before:
-            # The rules that changed what was in the way before.
+            # These rules changed the values that did not fit before.
             rules = _rules_in_the_way(self._flavor, before, rule_by_name)
             self._gained.append(
                 {**listed_node, 'use': after.use, 'rules': rules}
@@ -151,8 +153,8 @@ class _Counts:
         """Return plain JSON data.
 
         ``before`` and ``after`` are the numbers of nodes that can take the
-        flavor, by use; ``lost`` and ``gained`` are nodes. ``loss`` is in
-        percent of the number before, 0 for a gain.
+        flavor, by use. ``lost`` and ``gained`` are nodes. ``loss`` is a
+        percentage of the number before, and 0 for a gain.
         """
         count_before = sum(self._before.values())
         count_after = sum(self._after.values())
@@ -172,12 +174,12 @@ class _Counts:
 
 
 def _offer_of(node: Plain) -> _Offer:
-    """Return what a node offers to Placement.
+    """Return the offer of a node to Placement.
 
-    A node with an instance is in use, whatever its state. Else it is free if
-    it is available, not in maintenance, not retired, and without power errors
-    (``_node_resources_unavailable`` of Nova's driver). Any other node is out
-    of service: its ``use`` is None.
+    A node with an instance is in use, regardless of its state. Otherwise it is
+    free if it is available, not in maintenance, not retired, and has no power
+    error (``_node_resources_unavailable`` of Nova's driver). Any other node is
+    out of service, with None as its ``use``.
     """
     is_available = node.get('provision_state') == 'available'
     has_power_error = node.get('power_state') == 'error'
@@ -195,15 +197,15 @@ def _offer_of(node: Plain) -> _Offer:
 def _offer_after_rules(
     entry: Plain, node: Plain
 ) -> tuple[_Offer, dict[str, str]]:
-    """Return what a node offers after the rules, and which rules changed it.
+    """Return the offer of a node after the rules, and who changed it.
 
-    After a rule has made the change ``{'object': 'traits', 'op': 'add',
+    For example, if a rule makes the change ``{'object': 'traits', 'op': 'add',
     'path': '/CUSTOM_GPU'}``, the offer has this trait, and the rules are
     ``{'CUSTOM_GPU': UUID}``.
 
-    :param entry: the answer for the node, of a dry run that does not compare.
-    :returns: the offer; and the UUIDs of the last rules to change something,
-        by the name of a field, a trait or :data:`_FAILED`.
+    :param entry: the answer for the node from a dry run without comparison.
+    :returns: the offer; and the UUIDs of the last rules that changed
+        something, by the name of a field, a trait or :data:`_FAILED`.
     """
     node_after = {name: node.get(name) for name in FIELDS}
     traits_after = set(node.get(_TRAIT) or ())
@@ -212,7 +214,7 @@ def _offer_after_rules(
     # The UUIDs of the rules that made the changes, in the same order.
     changed_by = entry.get('changed_by') or ()
     for change, rule in zip(changes, changed_by, strict=False):
-        # Without the slash: the name of a trait, or of a field of the node.
+        # Remove the slash. The name is that of a trait or a field of the node.
         name = change['path'][1:]
         is_removed = change['op'] == 'remove'
         if change['object'] == _TRAIT and is_removed:
@@ -224,7 +226,7 @@ def _offer_after_rules(
             if is_removed:
                 node_after[name] = None
         else:
-            # No flavor asks for anything else.
+            # Flavors do not depend on any other data.
             continue
         rule_by_name[name] = rule
     offer = _offer_of({**node_after, _TRAIT: traits_after})
@@ -239,18 +241,18 @@ def _offer_after_rules(
 def _rules_in_the_way(
     wanted: flavor.Flavor, offer: _Offer, rule_by_name: Mapping[str, str]
 ) -> list[str]:
-    """Return the UUIDs of the rules that changed what does not fit a flavor.
+    """Return the UUIDs of the rules that changed values which do not fit.
 
-    For a node that the flavor loses, these are the rules that made it unfit,
-    such as by a forbidden trait; for a node that it gains, those that made it
-    fit.
+    For a node that the flavor loses, these rules made the node unfit, e.g. by
+    adding a forbidden trait. For a node that the flavor gains, these rules
+    made the node fit.
 
     :param offer: the offer that does not fit: the offer after the rules for a
-        lost node, the offer before them for a gained node.
-    :param rule_by_name: the UUID of the last rule to change something, by the
-        name of a field, a trait or :data:`_FAILED`.
+        lost node, the offer before the rules for a gained node.
+    :param rule_by_name: the UUID of the last rule that changed something, by
+        the name of a field, a trait or :data:`_FAILED`.
     """
-    # Fields and traits by their names, such as "maintenance", "CUSTOM_GPU".
+    # The names of fields and traits, e.g. "maintenance", "CUSTOM_GPU".
     names_in_the_way: list[str] = []
     if offer.use is None:
         names_in_the_way += [*_OUT_OF_SERVICE, _FAILED]
@@ -258,10 +260,10 @@ def _rules_in_the_way(
         names_in_the_way.append(_RESOURCE_CLASS)
     names_in_the_way += sorted(wanted.required - offer.traits)
     names_in_the_way += sorted(wanted.forbidden & offer.traits)
-    # What no rule has changed cannot be why the node is lost or gained.
+    # A value that no rule has changed cannot be the reason.
     rules = []
     for name in names_in_the_way:
         if rule_by_name.get(name):
             rules.append(rule_by_name[name])
-    # Every rule once, the first reason first.
+    # Return every rule only once, in this order.
     return list(dict.fromkeys(rules))

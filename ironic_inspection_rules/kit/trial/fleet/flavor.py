@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Flavors of bare metal, as Nova and Placement read them."""
+"""Parse flavors of bare metal in the same way as Nova and Placement."""
 
 import collections
 from collections.abc import Iterator, Mapping
@@ -17,20 +17,22 @@ _GROUP_POLICY = 'group_policy'
 # ResourceRequest.XS_KEYPAT of nova.scheduler.utils: kind, suffix of the group
 # and name, as in "resources_gpu:VGPU" or "trait:CUSTOM_GPU".
 _SPEC_KEY = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
-# What Nova writes as one underscore in the name of a resource class.
+# Characters that Nova replaces by one underscore in the name of a resource
+# class.
 _NOT_ALPHANUMERIC = re.compile('[^0-9A-Za-z]+')
 
 
 @dataclasses.dataclass(frozen=True)
 class Flavor:
-    """The resource class and traits that a flavor asks for.
+    """The resource class and traits that a flavor requests.
 
-    :ivar resource_class: such as ``CUSTOM_LARGE``; None if no node can take
-        the flavor.
+    :ivar name: the name of the flavor.
+    :ivar resource_class: e.g. ``CUSTOM_LARGE``; None if no node can take the
+        flavor.
     :ivar required: traits that a node must have.
     :ivar forbidden: traits that a node must not have.
     :ivar problem: why no node can take the flavor.
-    :ivar ignored: extra specs that say nothing to Placement, such as
+    :ivar ignored: extra specs that do not concern Placement, e.g.
         ``capabilities:…``, which Nova's own filters read.
     """
 
@@ -42,7 +44,7 @@ class Flavor:
     ignored: tuple[str, ...] = ()
 
     def fits(self, resource_class: str | None, traits: frozenset[str]) -> bool:
-        """Check whether a node can take the flavor.
+        """Return whether a node can take the flavor.
 
         :param resource_class: the class of the node in Placement; see
             :func:`normalize`.
@@ -57,10 +59,10 @@ class Flavor:
 
 @dataclasses.dataclass
 class _SpecGroup:
-    """Extra specs of one suffix, which one provider has to serve.
+    """Extra specs with the same suffix, which one provider must serve.
 
-    :ivar resources: amounts, such as ``{'CUSTOM_LARGE': 1}``.
-    :ivar traits: such as ``{'HW_CPU_X86_VMX': 'required'}``.
+    :ivar resources: amounts, e.g. ``{'CUSTOM_LARGE': 1}``.
+    :ivar traits: e.g. ``{'HW_CPU_X86_VMX': 'required'}``.
     """
 
     resources: dict[str, int] = dataclasses.field(default_factory=dict)
@@ -68,13 +70,13 @@ class _SpecGroup:
 
     @property
     def wanted(self) -> dict[str, int]:
-        """The resources that are asked for, without amounts of 0."""
+        """The requested resources, without amounts of 0."""
         return {
             name: amount for name, amount in self.resources.items() if amount
         }
 
     def named(self, value: str) -> frozenset[str]:
-        """Return the names of traits with a value.
+        """Return the names of the traits with a value.
 
         :param value: ``required`` or ``forbidden``.
         """
@@ -92,22 +94,23 @@ def parse(
     ram: int = 0,
     disk: int = 0,
 ) -> Flavor:
-    """Read a flavor as ``ResourceRequest.from_request_spec`` of Nova does.
+    """Parse a flavor like ``ResourceRequest.from_request_spec`` of Nova.
 
-    The extra specs ``resources:CUSTOM_LARGE=1`` and
-    ``trait:CUSTOM_GPU=required`` ask for a node of the resource class
-    ``CUSTOM_LARGE`` that has the trait.
+    For example, the extra specs ``resources:CUSTOM_LARGE=1`` and
+    ``trait:CUSTOM_GPU=required`` request a node with the resource class
+    ``CUSTOM_LARGE`` and this trait.
 
-    A flavor asks for processors, memory and disk as well, unless extra specs
-    such as ``resources:VCPU=0`` say otherwise. No node of Ironic has these:
-    the flavor gets a problem in place of a resource class and traits.
+    A flavor also requests processors, memory and disk, unless extra specs such
+    as ``resources:VCPU=0`` override them. No node of Ironic has these, so the
+    flavor then gets a problem instead of a resource class and traits.
 
-    :param vcpus: processors; 0 for none.
+    :param vcpus: the number of processors; 0 for none.
     :param ram: memory in MiB.
-    :param disk: in GiB, with swap and ephemeral disk.
+    :param disk: disk in GiB, including swap and ephemeral disk.
     """
-    # By suffix: all extra specs with "_gpu", as "resources_gpu:VGPU", are one
-    # group, and those without a suffix are the group ''.
+    # The groups by suffix: all extra specs with "_gpu", e.g.
+    # "resources_gpu:VGPU", are one group, and all extra specs without a suffix
+    # are the group ''.
     groups: dict[str, _SpecGroup] = collections.defaultdict(_SpecGroup)
     ignored = []
     for key, value in extra_specs.items():
@@ -116,10 +119,10 @@ def parse(
     names_in_specs: set[str] = set()
     for group in groups.values():
         names_in_specs.update(group.resources)
-    # An extra spec for a resource, in any group, replaces the amount of the
+    # An extra spec for a resource in any group replaces the amount of the
     # flavor, which belongs to the group without a suffix.
     amounts_of_flavor = groups[''].resources
-    # Nova has VCPU for dedicated processors (PCPU) too.
+    # Nova also counts dedicated processors (PCPU) as VCPU.
     if 'VCPU' not in names_in_specs and 'PCPU' not in names_in_specs:
         amounts_of_flavor['VCPU'] = vcpus
     if 'MEMORY_MB' not in names_in_specs:
@@ -142,10 +145,10 @@ def parse(
 
 
 def asks_for_bare_metal(extra_specs: Mapping[str, Any]) -> bool:
-    """Check whether extra specs ask for a custom resource class.
+    """Return whether extra specs request a custom resource class.
 
-    Flavors of virtual machines do not, and are left out of a count of bare
-    metal. ``{'resources:CUSTOM_LARGE': '1'}`` does.
+    ``{'resources:CUSTOM_LARGE': '1'}`` does. Flavors of virtual machines do
+    not, so they are excluded from a count of bare metal.
     """
     groups: dict[str, _SpecGroup] = collections.defaultdict(_SpecGroup)
     for key, value in extra_specs.items():
@@ -157,9 +160,9 @@ def asks_for_bare_metal(extra_specs: Mapping[str, Any]) -> bool:
 
 
 def normalize(resource_class: str | None) -> str | None:
-    """Return a resource class as Placement has it.
+    """Return a resource class in the form of Placement.
 
-    ``large-1`` becomes ``CUSTOM_LARGE_1``, as by ``normalize_rc_name`` of
+    ``large-1`` becomes ``CUSTOM_LARGE_1``, like ``normalize_rc_name`` of
     ``nova.utils``.
     """
     if not resource_class:
@@ -174,12 +177,12 @@ def _add_spec(groups: dict[str, _SpecGroup], key: str, value: Any) -> bool:
     to the group ``_gpu``.
 
     :param groups: the groups by suffix.
-    :returns: False for an extra spec that a flavor ignores: Placement or Nova
-        would not read it.
+    :returns: False if the extra spec is ignored, because neither Placement nor
+        Nova would read it as a request for resources.
     """
     match = _SPEC_KEY.fullmatch(key)
     if not match:
-        # Placement reads the policy, which changes nothing here.
+        # Placement reads the policy, but it makes no difference here.
         return key == _GROUP_POLICY
     kind, suffix, name = match.groups()
     group = groups[suffix or '']
@@ -199,11 +202,11 @@ def _add_spec(groups: dict[str, _SpecGroup], key: str, value: Any) -> bool:
 
 
 def _find_problems(groups: Mapping[str, _SpecGroup]) -> Iterator[str]:
-    """Yield why no node can take a flavor, in sentences.
+    """Yield the reasons why no node can take a flavor, as sentences.
 
-    To Placement a node has one unit of one custom resource class.
+    In Placement, a node has one unit of one custom resource class.
     """
-    # Such as ("VCPU", 4). A resource may be in two groups.
+    # For example, ("VCPU", 4). A resource may be in two groups.
     wanted: list[tuple[str, int]] = []
     for group in groups.values():
         wanted += group.wanted.items()
