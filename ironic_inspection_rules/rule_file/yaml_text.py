@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parses and writes YAML, with limits and hints.
+"""Parses and writes YAML, with limits and with hints in its errors.
 
-``!eq`` is a tag to YAML, ``{node.name}`` a mapping. Both are what people
-write first, so an error says to put them in quotes.
+YAML reads ``!eq`` as a tag and ``{node.name}`` as a mapping. People often
+write them without quotes at first, so the error tells them to add quotes.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ MAX_ALIASED_VALUES = (
 Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _TAG_OF_TEXT = 'tag:yaml.org,2002:str'
 MERGE = 'tag:yaml.org,2002:merge'
-# Two escapes of JSON for one character, which YAML does not know.
+# Two JSON escapes that form one character. YAML does not support such pairs.
 _SURROGATE_PAIR = re.compile(
     r'(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}'
     r'\\u[dD][c-fC-F][0-9a-fA-F]{2}'
@@ -39,18 +39,18 @@ _TAG_OF_TIMESTAMP = 'tag:yaml.org,2002:timestamp'
 _TOO_DEEP = _('nested too deeply')
 NOT_JSON = _('JSON has no value such as %s')
 TOO_MANY_DIGITS = _('the number has too many digits')
-# A number that is too long for Python to read, or to write.
+# A number that is too long for Python to read or to write.
 _NUMBER_TOO_LONG_FOR_PYTHON = re.compile('[-+]?[0-9][0-9A-Fa-f_x:]{1000,}')
 
 _NAMES = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
-# A field at the beginning of a value.
+# A field at the start of a value.
 _FIELD_AT_START = re.compile(rf'\{{\s*(?:{_NAMES})\b[^{{}}]*\}}')
-# A field as a value that YAML takes for a mapping, and does not finish.
+# A field without quotes, which YAML reads as an incomplete mapping.
 _FIELD_WITHOUT_QUOTES = re.compile(
     rf'[:\-,\[{{]\s*(?P<field>\{{\s*(?:{_NAMES})'
     r'(?:[.\[|][^{}]*)\})\s*(?:[,\]}]|$)'
 )
-# The one key of such a mapping: the path of the field.
+# The only key of such a mapping, which is the path of the field.
 _PATH_OF_FIELD = re.compile(rf'(?:{_NAMES})(?:[.\[].*)?')
 # A value without quotes, up to the end of the line.
 _VALUE_WITHOUT_QUOTES = re.compile(r'[:\-,\[]\s+(?P<text>[^\s\'"\[\]#][^\n]*)')
@@ -62,15 +62,16 @@ _TAGS_OF_COLLECTIONS = ('tag:yaml.org,2002:map', 'tag:yaml.org,2002:seq')
 class _JsonLoader(Loader):  # type: ignore[misc,valid-type]
     """A loader that reads 1e5 as a number, as JSON does.
 
-    To YAML 1.1 it is text: there, a number with an exponent has a dot and a
-    sign, as in 1.0e+5.
+    In YAML 1.1, 1e5 is text, because a number with an exponent must have a dot
+    and a sign, as in 1.0e+5.
     """
 
 
 _JsonLoader.add_implicit_resolver(
     'tag:yaml.org,2002:float',
-    # The words are numbers to Python's reader of JSON, so that they get the
-    # error of 1e999, and do not become text.
+    # Python's JSON parser also accepts NaN and Infinity as numbers. Resolve
+    # them as numbers here, so that they get the same error as 1e999 instead
+    # of becoming text.
     re.compile(r'-?[0-9.]+[eE][-+]?[0-9]+|NaN|-?Infinity'),
     first=list('-0123456789NI'),
 )
@@ -95,14 +96,14 @@ class FastDumper(
         yaml, 'CSafeDumper', yaml.SafeDumper
     )
 ):
-    """A dumper for what is large."""
+    """A fast dumper for large values; uses libyaml if it is available."""
 
 
 def _represent_text(dumper: typing.Any, text: str) -> yaml.ScalarNode:
-    """Put a text in double quotes if it has a control character.
+    """Represent a text, in double quotes if it has a control character.
 
-    There it is written as an escape. Without quotes, PyYAML writes U+0085 as
-    it is, and reads it as a line feed.
+    In double quotes, a control character is written as an escape. Without
+    them, PyYAML writes U+0085 as it is and later reads it as a line feed.
     """
     style = None
     if exceptions.CONTROL_CHARACTER.search(text):
@@ -111,7 +112,7 @@ def _represent_text(dumper: typing.Any, text: str) -> yaml.ScalarNode:
 
 
 def _write_no_aliases(_dumper: typing.Any, _data: typing.Any) -> bool:
-    """Have every value written in full, without aliases such as ``*id001``."""
+    """Tell PyYAML to write every value in full, without aliases."""
     return True
 
 
@@ -121,11 +122,11 @@ for _dumper in (Dumper, FastDumper):
 
 
 def dump(value: typing.Any, **options: typing.Any) -> str:
-    """Write plain data as YAML, with mappings in their own order.
+    """Write plain data as YAML and keep the order of mappings.
 
     ``{'b': 1, 'a': [2]}`` gives the lines ``b: 1``, ``a:`` and ``- 2``.
 
-    :param options: of PyYAML's ``dump``.
+    :param options: options for PyYAML's ``dump``.
     """
     options = {
         'Dumper': Dumper,
@@ -135,17 +136,18 @@ def dump(value: typing.Any, **options: typing.Any) -> str:
     }
     text = str(yaml.dump(value, **options))
     if exceptions.CONTROL_CHARACTER.search(text.replace('\n', '')):
-        # libyaml, by which FastDumper writes, has no escapes for some control
-        # characters, such as those that turn text around. Dumper has.
+        # FastDumper writes with libyaml, which has no escapes for some control
+        # characters, e.g. those that reverse the direction of text. Dumper
+        # escapes them.
         text = str(yaml.dump(value, **{**options, 'Dumper': Dumper}))
     return text
 
 
 def comment(text: str, width: int = sys.maxsize) -> str:
-    """Write a text as a comment; its line feeds become blanks.
+    """Write a text as a comment and replace its line feeds with blanks.
 
-    :param width: characters of a line; a longer text has several lines. Those
-        behind the first are indented, so that they are seen to go on.
+    :param width: maximum length of a line. A longer text is wrapped, and the
+        lines after the first are indented to show that they continue it.
     """
     line = exceptions.one_line(' '.join(text.split()))
     lines = textwrap.wrap(
@@ -162,7 +164,7 @@ def comment(text: str, width: int = sys.maxsize) -> str:
 def packaged(path: str) -> typing.Any:
     """Read a YAML file of this package.
 
-    :param path: below ``ironic_inspection_rules``.
+    :param path: path of the file, relative to ``ironic_inspection_rules``.
     """
     file = importlib.resources.files('ironic_inspection_rules').joinpath(path)
     return yaml.load(file.read_text('utf-8'), Loader)
@@ -183,26 +185,26 @@ class _Extent:
 
 
 def parse_nodes(text: str) -> list[yaml.Node]:
-    """Parse the documents of a file to nodes of YAML, with their places.
+    """Parse the documents of a file into YAML nodes, with their positions.
 
-    Empty documents are left out.
+    Empty documents are skipped.
 
     :param text: text of the whole file.
-    :raises: YAMLError where they cannot be read, or are too large.
+    :raises: YAMLError if the text cannot be parsed or is too large.
     """
     text = make_readable(text)
     try:
         _check_bounds(text)
     except (yaml.scanner.ScannerError, yaml.parser.ParserError) as exc:
-        # libyaml has a limit of its own for the depth, with another message.
-        # It reads ahead, so that it may reach its limit before ours.
+        # libyaml has its own limit for the depth, with another message. It
+        # reads ahead, so it may reach its limit before ours is reached.
         before = text[: exc.problem_mark.index + 1]
         if budget.is_deeper(before.encode(errors='replace'), DEPTH):
             exc.problem = _TOO_DEEP
         raise
     loader = Loader
     if _is_json(text):
-        # In JSON, 1e5 is a number.
+        # In JSON, 1e5 is a number. The default loader would read it as text.
         loader = _JsonLoader
     return [
         node for node in yaml.compose_all(text, loader) if node is not None
@@ -212,10 +214,10 @@ def parse_nodes(text: str) -> list[yaml.Node]:
 def _is_json(text: str) -> bool:
     """Return whether the text of a whole file is JSON.
 
-    :param text: not nested too deeply for Python to read it.
+    :param text: a text that is not nested too deeply for Python's parser.
     """
     if not text.lstrip().startswith(('[', '{')):
-        # Most files are other YAML: it need not be parsed to see that.
+        # Most files are plain YAML, which this shows without parsing.
         return False
     try:
         json.loads(text)
@@ -225,16 +227,16 @@ def _is_json(text: str) -> bool:
 
 
 def find_item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
-    """Return the lines in which the items of a list begin, from zero.
+    """Return the line in which each item of a list begins, from zero.
 
-    For an alias, it is the line of the alias: its node has the place of the
-    anchor, which would mislead in messages.
+    For an alias, return the line of the alias itself. Its node has the
+    position of the anchor, which would be misleading in messages.
 
     :param text: text of the whole file.
     """
-    # The node of an alias is that of its anchor, which comes before: it begins
-    # before the list, or in an earlier item. All other items begin behind the
-    # end of the item before.
+    # An alias shares the node of its anchor, which begins before the list or
+    # in an earlier item. Any other item begins after the end of the previous
+    # item. So an item that begins earlier must be an alias.
     has_aliases = False
     end = node.start_mark.index
     for item in node.value:
@@ -249,12 +251,13 @@ def find_item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
 def _find_item_lines_in_events(
     node: yaml.SequenceNode, text: str
 ) -> list[int]:
-    """Return the lines in which the items of a list begin, also of aliases.
+    """Return the line in which each item of a list begins, even an alias.
 
-    Only the events of YAML have the place of an alias.
+    This parses the file again, because only the events of YAML have the
+    position of an alias.
     """
-    # Both loops take from one iterator: the second goes on where the first
-    # one ends.
+    # Both loops share one iterator: the second loop continues where the first
+    # one stops.
     events = iter(yaml.parse(make_readable(text), Loader))
     for event in events:
         if isinstance(event, yaml.SequenceStartEvent) and (
@@ -263,8 +266,7 @@ def _find_item_lines_in_events(
             # The list begins.
             break
     lines = []
-    # How many collections inside of the list have begun and not ended. At 0,
-    # an item begins.
+    # Number of open collections inside the list. An item begins if it is 0.
     depth = 0
     for event in events:
         if isinstance(event, yaml.CollectionEndEvent):
@@ -281,14 +283,14 @@ def _find_item_lines_in_events(
 
 
 def make_readable(text: str) -> str:
-    """Return the text of a file as YAML can read it, of the same length.
+    """Make the text of a file readable for YAML, and keep its length.
 
-    In JSON, tabs between values become blanks. A pair of escapes for a single
-    character, such as ``\\ud83d\\ude00``, which YAML refuses, becomes
-    ``\\ufffd\\ufffd``; :func:`construct` reads the value from the file again.
-    All values keep their places.
+    In JSON, tabs between values become blanks. YAML rejects a pair of escapes
+    for one character, e.g. ``\\ud83d\\ude00``, so the pair becomes
+    ``\\ufffd\\ufffd``; :func:`construct` reads the value from the original
+    text later. All values keep their positions.
     """
-    # Only JSON has tabs where they matter to YAML, and only between values.
+    # Only in JSON can tabs confuse YAML, and there only between values.
     if text.lstrip().startswith(('[', '{')):
         return _SURROGATE_PAIR.sub(
             r'\1\\ufffd\\ufffd', text.replace('\t', ' ')
@@ -299,37 +301,38 @@ def make_readable(text: str) -> str:
 def _find_extent_of_alias(
     name: str, anchored: typing.Mapping[str, _Extent], outer: list[_Extent]
 ) -> _Extent:
-    """Return the extent of the value that an alias stands for.
+    """Return the extent of the value that an alias refers to.
 
-    In ``&a [*a]`` an alias is inside of its own value, which has no end. An
-    alias without an anchor counts as a single value.
+    In ``&a [*a]`` the alias is inside its own value, which is therefore
+    infinite. An alias without an anchor counts as a single value.
 
-    :param anchored: the extents of complete values by their anchor.
-    :param outer: the collections that the alias is in.
+    :param name: the name of the anchor.
+    :param anchored: the extents of complete values, by their anchor.
+    :param outer: the collections that contain the alias.
     """
     if name in anchored:
         return anchored[name]
     if any(name == around.anchor for around in outer):
-        # It has no end: with this height the caller finds it too deep.
+        # The value is infinite. This height makes the caller reject it.
         return _Extent(height=DEPTH)
     return _Extent()
 
 
 def _check_bounds(text: str) -> None:
-    """Refuse text that would exhaust the stack or the memory.
+    """Reject text that would exhaust the stack or the memory.
 
-    A few lines of YAML can stand for billions of values, by aliases of
-    aliases: ``a: &a [x, x]``, ``b: &b [*a, *a]``, and so on. So values are
-    counted before any of them is made.
+    With aliases of aliases, a few lines of YAML can stand for billions of
+    values: ``a: &a [x, x]``, ``b: &b [*a, *a]``, and so on. So the values are
+    counted before any of them is built.
 
-    :raises: MarkedYAMLError if it is nested too deeply, or aliases stand for
-        too many values.
+    :raises: MarkedYAMLError if the text is nested too deeply, or if its
+        aliases stand for too many values.
     """
-    # The extents of the values that aliases may stand for, by their anchor.
+    # The extents of the values that aliases can refer to, by their anchor.
     anchored: dict[str, _Extent] = {}
-    # The file, and the collections that have begun and not ended.
+    # The file itself, and the collections that are open.
     outer = [_Extent()]
-    # Number of values for which all aliases stand.
+    # Total number of values that the aliases stand for.
     aliased = 0
     for event in yaml.parse(text, Loader):
         # The value that ends with this event.
@@ -344,7 +347,7 @@ def _check_bounds(text: str) -> None:
             complete = _find_extent_of_alias(event.anchor, anchored, outer)
             aliased += complete.size
         if complete is not None:
-            # It makes the value around it higher and larger.
+            # Add the value to the height and size of its parent.
             around = outer[-1]
             around.height = max(around.height, complete.height + 1)
             around.size += complete.size
@@ -362,13 +365,13 @@ def _check_bounds(text: str) -> None:
 
 
 def _find_problem(node: yaml.Node, text: str) -> str | None:
-    """Return the problem of a node: mostly, that it needs quotes.
+    """Return the problem of a node, usually that it needs quotes.
 
-    For example, ``!eq`` is a tag to YAML, and must be written ``"!eq"``. Nodes
-    inside of the node are not checked.
+    For example, ``!eq`` is a tag in YAML and must be written as ``"!eq"``.
+    The children of the node are not checked.
 
     :param text: text of the whole file.
-    :returns: a sentence; None if nothing is wrong.
+    :returns: a sentence; None if there is no problem.
     """
     if isinstance(node, yaml.CollectionNode) and (
         node.tag not in _TAGS_OF_COLLECTIONS
@@ -381,24 +384,25 @@ def _find_problem(node: yaml.Node, text: str) -> str | None:
         return None
     if node.tag.startswith('!'):
         return _say_to_quote(f'{node.tag} {node.value}'.strip())
-    # YAML drops the "!" of "! eq": only the text of the file has it.
+    # YAML drops the "!" of "! eq", so look for it in the text of the file.
     if text.startswith('! ', node.start_mark.index):
         return _say_to_quote(f'! {node.value}')
     return None
 
 
 def _find_unquoted_field(node: yaml.MappingNode) -> str | None:
-    """Return what to write in place of a mapping that is meant as a field.
+    """Return the problem of a mapping that was meant as a field.
 
-    YAML reads ``{node.name}`` as a mapping of one key without a value, and
-    ``{{`` as the beginning of a mapping whose key is a mapping.
+    YAML reads ``{node.name}`` as a mapping with one key and no value, and
+    reads ``{{`` as the start of a mapping whose key is a mapping.
 
-    :returns: a sentence; None if the mapping is no field.
+    :returns: a sentence that says what to write; None if the mapping does not
+        look like a field.
     """
     if not node.flow_style or len(node.value) != 1:
         return None
     key, value = node.value[0]
-    # In {node.name} the value of the key is empty, which is null to YAML.
+    # In {node.name} the value of the key is empty, which YAML reads as null.
     has_value = getattr(value, 'tag', None) != NULL or value.value
     if has_value:
         return None
@@ -412,13 +416,14 @@ def _find_unquoted_field(node: yaml.MappingNode) -> str | None:
 
 
 def find_syntax_hint(text: str, line: int) -> str | None:
-    """Return what is probably wrong in a line that is no YAML.
+    """Return a guess at what is wrong in a line that is not valid YAML.
 
-    For example, of ``op: @name`` that the text must be in quotes, and of a
-    line that begins with a tab that YAML does not know tabs.
+    For example, the hint for ``op: @name`` is to put the text in quotes, and
+    the hint for a line that begins with a tab is to indent with blanks.
 
     :param text: text of the whole file.
     :param line: number of the line, from zero.
+    :returns: a sentence; None if no known mistake is found.
     """
     lines = text.split('\n')
     wrong_line = ''
@@ -441,10 +446,10 @@ def find_syntax_hint(text: str, line: int) -> str | None:
 def as_document_error(
     path: str, text: str, error: yaml.YAMLError | RecursionError
 ) -> exceptions.InvalidDocument:
-    """Convert an error of YAML to the error of a file, with its place.
+    """Convert a YAML error to the error of a file, with its position.
 
-    If the line looks like a known slip, such as a value that needs quotes, the
-    error says so.
+    The error adds a hint if the line looks like a common mistake, e.g. a value
+    that needs quotes.
 
     :param text: text of the whole file.
     """
@@ -454,8 +459,8 @@ def as_document_error(
     reason = getattr(error, 'problem', None) or str(error)
     if mark is None:
         return exceptions.InvalidDocument(path, reason)
-    # YAML's own errors are subclasses. Those of this package, which are not,
-    # say what to do already.
+    # Errors that YAML raises are instances of subclasses. Errors that this
+    # package raises are not, and they already say what to do.
     if type(error) is not yaml.MarkedYAMLError:
         hint = find_syntax_hint(text, mark.line)
         if hint:
@@ -468,14 +473,15 @@ def as_document_error(
 def _as_character_error(
     path: str, text: str, error: yaml.reader.ReaderError
 ) -> exceptions.InvalidDocument:
-    """Convert the error of a character that YAML does not allow.
+    """Convert the error for a character that YAML does not allow.
 
     :param text: text of the whole file.
     """
-    # The second line of YAML's own words names no file, but a "unicode
-    # string", and its position counts octets or characters.
+    # Drop the second line of YAML's message. It says "unicode string" instead
+    # of the file name, and its position may count octets or characters.
     reason = str(error).splitlines()[0]
-    # YAML stops at the first character that it does not allow.
+    # YAML stops at the first character that it does not allow, so the first
+    # occurrence in the text is the position of the error.
     before, _character, _behind = text.partition(chr(error.character))
     *lines_before, beginning_of_line = before.split('\n')
     return exceptions.InvalidDocument(
@@ -484,7 +490,7 @@ def _as_character_error(
 
 
 def _say_to_quote(text: str) -> str:
-    """Return the message that a text must be in quotes, with the quotes.
+    """Return the message that a text must be quoted, with the quoted text.
 
     For example, ``text like this must be in quotes: write "!eq"``.
     """
@@ -493,14 +499,14 @@ def _say_to_quote(text: str) -> str:
 
 
 def construct(node: yaml.Node, text: str) -> typing.Any:
-    """Return the value of a node, as JSON could have it.
+    """Return the value of a node, with the types that JSON has.
 
-    ``{a: [1, x]}`` gives ``{'a': [1, 'x']}``. A time such as ``2024-01-31``
-    stays text: JSON has no times.
+    ``{a: [1, x]}`` gives ``{'a': [1, 'x']}``. A date such as ``2024-01-31``
+    stays text, because JSON has no dates.
 
     :param text: text of the whole file.
-    :raises: MarkedYAMLError for a value that JSON cannot hold, or that is no
-        value of a rule file, such as a field without quotes.
+    :raises: MarkedYAMLError if JSON cannot hold the value, or if a rule file
+        cannot contain it, e.g. a field without quotes.
     """
     problem = _find_problem(node, text)
     if problem:
@@ -519,8 +525,8 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
         and _SURROGATE_PAIR.search(written)
         and '\ufffd' in node.value
     ):
-        # make_readable() has put marks in place of the escapes, which
-        # YAML refuses. The text of the file still has the pair.
+        # make_readable() has replaced the escapes, because YAML rejects them.
+        # The text of the file still has the original pair.
         return json.loads(written)
     value = _construct_scalar(node, written)
     is_not_finite = isinstance(value, float) and not math.isfinite(value)
@@ -534,21 +540,21 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
 def _construct_scalar(node: yaml.Node, written: str) -> typing.Any:
     """Return the value of a node that is neither a mapping nor a list.
 
-    :param written: the value as it stands in the file.
-    :raises: MarkedYAMLError where the value is not of its type, such as
+    :param written: the text of the value in the file.
+    :raises: MarkedYAMLError if the value does not match its type, e.g.
         ``!!bool maybe``, or is a number that Python cannot write.
     """
     try:
         value = yaml.constructor.SafeConstructor().construct_document(node)
-        # Python reads numbers of any length to the base 16, but writes none of
-        # more than 4300 digits: then this is a ValueError.
+        # Python reads hexadecimal numbers of any length, but raises ValueError
+        # when it writes a number of more than 4300 digits.
         str(value)
     except (yaml.constructor.ConstructorError, ValueError, LookupError) as exc:
-        # PyYAML lets a LookupError out for text that is not of its type.
+        # PyYAML raises LookupError for some texts that do not match their tag.
         if _NUMBER_TOO_LONG_FOR_PYTHON.fullmatch(written):
             problem = TOO_MANY_DIGITS
         elif written.startswith('!') and isinstance(exc, yaml.YAMLError):
-            # YAML's own words name the tag.
+            # YAML's own message names the tag, so it is the better one.
             raise
         else:
             problem = _say_to_quote(written)
@@ -561,19 +567,20 @@ def _construct_scalar(node: yaml.Node, written: str) -> typing.Any:
 def _construct_mapping(
     node: yaml.MappingNode, text: str
 ) -> dict[str, typing.Any]:
-    """Return the value of a mapping with its merge keys, ``<<``, resolved.
+    """Return the value of a mapping, with its merge keys ``<<`` resolved.
 
-    ``{<<: *base, priority: 2}`` has all members of ``base``, but its own
-    priority. Names are checked before the merge: afterwards, the mapping may
-    have a name twice, with its own value and the merged value that it
-    replaces.
+    ``{<<: *base, priority: 2}`` has all members of ``base``, except that its
+    own priority wins. Names are checked before the merge, because afterwards a
+    name may legitimately occur twice: with the merged value, and with the own
+    value that replaces it.
     """
     check_names(node)
     yaml.constructor.SafeConstructor().flatten_mapping(node)
     for key, _value in node.value:
         _require_text(key, _TAG_OF_TEXT)
-    # An alias has the node constructed again: a name with a merged value must
-    # not count as double then. The last value of a name is its own.
+    # A node that has aliases is constructed several times. Keep only the last
+    # value for each name, which is the own value, so that the next check does
+    # not report a name as double.
     last_by_name = {key.value: (key, value) for key, value in node.value}
     node.value = list(last_by_name.values())
     return {
@@ -583,7 +590,7 @@ def _construct_mapping(
 
 
 def check_names(node: yaml.MappingNode) -> None:
-    """Check that the keys of a mapping are texts, and that none is double.
+    """Check that the keys of a mapping are text and unique.
 
     :raises: MarkedYAMLError at the first wrong key.
     """
@@ -599,10 +606,10 @@ def check_names(node: yaml.MappingNode) -> None:
 
 
 def _require_text(key: yaml.Node, *tags: str) -> None:
-    """Check that a key is text, as keys of JSON are.
+    """Check that a key is text, because JSON allows no other keys.
 
-    :param tags: the tags of YAML that the key may have.
-    :raises: MarkedYAMLError for another tag, such as the tag of a number.
+    :param tags: the YAML tags that the key may have.
+    :raises: MarkedYAMLError if the key has another tag, e.g. of a number.
     """
     if key.tag not in tags:
         problem = _('keys must be text')

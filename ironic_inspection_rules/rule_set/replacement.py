@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plans how the stored rules become the wanted rules.
+"""Plans how to turn the stored rules into the wanted rules.
 
-The service that stores the rules makes the plan; clients show it as a diff.
+The service that stores the rules makes the plan. Clients show it as a diff.
 """
 
 import bisect
@@ -35,15 +35,16 @@ _SIGNS = {CREATED: '+', UPDATED: '~', MOVED: '>', DELETED: '-'}
 
 @dataclasses.dataclass(frozen=True)
 class RuleStep:
-    """The part of the plan for one rule.
+    """The part of the plan that concerns one rule.
 
     :param before: the stored rule with the fields of :data:`.model.WRITABLE`
-        and its ``position``, None for a rule that is created.
-    :param after: the rule as it shall be, with these fields; None for a rule
-        that is deleted.
-    :param matched_by: why the two are one rule, see :class:`Match`.
-    :param new_position: the position of a rule that is created or moves, None
-        where a rule keeps its own.
+        and its ``position``; None if the rule is created.
+    :param after: the wanted rule with the same fields; None if the rule is
+        deleted.
+    :param matched_by: how the two were recognized as one rule, see
+        :class:`Match`.
+    :param new_position: the new position of a rule that is created or moves;
+        None if the rule keeps its position.
     """
 
     before: Fields | None
@@ -53,13 +54,13 @@ class RuleStep:
 
     @property
     def outcome(self) -> str:
-        """What becomes of the rule, as one word: CREATED, MOVED and so on."""
+        """What happens to the rule, as one word: CREATED, MOVED and so on."""
         if self.before is None:
             return CREATED
         if self.after is None:
             return DELETED
         if self.fields:
-            # Its position may change as well.
+            # An updated rule may move as well, but it counts as updated.
             return UPDATED
         if self.new_position is None:
             return UNCHANGED
@@ -67,10 +68,10 @@ class RuleStep:
 
     @property
     def position_after(self) -> float:
-        """The position that the rule has afterwards, or a deleted one had."""
+        """The position after the step; for a deleted rule, its last one."""
         if self.new_position is not None:
             return self.new_position
-        # A new rule always has a new position.
+        # A new rule always has a new position, so this rule is a stored one.
         assert self.before is not None
         return float(self.before['position'])
 
@@ -87,11 +88,11 @@ class RuleStep:
 
 
 class Match(typing.NamedTuple):
-    """The stored rule that a wanted rule is.
+    """The stored rule that a wanted rule corresponds to.
 
-    ``matched_by`` is how a user knows that it is the same: ``uuid`` or
-    ``description``; None where both have the same content and no description.
-    Other callers of :func:`decide` may have another word there.
+    ``matched_by`` tells a user how the rule was recognized: by ``uuid`` or by
+    ``description``. It is None if both rules have the same content and no
+    description. Other callers of :func:`decide` may use other words.
     """
 
     rule: Fields
@@ -101,24 +102,29 @@ class Match(typing.NamedTuple):
 def match(
     wanted: typing.Sequence[typing.Any], present: typing.Sequence[Fields]
 ) -> list[Match | None]:
-    """Find the stored rule that each wanted rule is.
+    """Find the stored rule that corresponds to each wanted rule.
 
-    Rules are matched by their UUID first. Wanted rules without a UUID are
-    matched by their description, where that is unique among the stored rules
-    that are left and among themselves. The others are matched by their whole
-    content, so that these change nothing. A rule without a match is new.
+    Rules are matched by their UUID first. A wanted rule without a UUID is
+    matched by its description, if the description is unique both among the
+    wanted rules without a UUID and among the stored rules that no UUID
+    matches. The remaining rules are matched by their whole content, so that a
+    rule that is posted again unchanged is not replaced. A wanted rule without
+    a match is new.
 
-    :param wanted: rules as they were posted; may be anything.
-    :raises: :class:`.exceptions.InvalidRules` where two have the same UUID.
+    :param wanted: rules as they were posted; items may be of any type.
+    :returns: one item for each wanted rule: its match, or None if it is new.
+    :raises: :class:`.exceptions.InvalidRules` if two wanted rules have the
+        same UUID.
     """
     matcher = _Matcher([_rule_or_none(rule) for rule in wanted], present)
     return matcher.match()
 
 
 def _rule_or_none(posted: typing.Any) -> Fields | None:
-    """Return a posted rule, or None if it can match no stored rule.
+    """Return a posted rule, or None if it cannot match any stored rule.
 
-    That is anything but a mapping, and a mapping whose ``uuid`` is no text.
+    A value cannot match if it is not a mapping, or if its ``uuid`` is not
+    text.
     """
     if not isinstance(posted, dict):
         return None
@@ -128,11 +134,11 @@ def _rule_or_none(posted: typing.Any) -> Fields | None:
 
 
 class _Matcher:
-    """Finds the stored rules of wanted rules, no stored rule twice.
+    """Finds the stored rules for wanted rules; uses each stored rule once.
 
-    :param wanted: the rules in order, None for a value that is no rule.
+    :param wanted: the rules in order, with None for a value that cannot match.
     :param present: the stored rules in order.
-    :raises: :class:`.exceptions.InvalidRules` where two wanted rules have the
+    :raises: :class:`.exceptions.InvalidRules` if two wanted rules have the
         same UUID.
     """
 
@@ -145,9 +151,9 @@ class _Matcher:
         self._present = present
         self._uuids = _distinct_uuids(wanted)
         self._by_uuid = {rule['uuid']: rule for rule in present}
-        # Stored and wanted rules that are not matched by UUID, by description.
-        # A description that two stored rules have, or two wanted ones, does
-        # not say which of the two is meant: both are left out.
+        # The rules that are not matched by UUID, keyed by their description.
+        # If two stored rules or two wanted rules share a description, it does
+        # not say which rule is meant, so neither of them is included.
         self._stored_by_description = _unique(
             rule for rule in present if rule['uuid'] not in self._uuids
         )
@@ -156,16 +162,16 @@ class _Matcher:
         )
 
     def match(self) -> list[Match | None]:
-        """Return the stored rule for every wanted rule, None for a new rule.
+        """Return the match of each wanted rule, or None for a new rule.
 
-        Rules are matched by UUID or description, else by content.
+        Rules are matched by UUID or description, otherwise by content.
         """
         matches = [self._match_by_name(rule) for rule in self._wanted]
         unmatched_by_content = self._list_unmatched_by_content(matches)
         if not unmatched_by_content:
             return matches
         for index, rule in enumerate(self._wanted):
-            # A rule with a UUID that is not stored is new.
+            # A rule is new if its UUID is not stored.
             if matches[index] or not rule or rule.get('uuid'):
                 continue
             equal_rules = unmatched_by_content[_content(rule)]
@@ -173,18 +179,18 @@ class _Matcher:
                 continue
             matched_by = None
             if rule.get('description'):
-                # Several rules have this description. Otherwise the rule would
-                # have been matched by it before.
+                # Several rules share this description; otherwise
+                # _match_by_name() would have matched the rule.
                 matched_by = 'description'
-            # The next equal rule gets another stored rule.
+            # Take the stored rule, so that the next equal rule gets another.
             matches[index] = Match(equal_rules.popleft(), matched_by)
         return matches
 
     def _match_by_name(self, rule: Fields | None) -> Match | None:
-        """Return the stored rule of the same UUID, else of the description.
+        """Return the stored rule with the same UUID or description.
 
-        A description counts only if the wanted rule has no UUID, and no other
-        wanted or stored rule that is still to be matched has it.
+        The description is used only if the wanted rule has no UUID, and if no
+        other rule that is not matched by UUID has the same description.
         """
         if rule is None:
             return None
@@ -208,11 +214,11 @@ class _Matcher:
     def _list_unmatched_by_content(
         self, matches: typing.Sequence[Match | None]
     ) -> dict[typing.Hashable, collections.deque[Fields]]:
-        """Return the stored rules without a match so far, by their content.
+        """Return the stored rules that have no match yet, by their content.
 
-        Equal rules are in the order in which they run.
+        Rules with equal content are listed in the order in which they run.
 
-        :param matches: those by UUID or description, for every wanted rule.
+        :param matches: the match by UUID or description of each wanted rule.
         """
         matched_uuids = {
             match_of_rule.rule['uuid']
@@ -229,9 +235,9 @@ class _Matcher:
 
 
 def _distinct_uuids(wanted: typing.Sequence[Fields | None]) -> set[str]:
-    """Return the UUIDs of wanted rules, which have to be distinct.
+    """Return the UUIDs of the wanted rules, which must be distinct.
 
-    :raises: :class:`.exceptions.InvalidRules` where two are the same.
+    :raises: :class:`.exceptions.InvalidRules` if two rules have the same one.
     """
     uuids: set[str] = set()
     for index, rule in enumerate(wanted):
@@ -247,11 +253,11 @@ def _distinct_uuids(wanted: typing.Sequence[Fields | None]) -> set[str]:
 
 
 def _unique(rules: typing.Iterable[Fields]) -> dict[str, Fields]:
-    """Return rules by their description where that is unique."""
+    """Map each description that only one of the rules has to that rule."""
     by_description: dict[str, list[Fields]] = {}
     for rule in rules:
         description = rule.get('description')
-        # A wanted rule may have anything there.
+        # A posted rule is not validated yet, so this can be of any type.
         if isinstance(description, str) and description:
             by_description.setdefault(description, []).append(rule)
     unique = {}
@@ -262,16 +268,16 @@ def _unique(rules: typing.Iterable[Fields]) -> dict[str, Fields]:
 
 
 def _content(rule: Fields) -> typing.Hashable:
-    """Return a key for the content of a rule, which is all but its UUID.
+    """Return a hashable key for the content of a rule.
 
-    The key can be hashed. Two rules with the same content have the same key: a
-    field that one of them leaves out counts as its default.
+    The content is every writable field except the UUID. Rules with the same
+    content have the same key: a field that is not set counts as its default.
     """
     own_vars = rule.get(model.VARS)
     names_of_vars: list[typing.Any] = []
     if isinstance(own_vars, dict):
-        # Vars are computed in their order, and mappings that differ only in
-        # their order are equal. So the order is a part of the key.
+        # Vars are computed in their order, but mappings that differ only in
+        # order compare as equal. So the key includes the order.
         names_of_vars = list(own_vars)
     content: list[typing.Any] = [names_of_vars]
     for name in _CONTENT:
@@ -288,20 +294,20 @@ def decide(
     present: typing.Sequence[Fields],
     prune: bool = True,
 ) -> list[RuleStep]:
-    """Decide of every rule whether it is created, changed, moved or deleted.
+    """Decide whether each rule is created, changed, moved or deleted.
 
-    Nothing is stored here: the caller stores the steps, or shows them as a
-    plan. The ``position`` of a rule is a number such as 3.0 or 1.5. Rules of
+    This function stores nothing: the caller stores the steps, or shows them as
+    a plan. The ``position`` of a rule is a number such as 3.0 or 1.5. Rules of
     equal phase and priority run in the order of their positions.
 
-    :param wanted: the wanted rules, in the order in which they shall run.
-    :param matched: the result of :func:`match`: the stored rule for every
-        wanted rule, None for a new one.
+    :param wanted: the wanted rules, in the order in which they must run.
+    :param matched: the result of :func:`match`: the stored rule for each
+        wanted rule, or None for a new one.
     :param present: all stored rules, in order, with their ``position``.
-    :param prune: whether stored rules that are not wanted are deleted. If not,
-        all stored rules keep their positions, and new ones come last.
-    :returns: a step for every wanted rule in their order, then for the other
-        stored rules; also for rules that do not change.
+    :param prune: whether to delete the stored rules that are not wanted. If
+        False, all stored rules keep their positions, and new rules come last.
+    :returns: a step for each wanted rule, in their order, followed by a step
+        for each other stored rule. Unchanged rules have steps too.
     """
     old_positions: list[float | None] = []
     for match_of_rule in matched:
@@ -350,7 +356,7 @@ def decide(
 
 
 def rules_after(steps: typing.Iterable[RuleStep]) -> list[Fields]:
-    """Return the stored rules after some steps, in their order."""
+    """Return the rules that are stored after the steps, in order."""
     in_order = sorted(steps, key=operator.attrgetter('position_after'))
     return [step.after for step in in_order if step.after is not None]
 
@@ -359,9 +365,10 @@ def _positions_behind(
     old_positions: typing.Sequence[float | None],
     present: typing.Sequence[Fields],
 ) -> list[float]:
-    """Return positions where no rule moves and new ones come last.
+    """Return positions that move no rule and put new rules last.
 
-    :param old_positions: the position that each rule has, None for a new one.
+    :param old_positions: the current position of each rule, None for a new
+        rule.
     :param present: the stored rules.
     """
     last = max((rule['position'] for rule in present), default=0)
@@ -379,16 +386,17 @@ def _positions_in_set(
     wanted: typing.Sequence[Fields],
     old_positions: typing.Sequence[float | None],
 ) -> list[float]:
-    """Return positions in which rules run in the order wanted.
+    """Return positions that make the rules run in the wanted order.
 
-    Positions that rise for the whole set are best. Where these would move a
-    rule that is stored, they rise only among the rules of one phase and
-    priority: no other order makes a difference. Where the stored position of
-    rule A is 2.0 and that of B is 1.0, and A is wanted before B, both keep
-    theirs if their priorities differ. No two rules come to one position, as a
-    change may give them the same priority later.
+    Positions that rise over the whole set are preferred. If these would move
+    a stored rule, positions rise only among the rules with the same phase and
+    priority, because the order of other rules makes no difference. For
+    example, if A is stored at 2.0, B is stored at 1.0, and A is wanted before
+    B, both keep their positions if their priorities differ. No two rules get
+    the same position, because they may get the same priority later.
 
-    :param old_positions: the position that each rule has, None for a new one.
+    :param old_positions: the current position of each rule, None for a new
+        rule.
     """
     positions = _rising_positions(old_positions)
     moves_any = any(
@@ -399,8 +407,8 @@ def _positions_in_set(
     )
     if not moves_any:
         return positions
-    # By phase and priority, the indexes of the rules that have them: the
-    # order of positions matters only among these.
+    # Indexes of the rules for each phase and priority. The order of positions
+    # matters only among the rules of one group.
     indexes_of_equals = collections.defaultdict(list)
     for index, rule in enumerate(wanted):
         phase_and_priority = (rule.get('phase'), rule.get('priority'))
@@ -411,9 +419,9 @@ def _positions_in_set(
         )
         for index, position in zip(indexes, among_equals, strict=True):
             positions[index] = position
-    # The rules of every phase and priority got their positions without a look
-    # at the others, so two rules may have the same position. A rule that keeps
-    # its old position stays there; others get a free position.
+    # Each group got its positions independently, so two rules may have the
+    # same position. A rule that keeps its old position stays there; the other
+    # rules get a free position.
     taken_positions = {
         position
         for position, old_position in zip(
@@ -429,7 +437,7 @@ def _positions_in_set(
                     position_before, positions[index], taken_positions
                 )
                 if free is None:
-                    # There is no room: all rules get new positions.
+                    # There is no room left, so all rules get new positions.
                     return _whole_numbers(len(positions))
                 positions[index] = free
                 taken_positions.add(free)
@@ -440,9 +448,10 @@ def _positions_in_set(
 def _free_position(
     low: float | None, position: float, taken: typing.Collection[float]
 ) -> float | None:
-    """Return a free position: the given one, or the next lower one.
+    """Return the given position, or the next lower one that is free.
 
-    If 3.0 is taken, it is 2.0 without ``low``, and 2.5 with 2.0 as ``low``.
+    For example, if 3.0 is taken, return 2.0 without ``low``, or 2.5 if
+    ``low`` is 2.0.
 
     :param low: the position must be above this one; None for no limit.
     :param taken: the positions of other rules.
@@ -460,26 +469,27 @@ def _free_position(
 
 
 def _whole_numbers(count: int) -> list[float]:
-    """Return the positions of rules that all get new ones: 1, 2, 3 …"""
+    """Return positions for rules that all get new ones: 1.0, 2.0, 3.0 …"""
     return [float(number) for number in range(1, count + 1)]
 
 
 def _rising_positions(
     old_positions: typing.Sequence[float | None],
 ) -> list[float]:
-    """Return rising positions of rules, and change as few as possible.
+    """Return rising positions that change as few old positions as possible.
 
-    ``[1.0, None, 2.0]`` becomes ``[1.0, 1.5, 2.0]``. If there is no room
-    between two positions, all rules get new ones.
+    For example, ``[1.0, None, 2.0]`` becomes ``[1.0, 1.5, 2.0]``. If there is
+    no room between two positions, all rules get new positions.
 
-    :param old_positions: the positions of the rules, None for a new rule.
+    :param old_positions: the current position of each rule, None for a new
+        rule.
     """
     positions: list[float] = []
     last_kept = None
-    # Index of the first rule that has no position yet.
+    # Index of the first rule without a position.
     next_index = 0
     for index, kept_position in _longest_rising(old_positions):
-        # The rules between this one and the last that keeps its position.
+        # The rules between this one and the previous one that keeps its place.
         positions += _positions_between(
             last_kept, kept_position, count=index - next_index
         )
@@ -491,7 +501,7 @@ def _rising_positions(
     positions += _positions_between(last_kept, high=None, count=count_of_rest)
     for position, following in itertools.pairwise(positions):
         if position >= following:
-            # Two kept positions are so near that no float is between them.
+            # Two kept positions are so close that no float fits between them.
             return _whole_numbers(len(positions))
     return positions
 
@@ -499,13 +509,13 @@ def _rising_positions(
 def _positions_between(
     low: float | None, high: float | None, count: int
 ) -> list[float]:
-    """Return rising positions for rules between two that keep theirs.
+    """Return rising positions for rules between two rules that keep theirs.
 
-    Between 1.0 and 2.0 three rules get 1.25, 1.5 and 1.75; behind 2.0 they
-    get 3.0, 4.0 and 5.0.
+    For example, three rules between 1.0 and 2.0 get 1.25, 1.5 and 1.75. Three
+    rules after 2.0 get 3.0, 4.0 and 5.0.
 
     :param low: position of the rule before them, None if there is none.
-    :param high: position of the rule behind them, None if there is none.
+    :param high: position of the rule after them, None if there is none.
     """
     width = 1.0
     if high is None:
@@ -521,31 +531,32 @@ def _positions_between(
 def _longest_rising(
     values: typing.Sequence[float | None],
 ) -> list[tuple[int, float]]:
-    """Return the longest rising subsequence of numbers: index and number.
+    """Return the longest rising subsequence, as pairs of index and number.
 
-    Rules at these indexes keep their positions, so as few as possible move:
-    of ``[3.0, None, 1.0, 2.0]`` it is ``[(2, 1.0), (3, 2.0)]``.
+    Rules at these indexes keep their positions, so that as few rules as
+    possible move: ``[3.0, None, 1.0, 2.0]`` gives ``[(2, 1.0), (3, 2.0)]``.
 
-    This is patience sorting. ``tails`` has, for every length, the least number
-    that a rising part of that length may end with, so a binary search finds
-    the longest part that a number can follow. With the number, that part is
-    longer by one. At the end, the longest part is read backwards.
+    The algorithm is patience sorting. For each length, ``tails`` has the
+    smallest number in which a rising subsequence of that length can end. A
+    binary search in ``tails`` finds the longest subsequence that the current
+    number can extend. At the end, the longest subsequence is read backwards.
 
-    :param values: None where there is no number.
+    :param values: the numbers; None for a rule without a position.
     """
     tails: list[float] = []
-    # By length, as in tails: the index of the number that the part ends with.
+    # For each length, as in tails: the index of the last number.
     index_of_tail: list[int] = []
-    # By the index of a number: the index of the number before it in its part.
+    # For the index of a number: the index of its predecessor.
     previous_index: dict[int, int] = {}
     for index, value in enumerate(values):
         if value is None:
             continue
-        # Length of the longest part that this number can follow.
+        # Length of the longest subsequence that this number can extend.
         length = bisect.bisect_left(tails, value)
         if length:
             previous_index[index] = index_of_tail[length - 1]
-        # The slice is empty if there is no longer part: then this appends.
+        # If this is the longest subsequence so far, the slices are empty, and
+        # the assignments append.
         tails[length : length + 1] = [value]
         index_of_tail[length : length + 1] = [index]
     backwards: list[tuple[int, float]] = []
@@ -561,9 +572,9 @@ def _longest_rising(
 
 
 def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
-    """Yield the plan of a rule set as lines of a diff, for people to read.
+    """Yield the plan of a rule set as the lines of a human-readable diff.
 
-    For example, where one rule changes, and another one only moves::
+    For example, if one rule changes and another rule only moves::
 
         ~ Set rack (1be26c0b-…, found by description)
         @@ -1,6 +1,6 @@
@@ -576,12 +587,12 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
 
         0 to create, 1 to update, 1 to move, 0 to delete
 
-    Rules that do not change are left out.
+    Rules that do not change are skipped.
 
-    :param steps: a mapping for every rule: its ``outcome``, ``uuid``,
+    :param steps: a mapping for each rule, with its ``outcome``, ``uuid``,
         ``description`` and ``matched_by``; the rule ``before`` and ``after``
-        the change, None where there is none; and the names of the ``fields``
-        that differ.
+        the change, None if there is no such rule; and the names of the
+        ``fields`` that differ.
     """
     count = {
         outcome: sum(step['outcome'] == outcome for step in steps)
@@ -592,8 +603,8 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
         if outcome not in _SIGNS:
             continue
         name = step['description'] or _('(no description)')
-        # A new rule may have "(known after apply)" in place of its UUID, which
-        # is in parentheses already.
+        # The UUID of a new rule may read "(known after apply)". Its
+        # parentheses are removed, because the line adds its own.
         identity = step['uuid'].strip('()')
         if step['matched_by']:
             identity += _(', found by %s') % step['matched_by']
@@ -616,15 +627,15 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
 def lines(step: Fields) -> list[str]:
     """Return the change of a rule as a diff of YAML, without file names.
 
-    The content of a sensitive rule is not in it.
+    The content of a sensitive rule is withheld.
 
-    :param step: the rule ``before`` and ``after`` the change, None where
-        there is none, and the names of the ``fields`` that differ.
+    :param step: the rule ``before`` and ``after`` the change, None if there
+        is no such rule, and the names of the ``fields`` that differ.
     """
     before = _yaml_lines(disclosed(step, 'before'))
     after = _yaml_lines(disclosed(step, 'after'))
     diff = list(difflib.unified_diff(before, after, n=3, lineterm=''))
-    # The first two lines are the names of files, of which there are none.
+    # Drop the first two lines, which name the files: there are no files.
     return diff[2:]
 
 
@@ -635,19 +646,20 @@ def _yaml_lines(rule: Fields | None) -> list[str]:
 
 
 def disclosed(step: Fields, side: str) -> dict[str, typing.Any] | None:
-    """Return a rule of a plan as anybody may see it.
+    """Return one side of a step in a form that any reader may see.
 
-    Its content is withheld if the rule is sensitive before or after.
+    The content is withheld if the rule is sensitive before or after the
+    change.
 
     :param step: the rule ``before`` and ``after`` the change, None if there
-        is none, and the names of the ``fields`` that differ.
-    :param side: ``before`` or ``after``: which of both to return.
+        is no such rule, and the names of the ``fields`` that differ.
+    :param side: the side to return: ``before`` or ``after``.
     :returns: None if the step has no rule on that side.
     """
     rule = step[side]
     if rule is None:
         return None
-    # A plan marks what is new in the rule after the change only.
+    # A plan marks the differing fields only in the rule after the change.
     differing: typing.Sequence[str] = ()
     if side == 'after':
         differing = step['fields']

@@ -2,9 +2,9 @@
 
 """The registry of installed ops and filters.
 
-In-tree plugins are loaded like those of others. A duplicate name, a class
-that cannot be loaded and one that is not a plugin are errors at start-up that
-name the plugin.
+In-tree plugins are loaded in the same way as plugins of other packages. If two
+plugins have the same name, or if a class cannot be loaded or is not a plugin,
+the service fails to start with an error that names the plugin.
 """
 
 import functools
@@ -30,7 +30,7 @@ CONDITIONS = 'ironic.inspection_rules.conditions'
 ACTIONS = 'ironic.inspection_rules.actions'
 FILTERS = 'ironic.inspection_rules.filters'
 
-PAGE = 'contributor/plugins'  # Page of the documentation about plugins.
+PAGE = 'contributor/plugins'  # The page of the documentation about plugins.
 
 _OUR_PACKAGE = __name__.partition('.')[0]
 _CALL = '__call__'
@@ -48,15 +48,16 @@ class _NamedInErrors:
 
     A KeyError in the code becomes "unexpected error in its code
     (package.module.Class.problems): KeyError: 'size'". An error of this
-    package leaves the context unchanged, as its message is meant for users.
+    package leaves the context unchanged, because its message is already meant
+    for users.
 
-    It is a class and no generator function, with which the check of a rule
-    takes longer.
+    This is a class because a context manager from a generator function makes
+    the check of a rule slower.
 
     :param op: the op of the plugin.
     :param method: the method of the plugin that is called in the context.
-    :raises: :class:`.exceptions.PluginFailed` in place of an error that is
-        none of this package.
+    :raises: :class:`.exceptions.PluginFailed` instead of any error that is
+        not an error of this package.
     """
 
     __slots__ = ('_method', '_op')
@@ -74,14 +75,14 @@ class _NamedInErrors:
         error: BaseException | None,
         _traceback: types.TracebackType | None,
     ) -> None:
-        """Replace an error by one that names the plugin and the method.
+        """Replace an error with an error that names the plugin and method.
 
-        :param error: None if the code raised none.
+        :param error: the error of the code, or None.
         """
         if error is None or isinstance(error, exceptions.InspectionRulesError):
             return
         if not isinstance(error, Exception):
-            # Such as KeyboardInterrupt, which ends the process.
+            # For example, KeyboardInterrupt must still end the process.
             return
         code = self._op.code
         if self._method != _CALL:
@@ -90,10 +91,11 @@ class _NamedInErrors:
 
 
 class Op(typing.NamedTuple):
-    """A plugin with its name in rules, and the arguments that it declares.
+    """A plugin with its name in rules and the arguments that it declares.
 
-    Rules call the code of a plugin by these methods only. The code may raise
-    any error; authors of rules then read which plugin it was.
+    The code of a plugin is called only through these methods. The code may
+    raise any error; the error then tells the authors of rules which plugin
+    failed.
     """
 
     name: str
@@ -101,10 +103,11 @@ class Op(typing.NamedTuple):
     signature: arguments.Signature
 
     def engine_arguments(self, view: budget.View) -> list[typing.Any]:
-        """Return what the engine passes before the arguments of a rule.
+        """Return the arguments that the engine passes before those of a rule.
 
-        A plugin may declare that it wants the data of the machine, the budget
-        of the phase, or both: ``[view, budget]``. Most want neither: ``[]``.
+        A plugin may request the data of the machine, the budget of the phase,
+        or both, which gives ``[view, budget]``. Most plugins request neither,
+        which gives ``[]``.
 
         :param view: the data of the machine, with the budget of the phase.
         """
@@ -128,14 +131,14 @@ class Op(typing.NamedTuple):
     def guarded(
         self, function: typing.Callable[_P, _R], method: str = _CALL
     ) -> typing.Callable[_P, _R]:
-        """Wrap a function of the plugin, so that its errors name the plugin.
+        """Wrap a function of the plugin so that its errors name the plugin.
 
-        An error of this package is raised unchanged; any other one becomes
+        An error of this package is raised unchanged. Any other error becomes
         :class:`.exceptions.PluginFailed`.
 
         :param method: the name of the function, for the error.
         """
-        # One object serves all calls: it keeps nothing of a call.
+        # All calls can share one context, because it has no state of a call.
         context = _NamedInErrors(self, method)
 
         def call(*arguments: _P.args, **named: _P.kwargs) -> _R:
@@ -149,9 +152,10 @@ class Op(typing.NamedTuple):
     ) -> Function:
         """Wrap a function of the plugin that is called for every machine.
 
-        A function of another package is guarded, and an error of it is logged,
-        but only once for every line of its code. A function of this package is
-        returned unchanged: guarded, a condition takes about twice as long.
+        A function of another package is guarded, and its errors are logged,
+        but only once for each line of its code. A function of this package is
+        returned unchanged, because the guard makes a condition take about
+        twice as long.
 
         :param method: the name of the function, for the error.
         """
@@ -163,8 +167,9 @@ class Op(typing.NamedTuple):
             try:
                 return guarded(*arguments, **named)
             except exceptions.PluginFailed as exc:
-                # Nobody sees the error of a sensitive rule. The place in the
-                # code of the plugin shows nothing of the rule.
+                # Nobody gets to see the error of a sensitive rule. So log only
+                # its kind and its place in the code, which reveal nothing of
+                # the rule.
                 _log_once(
                     self.name,
                     self.code,
@@ -178,17 +183,17 @@ class Op(typing.NamedTuple):
     def bind(self, arguments: dict[str, typing.Any]) -> Function:
         """Bind the literal arguments of a condition or a filter.
 
-        ``{'regex': 'R6.*'}`` makes a function of ``matches`` that takes only
+        For ``matches``, ``{'regex': 'R6.*'}`` gives a function that takes only
         the value of a machine.
 
         :param arguments: the arguments without replacement fields, by name.
-        :returns: a function that takes :meth:`engine_arguments`, then the
+        :returns: a function that takes :meth:`engine_arguments`, and then the
             other arguments of the rule.
-        :raises: :class:`.exceptions.OperationError` if the plugin refuses the
-            arguments, or its code fails.
+        :raises: :class:`.exceptions.OperationError` if the plugin rejects the
+            arguments, or if its code fails.
         """
-        # The plugin runs now, and its function later for every machine: both
-        # may fail.
+        # The plugin's bind() runs now, and the function that it returns runs
+        # later for every machine. Both of them may fail.
         bind = self.guarded(self.plugin.bind, 'bind')
         bound_function = bind(arguments)
         return self.for_machines(bound_function)
@@ -203,19 +208,19 @@ class Op(typing.NamedTuple):
         return None
 
     def problems(self, arguments: plugin.Arguments) -> list[tuple[str, str]]:
-        """Return what a plugin objects to in the arguments of a rule.
+        """Return the problems that a plugin finds in the arguments of a rule.
 
-        :param arguments: those without replacement fields, by name.
-        :returns: pairs of the name of an argument and a message:
+        :param arguments: the arguments without replacement fields, by name.
+        :returns: pairs of the name of an argument and a message, e.g.
             ``('subnet', 'is no network')``.
-        :raises: :class:`.exceptions.PluginFailed` if its code fails, or names
+        :raises: :class:`.exceptions.PluginFailed` if the code fails, or names
             an argument that it does not declare.
         """
         problems = []
         with _NamedInErrors(self, 'problems'):
             for name, message in self.plugin.problems(arguments):
                 if name not in self.signature.by_name:
-                    # The context makes it an error of the plugin.
+                    # The context turns this into an error of the plugin.
                     raise KeyError(name)
                 problems.append((name, message))
         return problems
@@ -223,26 +228,27 @@ class Op(typing.NamedTuple):
     def of_node(self, arguments: plugin.Arguments) -> list[str]:
         """Return the names of the arguments that need the node.
 
-        They are refused in an early rule, as there is no node yet.
+        An early rule must not have such arguments, because there is no node
+        yet.
 
         :param arguments: all arguments of a rule by name, as it is written.
-        :raises: :class:`.exceptions.PluginFailed` if its code fails, or names
+        :raises: :class:`.exceptions.PluginFailed` if the code fails, or names
             an argument that it does not declare.
         """
         with _NamedInErrors(self, 'of_node'):
             names = list(self.plugin.of_node(arguments))
             for name in names:
                 if name not in self.signature.by_name:
-                    # The context makes it an error of the plugin.
+                    # The context turns this into an error of the plugin.
                     raise KeyError(name)
         return names
 
     def facts(self, arguments: plugin.Arguments, inverted: bool) -> list[Fact]:
-        """Return the facts that a condition states, as the plugin says.
+        """Return the facts that a condition states, according to its plugin.
 
         ``lt`` of ``{inventory.cpu.count}`` and 8 states that this field is
-        ``lt`` 8; inverted, that it is ``ge`` 8. Checks of rules compare
-        conditions by their facts.
+        ``lt`` 8. If it is inverted, it states that the field is ``ge`` 8. The
+        checks of rules use the facts to compare conditions.
 
         :param arguments: all arguments of a rule by name, as it is written.
         :param inverted: whether the op is inverted in the rule.
@@ -250,40 +256,41 @@ class Op(typing.NamedTuple):
         """
         with _NamedInErrors(self, 'facts'):
             facts = self.plugin.facts(arguments, inverted)
-            # A plugin may yield tuples in place of facts.
+            # A plugin may yield tuples instead of facts.
             return [Fact(*fact) for fact in facts]
 
     def writes(self, arguments: plugin.Arguments) -> list[Write]:
-        """Return what an action would write and where, as the plugin says.
+        """Return what an action would write, according to its plugin.
 
-        Checks of rules read this; nothing is written. ``add-trait`` of
-        ``CUSTOM_GPU`` gives a write of the kind ``trait`` with this name.
+        The checks of rules use this; nothing is written. For example,
+        ``add-trait`` of ``CUSTOM_GPU`` gives a write of the kind ``trait``
+        with this name.
 
         :param arguments: all arguments of a rule by name, as it is written.
-        :raises: :class:`.exceptions.PluginFailed` if its code fails, or
+        :raises: :class:`.exceptions.PluginFailed` if the code fails, or
             declares a write of an unknown kind.
         """
         with _NamedInErrors(self, 'writes'):
-            # A plugin may yield tuples in place of writes.
+            # A plugin may yield tuples instead of writes.
             writes = [Write(*write) for write in self.plugin.writes(arguments)]
             for write in writes:
                 if write.kind not in plugin.WRITE_KINDS:
-                    # The context makes it an error of the plugin.
+                    # The context turns this into an error of the plugin.
                     raise ValueError(f'{write.kind!r} is no kind of a place')
         return writes
 
     def cases(self) -> list[tuple[str, plugin.Schema, plugin.Schema]]:
-        """Return the schemas of ``value`` for every kind of ``path``.
+        """Return the schemas of ``value`` for each kind of ``path``.
 
-        The JSON schema of rules for editors has them.
+        They become part of the JSON schema of rules, which editors use.
 
-        :returns: triples: a pattern of the path, and the schemas of the
-            arguments ``value`` and ``cleanup``.
+        :returns: triples of a pattern for the path, the schema of the argument
+            ``value``, and the schema of the argument ``cleanup``.
         :raises: :class:`.exceptions.PluginFailed`.
         """
         with _NamedInErrors(self, 'cases'):
-            # Unpacked here, so that any other number of values is an error of
-            # the plugin.
+            # Unpack the triples here, so that a wrong number of values counts
+            # as an error of the plugin.
             return [
                 (path, value, cleanup)
                 for path, value, cleanup in self.plugin.cases()
@@ -294,7 +301,7 @@ class Op(typing.NamedTuple):
     ) -> plugin.Problems:
         """Yield the problems of the arguments of a filter.
 
-        Both the schemas of the plugin and its code check them.
+        The arguments are checked by the schemas of the plugin and by its code.
 
         :param literals: arguments without replacement fields, by name.
         :param varying: the templates of the other arguments, by name.
@@ -306,11 +313,12 @@ class Op(typing.NamedTuple):
                 shape = schema.Shape(schema.any_of(*schemas), name)
                 for problem in shape.problems(literals[name]):
                     yield name, problem.sentence
-        # What a template becomes depends on the machine: it is not checked.
+        # Templates are not checked, because their values depend on the
+        # machine.
         checked = literals
         if self.plugin.TAKES_FILTER:
             # The filter "replace" in map("replace", "a", "b") is a template.
-            # Without it, "map" would say that its argument is missing.
+            # If it were left out, "map" would report a missing argument.
             checked = {**varying, **literals}
         yield from self.problems(checked)
 
@@ -322,15 +330,16 @@ def _find_place(error: BaseException) -> str:
     return f'{frame.filename}:{frame.lineno}'
 
 
-# The cache keeps what was logged: code that fails, fails for every machine.
+# The cache records what was logged, because code that fails usually fails for
+# every machine.
 @functools.lru_cache(maxsize=256)
 def _log_once(op: str, code: str, kind: str, place: str) -> None:
-    """Log an error of a plugin, unless it was logged before.
+    """Log an error of a plugin, unless the same error was logged before.
 
     :param op: the name of the plugin in rules.
     :param code: the class of the plugin.
-    :param kind: the class of the error, such as ``KeyError``.
-    :param place: file and line of the code that raised the error.
+    :param kind: the class of the error, e.g. ``KeyError``.
+    :param place: the file and line of the code that raised the error.
     """
     LOG.error(
         'The code of the op or filter "%(op)s" (%(code)s) failed: '
@@ -342,7 +351,7 @@ def _log_once(op: str, code: str, kind: str, place: str) -> None:
 class Registry:
     """Conditions and actions by name.
 
-    :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
+    :raises: :class:`.exceptions.PluginError`, which names the broken plugin.
     """
 
     def __init__(
@@ -352,8 +361,8 @@ class Registry:
     ) -> None:
         """Check and register conditions and actions.
 
-        :param conditions: classes or instances by their names in rules.
-        :param actions: likewise.
+        :param conditions: classes or instances, by their names in rules.
+        :param actions: classes or instances, by their names in rules.
         """
         self.conditions = {}
         for name, condition in conditions.items():
@@ -362,8 +371,8 @@ class Registry:
             )
         self.actions = {}
         for name, action in actions.items():
-            # The engine gives an action its target, before the arguments of
-            # the rule.
+            # The engine passes the target to an action, before the arguments
+            # of the rule.
             self.actions[name] = _register(
                 name, action, plugin.Action, engine_arguments=1
             )
@@ -391,22 +400,22 @@ def _find_op(ops: typing.Mapping[str, Op], name: str) -> Op:
 
 @functools.cache
 def installed() -> Registry:
-    """Return the ops of all installed packages, loaded once in a process.
+    """Return the ops of all installed packages, loaded once per process.
 
-    :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
+    :raises: :class:`.exceptions.PluginError`, which names the broken plugin.
     """
     return Registry(_load(CONDITIONS), _load(ACTIONS))
 
 
 @functools.cache
 def filters() -> typing.Mapping[str, Op]:
-    """Return the filters of all installed packages, loaded once in a process.
+    """Return the filters of all installed packages, loaded once per process.
 
-    :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
+    :raises: :class:`.exceptions.PluginError`, which names the broken plugin.
     """
     registered = {}
     for name, loaded in _load(FILTERS).items():
-        # The engine gives a filter the value, before the arguments of the
+        # The engine passes the value to a filter, before the arguments of the
         # rule.
         registered[name] = _register(
             name, loaded, plugin.Filter, engine_arguments=1
@@ -417,14 +426,14 @@ def filters() -> typing.Mapping[str, Op]:
 def _load(group: str) -> dict[str, typing.Any]:
     """Load the plugins of a group of entry points, and return them by name.
 
-    A plugin that cannot be loaded, or two plugins of one name, keep a service
-    from starting: no rule that uses such a plugin could run.
+    A service does not start if a plugin cannot be loaded or if two plugins
+    have the same name, because no rule that uses such a plugin could run.
 
-    :param group: such as ``ironic.inspection_rules.filters``.
-    :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
+    :param group: e.g. ``ironic.inspection_rules.filters``.
+    :raises: :class:`.exceptions.PluginError`, which names the broken plugin.
     """
     plugins: dict[str, typing.Any] = {}
-    # stevedore itself logs an error and goes on without the plugin.
+    # By default, stevedore logs the error and continues without the plugin.
     manager: stevedore.ExtensionManager[typing.Any] = (
         stevedore.ExtensionManager(
             group, on_load_failure_callback=_refuse_failure
@@ -454,9 +463,10 @@ def _refuse_failure(
 ) -> None:
     """Raise an error for a plugin that cannot be loaded.
 
-    stevedore calls this; without it, it would log the error and go on.
+    This is a callback for stevedore. Without it, stevedore would log the error
+    and continue.
 
-    :param error: what the import of the plugin raised.
+    :param error: the error that the import of the plugin raised.
     """
     raise exceptions.PluginError(
         _(
@@ -477,11 +487,11 @@ def _register(
     """Check a plugin, and return it as an op with the signature of its call.
 
     :param loaded: the class of the plugin, or an instance.
-    :param base: the base class that plugins of this kind have.
-    :param engine_arguments: how many arguments the engine passes to all
-        plugins of this kind, before those of the rule: 1 for an action, which
-        gets its target.
-    :raises: :class:`.exceptions.PluginError` naming the plugin.
+    :param base: the base class for plugins of this kind.
+    :param engine_arguments: number of arguments that the engine passes to all
+        plugins of this kind, before the arguments of the rule. It is 1 for an
+        action, which gets its target.
+    :raises: :class:`.exceptions.PluginError`, which names the plugin.
     """
     try:
         instance = loaded
@@ -507,15 +517,15 @@ def _register(
         if instance.PAYS:
             engine_arguments += 1
         if isinstance(instance, plugin.ConditionGroup):
-            # It takes the results of its conditions.
+            # The engine passes the results of its conditions.
             engine_arguments += 1
-        # The parameters that are left are the arguments of the rule.
+        # The remaining parameters are the arguments of the rule.
         signature = arguments.Signature(instance, engine_arguments)
         op = Op(name, instance, signature)
         if not op.is_ours:
             _check_schemas(op)
         return op
-    # The code of another package may raise any error. Each of them keeps a
+    # The code of another package may raise any error. Any error must keep the
     # service from starting.
     except Exception as exc:
         raise exceptions.PluginError(
@@ -528,7 +538,7 @@ def _register(
 
 
 def _check_schemas(op: Op) -> None:
-    """Check that SCHEMAS of a plugin has JSON Schemas of its arguments.
+    """Check that the SCHEMAS of a plugin are JSON schemas of its arguments.
 
     :raises: :class:`.exceptions.PluginError`, jsonschema.SchemaError.
     """

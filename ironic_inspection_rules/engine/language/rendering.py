@@ -31,16 +31,16 @@ class Template(abc.ABC):
 
     @property
     def parts(self) -> typing.Iterable[typing.Any]:
-        """The values of which the template is made, templates among them."""
+        """The values that the template consists of, including templates."""
         return ()
 
     def with_default(self, default: typing.Any) -> 'Template':
-        """Build a template with a default for every missing field."""
+        """Build a template with a default for each missing field."""
         return OrElse(self, default)
 
     @abc.abstractmethod
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value with the types it has in the data.
+        """Return the value, with the types that it has in the data.
 
         :param roots: the data by root name.
         :returns: the value, or :class:`Missing`.
@@ -49,7 +49,7 @@ class Template(abc.ABC):
 
 @dataclasses.dataclass(slots=True, eq=False)
 class OrElse(Template):
-    """A template with a default, which it gives for a missing field."""
+    """A template with a default for missing fields."""
 
     source: Template
     default: typing.Any
@@ -107,31 +107,32 @@ class Computed(Template):
 
 
 class Composed(Computed):
-    """A text or a mapping that is computed of the list of its pieces.
+    """A text or a mapping that is computed from the list of its pieces.
 
-    The pieces of ``a{node.name}`` are ``a`` and the value of the field.
+    For example, the pieces of ``a{node.name}`` are ``a`` and the value of the
+    field.
     """
 
     __slots__ = ()
 
     def with_default(self, default: typing.Any) -> Template:
-        # The pieces get the default: the rest of a text stays as it is.
+        # Only missing pieces get the default; the rest of a text stays.
         return Composed(self.source.with_default(default), self.function)
 
 
 class List(Template):
-    """A list of a rule, some of whose items are templates.
+    """A list of a rule in which some items are templates.
 
-    :param lenient: keep missing items in the list; by default they make the
-        whole list missing.
+    :param lenient: whether to keep missing items in the list. By default, a
+        missing item makes the whole list missing.
     """
 
     __slots__ = ('_lenient', '_templates', 'items')
 
     def __init__(self, items: list[typing.Any], lenient: bool = False) -> None:
         self.items = items
-        # Pairs of an index and the template there. All other items are the
-        # same on every machine.
+        # Pairs of the index of a template and the template. All other items
+        # are the same on every machine.
         self._templates = tuple(
             (index, item)
             for index, item in enumerate(items)
@@ -144,20 +145,21 @@ class List(Template):
         return self.items
 
     def with_default(self, default: typing.Any) -> Template:
-        """Build the list with a default for every item that has fields.
+        """Build the list with a default for each item that has fields.
 
-        So one missing field does not replace the whole list.
+        This way, one missing field does not replace the whole list.
         """
         items = self.items.copy()
         for index, item in self._templates:
             items[index] = item.with_default(default)
-        # No item is missing any more, so it need not be lenient.
+        # The new list need not be lenient, because no item can be missing.
         return List(items)
 
     def render(self, roots: budget.View) -> list[typing.Any] | Missing:
         """Return the list with all templates rendered.
 
-        :returns: the first :class:`Missing` in it, unless the list is lenient.
+        :returns: the list; or its first :class:`Missing`, unless the list is
+            lenient.
         """
         values = self.items.copy()
         for index, item in self._templates:
@@ -176,16 +178,17 @@ def any_varies(items: typing.Iterable[typing.Any]) -> bool:
 def build_mapping(
     keys: list[typing.Any], items: list[typing.Any], lenient: bool = False
 ) -> typing.Any:
-    """Build a mapping, or the template of a mapping if keys or items vary.
+    """Build a mapping, or a template if any of its keys or items varies.
 
     :param keys: keys and templates of keys.
     :param items: the values of these keys, and templates of values.
-    :param lenient: keep missing items in the mapping; by default, they make
-        the whole mapping missing, as a missing key always does.
+    :param lenient: whether to keep missing items in the mapping. By default, a
+        missing item makes the whole mapping missing. A missing key always
+        does.
     """
     if any_varies(keys + items):
-        # It is rendered as a list of two lists, of which a mapping is made.
-        # Keys are never lenient: without a key there is no mapping.
+        # Render a list of two lists, and build the mapping from it. The list
+        # of keys is never lenient, because a key must not be missing.
         keys_and_items = List([List(keys), List(items, lenient)])
         return Composed(keys_and_items, _zip_mapping)
     return dict(zip(keys, items, strict=True))
@@ -215,10 +218,11 @@ SECOND_NAMES: typing.Mapping[str, tuple[data_path.Path, ...]] = {
         ('inventory', 'bmc_v6address'),
     )
 }
-"""Other places of values in plugin data, by the first step of their path.
+"""Alternative places of values in plugin data, by the first step of the path.
 
-ironic-inspector's hook ``validate_interfaces`` put the address of the BMC
-there, and spec 003 "Rules examples" relies on it; Ironic's hook does not.
+ironic-inspector's hook ``validate_interfaces`` put the address of the BMC into
+plugin data. Spec 003 "Rules examples" relies on that, but Ironic's hook does
+not put it there.
 """
 
 
@@ -226,9 +230,9 @@ there, and spec 003 "Rules examples" relies on it; Ironic's hook does not.
 class Path(Template):
     """The value at a path in plain data, without steps into lists.
 
-    Rendering it costs no budget and cannot fail. Rules spend most time here,
-    so no type is asked for on the way: a step that leads nowhere raises an
-    error, and only then the value is looked at.
+    Rendering it costs no budget and cannot fail. Rules spend most of their
+    time here, so the types of the values are not checked on the way. If a step
+    raises an error because it leads nowhere, only then is the value examined.
     """
 
     root: str
@@ -244,14 +248,14 @@ class Path(Template):
                 value = value[step]
         except (LookupError, TypeError):
             if value.__class__ is Missing:
-                # A variable of the rule is made of this missing field.
+                # A variable of the rule depends on this missing field.
                 return value
             return self.missing
         return value
 
 
 class ItemPath(Path):
-    """The value at a path some of whose steps may be indices of lists."""
+    """The value at a path in which steps may be indexes of lists."""
 
     __slots__ = ()
 
@@ -271,7 +275,7 @@ class ItemPath(Path):
                 value = value[position]
         except LookupError:
             if value.__class__ is Missing:
-                # A variable of the rule is made of this missing field.
+                # A variable of the rule depends on this missing field.
                 return value
             return self.missing
         return value
@@ -280,7 +284,8 @@ class ItemPath(Path):
 def build_path(root: str, steps: data_path.Path, missing: Missing) -> Path:
     """Build the template of the value at a path.
 
-    Only a path with a step such as ``0`` needs the slower template for lists.
+    Only a path with a step such as ``0`` needs the slower template, which
+    supports lists.
     """
     may_be_index = any(data_path.index(step) is not None for step in steps)
     if may_be_index:
@@ -289,9 +294,9 @@ def build_path(root: str, steps: data_path.Path, missing: Missing) -> Path:
 
 
 class SecondName(Template):
-    """The value at a path in plugin data, or at another place that has it.
+    """The value at a path in plugin data, or at an alternative place.
 
-    ``{plugin_data.bmc_address}`` is also looked for at
+    For example, ``{plugin_data.bmc_address}`` falls back to
     ``inventory.bmc_address``. An empty value there counts as missing.
     """
 
@@ -300,19 +305,19 @@ class SecondName(Template):
     def __init__(
         self, path: Template, steps: data_path.Path, missing: Missing
     ) -> None:
-        """Prepare the path, and the same path by every second name.
+        """Prepare the path, and one alternative for each second name.
 
         :param path: the template of the path in plugin data.
-        :param steps: the steps of this path; the first, such as
-            ``bmc_address``, has second names.
-        :param missing: the value if a second name leads to nothing.
+        :param steps: the steps of this path. The first step has second names,
+            e.g. ``bmc_address``.
+        :param missing: the result of a second name without a value.
         """
         self._path = path
         name, *steps_below = steps
         self._alternatives = []
         for second_name in SECOND_NAMES[name]:
-            # ('inventory', 'bmc_address') is "bmc_address" below the root
-            # "inventory". It takes the place of the first step only.
+            # The second name ('inventory', 'bmc_address') is the root
+            # "inventory" followed by a path. It replaces only the first step.
             root, *second_steps = second_name
             alternative = build_path(
                 root, (*second_steps, *steps_below), missing
@@ -320,7 +325,7 @@ class SecondName(Template):
             self._alternatives.append(alternative)
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value at the path, else at the first second name.
+        """Return the value at the path or at the first second name.
 
         :returns: the :class:`Missing` of the path if no name has a value.
         """
@@ -338,7 +343,7 @@ class SecondName(Template):
 class PortPath(Template):
     """The value at a path in a port or port group.
 
-    The first step is an index, a MAC address or a UUID.
+    The first step identifies the port by an index, a MAC address or a UUID.
     """
 
     __slots__ = ('_missing', '_name', '_path_in_port', '_root')
@@ -346,21 +351,21 @@ class PortPath(Template):
     def __init__(
         self, root: str, steps: data_path.Path, missing: Missing
     ) -> None:
-        """Prepare the path: the name of a port, then the steps inside of it.
+        """Split the path into the name of a port and the path in the port.
 
         :param root: ``ports`` or ``port_groups``.
-        :param steps: such as ``('0', 'address')``.
-        :param missing: the value if there is no such port or nothing there.
+        :param steps: e.g. ``('0', 'address')``.
+        :param missing: the result if there is no such port, or no value.
         """
         self._root = root
         self._name, *below = steps
-        # render() puts the port in place of the list, so that the path of the
-        # steps inside of the port begins at the root.
+        # render() replaces the list with the port, so the path inside the port
+        # begins directly at the root.
         self._path_in_port = build_path(root, tuple(below), missing)
         self._missing = missing
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value at the path in the port that its first step names.
+        """Return the value at the path, in the port that its first step names.
 
         :returns: the :class:`Missing` of the field if there is no such port.
         """
@@ -380,8 +385,8 @@ class PortPath(Template):
 class LoopItem(Template):
     """The value at a path in the item of a loop.
 
-    An item such as ``{'name': '{node.name}'}`` may have missing fields in it:
-    a loop keeps them, so that other values of the item can be used.
+    An item such as ``{'name': '{node.name}'}`` may contain missing fields. A
+    loop keeps them, so that the other values of the item can be used.
     """
 
     source: Template
@@ -391,20 +396,20 @@ class LoopItem(Template):
         return (self.source,)
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value, or a missing field inside of the value."""
+        """Return the value, or the first missing field inside it."""
         value = self.source.render(roots)
         if value.__class__ is not dict and value.__class__ is not list:
             return value
-        # The search takes time: an item of a short list may hold all that the
-        # machine sent.
+        # The search must be paid for, because an item of a short list may hold
+        # all data that the machine sent.
         roots.budget.pay_for_argument(value)
         return find_missing(value)
 
 
 def find_missing(value: typing.Any) -> typing.Any:
-    """Return the :class:`Missing` inside of a value, else the value itself.
+    """Return a :class:`Missing` inside a value, or the value if it has none.
 
-    A list or mapping with a missing field in it is missing as a whole.
+    A list or mapping that contains a missing field is missing as a whole.
     """
     parts = [value]
     while parts:
@@ -421,18 +426,18 @@ def find_missing(value: typing.Any) -> typing.Any:
 def build_formatter(field: interpolation.Field) -> Function:
     """Build the function that applies ``!s``, ``!r`` or a format to a value.
 
-    For ``{node.name!r:>10}``, it returns ``format(repr(value), '>10')``. It
-    raises :class:`.exceptions.OperationError` for a value that it cannot
-    format.
+    For ``{node.name!r:>10}``, the function returns
+    ``format(repr(value), '>10')``. It raises
+    :class:`.exceptions.OperationError` if it cannot format the value.
     """
     return functools.partial(_format_value, field)
 
 
 def _format_value(field: interpolation.Field, value: typing.Any) -> str:
-    """Return the value of a field as text, as its conversion and format say.
+    """Return the value of a field as text, with its conversion and format.
 
-    :raises: :class:`.exceptions.OperationError` for a value that cannot be
-        formatted so.
+    :raises: :class:`.exceptions.OperationError` if the value does not support
+        the format.
     """
     if field.conversion == 'r':
         value = repr(value)
@@ -450,16 +455,16 @@ def _format_value(field: interpolation.Field, value: typing.Any) -> str:
 def find_port(
     ports: list[dict[str, typing.Any]], name: str, allowance: budget.Budget
 ) -> int | None:
-    """Find a port by its index, or its MAC address or UUID in any case.
+    """Find a port by its index, MAC address or UUID; case is ignored.
 
     :param name: the name in a field such as ``{ports[NAME].address}``.
-    :param allowance: pays for the search.
+    :param allowance: the budget that pays for the search.
     :returns: the index of the port, None if there is no such port.
     """
     position = data_path.index(name)
     if position is not None and position < len(ports):
         return position
-    # One operation for sixteen ports: to compare a port takes little time.
+    # Charge one operation for sixteen ports, because comparing one is fast.
     allowance.spend(len(ports) // 16)
     wanted = name.lower()
     for index, port in enumerate(ports):
@@ -480,6 +485,6 @@ def render_value(value: typing.Any, roots: budget.View) -> typing.Any:
 def is_missing(value: typing.Any) -> bool:
     """Return whether a value stands for a missing field.
 
-    Templates return :class:`Missing`, filters :data:`.path.ABSENT`.
+    Templates return :class:`Missing`, and filters :data:`.path.ABSENT`.
     """
     return isinstance(value, Missing | data_path.Absent)

@@ -2,9 +2,10 @@
 
 """A condition that is one call of an op, and the text of its reason.
 
-A reason says why the condition holds or not, such as ``values=[8, 4]``. Most
-time of an inspection is spent here. Of nearly all conditions only the first
-value depends on the data, so they need no mapping of their arguments.
+A reason says why the condition holds or not, e.g. ``values=[8, 4]``. Most of
+the time of an inspection is spent in this module. In nearly all conditions
+only the first value depends on the data, so these conditions are checked
+without building a mapping of their arguments.
 """
 
 import functools
@@ -33,17 +34,17 @@ _LONGEST_QUOTED_HERE = 20
 """Maximum length of text that needs no call to be quoted in a reason."""
 
 _NOTHING_DECIDED = ('', '', reasons.ConditionResult('', None))
-"""What was decided last, before the first machine."""
+"""The value of ``_last`` before the first machine."""
 
 Missing = rendering.Missing
 DescribeValue = typing.Callable[[budget.View, typing.Any], str]
-"""Takes the data by root name and a value from them."""
+"""Takes the data by root name, and one value from the data."""
 
 
 class Single(condition.CompiledCondition):
     """A condition that is one call of an op.
 
-    :param loop: the loop whose items its arguments may use.
+    :param loop: the loop whose items the arguments may use.
     """
 
     __slots__ = (
@@ -71,16 +72,16 @@ class Single(condition.CompiledCondition):
         """Compile a condition, and choose the fastest way to check it.
 
         Nearly all conditions have a field in their first value only. They are
-        checked in one of two fast ways, and all others in the slow way:
+        checked in one of two fast ways. The rest is checked in the slow way:
 
-        * ``is-true`` of ``{node.maintenance}``: the op is called with the
-          value alone.
-        * ``eq`` of ``{inventory.cpu.count}`` and 8: the op is a relation,
-          which is called with a pair of values.
-        * Anything else: the op is called with all of its arguments.
+        * ``is-true`` of ``{node.maintenance}``: call the op with only the
+          value.
+        * ``eq`` of ``{inventory.cpu.count}`` and 8: the op is a relation, so
+          call it with the pair of values.
+        * Anything else: call the op with all of its arguments.
 
-        :param inverted: whether a ``!`` stands before the op.
-        :param loop: the loop that the condition is in.
+        :param inverted: whether the op has a ``!`` before it.
+        :param loop: the loop that contains the condition.
         """
         super().__init__(op, operation)
         self._inverted = inverted
@@ -90,11 +91,11 @@ class Single(condition.CompiledCondition):
             op, operation.get('args'), _value_for_missing(op), loop
         )
         literals = dict(call.literals)
-        # The values of an op such as "eq" go to it by position.
+        # Values of an op such as "eq" are passed to it by position.
         self._values = literals.pop(_name_of_variadic(op), ())
         self._holds = op.bind(literals)
         self._pays = bool(op.plugin.PAYS)
-        # The first value for the two fast ways; None for the slow one.
+        # The first value for the two fast ways; None for the slow way.
         self._first_value = _find_only_value(call)
         self._second_value: typing.Any = None
         self._is_pair = False
@@ -104,29 +105,29 @@ class Single(condition.CompiledCondition):
             self._is_pair = True
             self._first_value, self._second_value = pair
             self._holds = relation
-        # The fast ways do not need the call, which is a third of the memory of
-        # a rule.
+        # The fast ways do not need the call. Dropping it saves a third of the
+        # memory of a rule.
         self._call: engine_call.Call | None = None
         if self._first_value is None:
             self._call = call
-        # A reason shows the value as it is in the data. If the op gets it in
-        # another type, the value cannot be taken from the call.
+        # A reason shows the value as it is in the data. If the op gets the
+        # value in another type, the reason cannot use the converted value.
         self._describes_value = False
         if self._first_value is not None:
             self._describes_value = engine_call.is_as_written(
                 self._first_value
             )
         # The value of the last machine, the same value before filters, and
-        # what was decided. The next machine often has the same value, so its
-        # reason is not built again. Threads share a plan: with three
-        # attributes, a thread could read the value of its own machine and the
-        # decision on another machine. So it is one tuple in one attribute,
+        # the decision. The next machine often has the same value, and then its
+        # reason need not be built again. Threads share a plan. If these were
+        # three attributes, a thread could combine the value of its machine
+        # with the decision on another machine. So they are one tuple, which is
         # read once and replaced as a whole.
         self._last = _NOTHING_DECIDED
 
     @property
     def sentence(self) -> 'Sentence':
-        """The text of its reasons, built on first use."""
+        """The text of the condition's reasons, built on first use."""
         if self._sentence is None:
             self._sentence = Sentence(
                 self.op, self.operation.get('args'), self._loop
@@ -136,19 +137,20 @@ class Single(condition.CompiledCondition):
     def check(self, roots: budget.View) -> bool:
         """Return whether the condition holds for the data of a machine.
 
-        A condition with a missing field does not hold, inverted or not. For an
-        op that accepts missing fields, the value is no ``Missing`` here.
+        A condition with a missing field does not hold, whether it is inverted
+        or not. An op that accepts missing fields gets another value instead of
+        ``Missing``.
         """
         if self._first_value is None:
             return self._check_call(roots)
         value = self._first_value.render(roots)
-        # Most values are short texts, which cost nothing and are not missing.
+        # Most values are short texts, which are free and cannot be missing.
         if value.__class__ is not str or len(value) > _FREE_LENGTH:
             if value.__class__ is Missing:
                 return False
             roots.budget.pay_for_argument(value)
-        # The same as _holds_for(): nearly all conditions come here, and a
-        # call less saves a tenth of their time.
+        # This repeats _holds_for(), because nearly all conditions come here
+        # and saving one call saves a tenth of their time.
         if self._is_pair:
             holds = self._holds(value, self._second_value)
         elif self._pays:
@@ -160,18 +162,18 @@ class Single(condition.CompiledCondition):
         return self._inverted
 
     def _check_call(self, roots: budget.View) -> bool:
-        """Check a condition by a call of its op with all arguments.
+        """Check a condition by calling its op with all arguments.
 
-        This is the slow way, for a condition with fields in several arguments,
-        or whose op reads the data itself.
+        This slow way is used for conditions with fields in several arguments,
+        and for ops that read the data themselves.
         """
         assert self._call is not None
         rendered = self._call.render(roots)
         if isinstance(rendered, Missing):
-            # A condition with a missing field does not hold, inverted or not.
+            # A condition with a missing field never holds, even inverted.
             return False
-        # The values of an op such as "eq", which go to it by position. If none
-        # of them has a field, they are literal and not among the rendered.
+        # The values of an op such as "eq" are passed by position. If none of
+        # them has a field, they are literal and were not rendered.
         values = rendered.pop(_name_of_variadic(self.op), self._values)
         for value in values:
             roots.budget.pay_for_argument(value)
@@ -181,15 +183,16 @@ class Single(condition.CompiledCondition):
         return self._inverted
 
     def decide(self, roots: budget.View) -> reasons.ConditionResult:
-        """Check the condition and return the result with its reason.
+        """Check the condition, and return the result with its reason.
 
-        A machine with the same value as the last machine gets the reason that
-        was built for that one.
+        If the machine has the same value as the last machine, the reason that
+        was built for the last machine is returned again.
 
-        :returns: the result without a reason, if :meth:`reason` has to look at
-            the data again to find it.
+        :returns: the result. It has no reason if :meth:`reason` must read the
+            data again to find the reason.
         """
-        # Mostly built already: the attribute saves the call of the property.
+        # Read the attribute first: the sentence usually exists already, and
+        # this saves the call of the property.
         sentence = self._sentence or self.sentence
         describe = sentence.describe_value
         source = sentence.source
@@ -198,21 +201,21 @@ class Single(condition.CompiledCondition):
             or self._first_value is None
             or not self._describes_value
         ):
-            # The text is not made of the first value alone.
+            # The text needs more than the first value.
             return super().decide(roots)
         value = self._first_value.render(roots)
-        # A condition with a missing field does not hold, inverted or not.
+        # A condition with a missing field never holds, even inverted.
         holds = False
         if value.__class__ is not Missing:
-            # Inverted, it holds where the op does not.
+            # An inverted condition holds if the op does not hold.
             holds = self._holds_for(value, roots) is not self._inverted
-        # The value before filters, if the text shows that, too.
+        # The value before filters, if the text shows this value too.
         unfiltered = value
         if source is not None:
             unfiltered = source.render(roots)
         is_text = value.__class__ is str and unfiltered.__class__ is str
         if is_text:
-            # Machines of one kind have the same values.
+            # Machines of the same kind often have the same values.
             last_value, last_unfiltered, last_decision = self._last
             if (
                 value == last_value
@@ -232,10 +235,10 @@ class Single(condition.CompiledCondition):
         return decision
 
     def _holds_for(self, value: typing.Any, roots: budget.View) -> bool:
-        """Return whether the op holds for a value, without regard to ``!``.
+        """Return whether the op holds for a value, ignoring a ``!``.
 
-        :param value: the first value of the condition, which is not missing.
-            The budget pays for it.
+        :param value: the first value of the condition; it is not missing. The
+            budget pays for it.
         """
         # Most values are short texts, which are free.
         if value.__class__ is not str or len(value) > _FREE_LENGTH:
@@ -253,8 +256,9 @@ class Single(condition.CompiledCondition):
 def _value_for_missing(op: registry.Op) -> typing.Any:
     """Return the value that an op gets for a missing field.
 
-    ``is-empty`` gets None. ``exists``, which tells a missing field from null,
-    gets ``ABSENT``. Other ops are not called: ``NO_CALL``.
+    ``exists`` must distinguish a missing field from null, so it gets
+    ``ABSENT``. ``is-empty`` gets None. Other ops are not called, which
+    ``NO_CALL`` stands for.
     """
     if op.plugin.SEES_MISSING:
         return data_path.ABSENT
@@ -266,10 +270,10 @@ def _value_for_missing(op: registry.Op) -> typing.Any:
 def _name_of_variadic(op: registry.Op) -> str:
     """Return the name of the argument that takes any number of values.
 
-    Its values go to the op by position, other arguments by name. ``eq`` has
-    ``values``.
+    Its values are passed to the op by position, and other arguments by name.
+    For example, the name for ``eq`` is ``values``.
 
-    :returns: empty text if the op has no such argument.
+    :returns: an empty string if the op has no such argument.
     """
     for argument in op.signature.arguments:
         if argument.variadic:
@@ -280,8 +284,8 @@ def _name_of_variadic(op: registry.Op) -> str:
 def _find_only_value(call: engine_call.Call) -> rendering.Template | None:
     """Return the template of the first argument if only it has fields.
 
-    ``contains`` of ``{inventory.cpu.flags}`` and ``vmx`` has the template of
-    the first one.
+    For ``contains`` of ``{inventory.cpu.flags}`` and ``vmx``, this is the
+    template of ``{inventory.cpu.flags}``.
 
     :returns: None if another argument has fields, if the first argument takes
         any number of values, or if the op reads the data itself.
@@ -299,18 +303,18 @@ def _find_pair(
 ) -> tuple[rendering.Template, typing.Any] | None:
     """Return both values of a call that compares a field with a literal.
 
-    Most conditions do, such as ``eq`` of ``{inventory.cpu.count}`` and 8. They
-    are checked without the list of all values.
+    Most conditions are like this, e.g. ``eq`` of ``{inventory.cpu.count}`` and
+    8. They are checked without building the list of all values.
 
-    :returns: the template of the first value, and the second value; None for
-        a call with other arguments, more or fewer values, or a second value
-        with a field.
+    :returns: the template of the first value, and the second value. None if
+        the call has other arguments, more or fewer than two values, or a field
+        in the second value.
     """
     first = _first_argument(call)
     if first is None or not first.variadic:
         return None
-    # All values are in one template, the literal ones too. So a literal of the
-    # call would be another argument, such as "force_strings".
+    # All values are in one template, including the literal values. So if the
+    # call has literals, they belong to other arguments, e.g. "force_strings".
     if call.literals or list(call.varying) != [first.name]:
         return None
     values = call.varying[first.name]
@@ -328,15 +332,15 @@ def _first_argument(call: engine_call.Call) -> arguments.Argument | None:
 
 
 class Sentence:
-    """The text of a condition's reasons, such as ``values=[4, 8]``.
+    """The text of a condition's reasons, e.g. ``values=[4, 8]``.
 
-    The literal parts are joined once; the values of a machine fill the gaps.
+    The literal parts are joined once. The values of a machine fill the gaps.
 
-    ``describe`` is a function of the data by root name, which returns the
-    text. ``describe_value`` is faster: it also takes the value for the gap,
-    costs no budget and cannot fail. It is None unless there is a single gap.
-    Its text depends on that value only, and on the value of ``source``, if
-    ``source`` is not None: that is the value before filters.
+    ``describe`` takes the data by root name and returns the text.
+    ``describe_value`` is faster: it also takes the value for the gap, costs no
+    budget and cannot fail. It is None unless there is exactly one gap. Its
+    text depends only on that value and, if ``source`` is not None, on the
+    value of ``source``, which is the value before filters.
     """
 
     __slots__ = (
@@ -356,24 +360,24 @@ class Sentence:
         """Prepare the sentence of a condition.
 
         :param args: the arguments of the condition, as they are written.
-        :param loop: its loop, or that of a group around it.
+        :param loop: the loop of the condition, or of a group that contains it.
         """
-        # The check of the rule has reported problems of the arguments.
+        # Ignore the problems: the check of the rule has reported them.
         bound, _problems = op.signature.bind(args)
-        # By name: templates, and values without fields.
+        # Templates, and values without fields, by the name of the argument.
         self._arguments = {}
         for name, value in bound.items():
             self._arguments[name] = engine_call.compile_argument(
                 op, name, value, loop
             )
-        # Returns the reason that the op gives itself, None for the usual text.
+        # Returns the reason that the op gives, or None for the usual text.
         self._explain = op.guarded(op.plugin.explain, 'explain')
-        # The text also shows the values before these filters.
+        # The text also shows the values before the filters of these fields.
         self._filtered: list[template.Filtered] = []
         for value in self._arguments.values():
             self._filtered += template.find_filtered(value)
-        # The sentence "values=[GAP, 8]" has the gap ('values=[', TEMPLATE),
-        # and ', 8]' after its last gap.
+        # For example, the sentence "values=[GAP, 8]" has one gap, which is
+        # ('values=[', TEMPLATE), and ', 8]' after its last gap.
         self._gaps: list[tuple[str, rendering.Template]] = []
         self._after = ''
         separator = ''
@@ -385,7 +389,7 @@ class Sentence:
         self.describe_value: DescribeValue | None = None
         self.source: rendering.Template | None = None
         if type(op.plugin).explain is not plugin.Condition.explain:
-            # The op has reasons of its own.
+            # The op gives its own reasons.
             self.describe = self._describe_by_op
         elif len(self._gaps) == 1:
             before, gap = self._gaps[0]
@@ -394,10 +398,10 @@ class Sentence:
     def _append_value(self, value: typing.Any) -> None:
         """Append a value to the sentence: its text, or a gap for its field.
 
-        Literal text is appended to ``_after``. A new gap takes all text that
-        is in ``_after``, and it begins anew.
+        Literal text is appended to ``_after``. A new gap takes all of the text
+        in ``_after``, which is empty afterwards.
 
-        :param value: a literal, or a template.
+        :param value: a literal or a template.
         """
         if isinstance(value, rendering.List):
             self._after += '['
@@ -417,10 +421,10 @@ class Sentence:
     ) -> None:
         """Set ``describe_value`` for a sentence with a single gap.
 
-        Most sentences have one, such as ``values=[4, 8]``, where 4 is the
-        value of a field. A condition has computed this value to compare it. It
-        passes the value to ``describe_value``, which need not compute it
-        again.
+        Most sentences have a single gap, e.g. ``values=[4, 8]``, where 4 is
+        the value of a field. The condition has already computed this value to
+        compare it. It passes the value to ``describe_value``, so the value is
+        not computed again.
 
         :param before: the literal text before the gap.
         :param gap: the template whose value fills the gap.
@@ -430,11 +434,11 @@ class Sentence:
             self.describe = texts.describe
             self.describe_value = texts.describe_value
             return
-        # The sentence also says what filters made the value of: it ends in
-        # "{inventory.cpu.count | int} makes 8 of '8'". The faster text has to
-        # read that value before filters as well. It may do so only if this
-        # costs nothing and cannot fail: if the gap is nothing but the field
-        # with its filters, which read a plain path.
+        # The sentence also says what the filters did, e.g. it ends with
+        # "{inventory.cpu.count | int} makes 8 of '8'". So the faster text must
+        # read the value before the filters too, which must cost nothing and
+        # must not fail. This is only certain if the whole gap is one field
+        # with filters, and the field reads a plain path.
         field = self._filtered[0]
         is_field_whole_gap = self._filtered == [gap]
         if is_field_whole_gap and isinstance(field.source, rendering.Path):
@@ -444,13 +448,14 @@ class Sentence:
             self.source = field.source
 
     def _describe(self, view: budget.View) -> str:
-        """Return the text for a machine: its values, then what filters did.
+        """Return the text for a machine: its values, then the filters.
 
-        ``values=[8, 4]; {inventory.cpu.count | int} makes 8 of '8'``: the
-        arguments of the condition, and a phrase for every field with filters.
+        In ``values=[8, 4]; {inventory.cpu.count | int} makes 8 of '8'``, the
+        arguments of the condition are followed by a phrase for each field with
+        filters.
         """
-        # The values of these fields are in both parts, and are computed once:
-        # filters cost operations of the budget.
+        # Compute these fields once, although both parts of the text use their
+        # values, because filters cost operations of the budget.
         results: dict[rendering.Template, typing.Any] = {}
         for field in self._filtered:
             results[field] = field.render(view)
@@ -466,8 +471,8 @@ class Sentence:
 
         If a value is missing, the sentence says only that.
 
-        :param results: the values of the fields with filters, which must not
-            be computed and paid for again.
+        :param results: the values of the fields with filters. They have been
+            computed and paid for already.
         """
         text = ''
         for before, gap in self._gaps:
@@ -481,9 +486,10 @@ class Sentence:
         return text + self._after
 
     def _describe_by_op(self, view: budget.View) -> str:
-        """Return the reason that the op gives, else the usual sentence.
+        """Return the reason that the op gives, or the usual sentence.
 
-        If a field is missing, the op is not asked: that is the reason.
+        If a field is missing, the op is not called, because the missing field
+        is the reason.
         """
         arguments = {}
         for name, compiled in self._arguments.items():
@@ -528,8 +534,8 @@ class _SingleGap:
 
         If the value is missing, return the sentence that says so.
         """
-        # Most values are short strings, and every condition of every machine
-        # may need a sentence: quoted here, it takes half the time.
+        # Most values are short strings, and each condition of each machine may
+        # need a sentence. Quoting them here takes half the time.
         if value.__class__ is str and len(value) <= _LONGEST_QUOTED_HERE:
             return f'{self._before}{value!r}{self._after}'
         if value.__class__ is Missing:
@@ -547,7 +553,7 @@ class _SingleGap:
 def _describe_filters(
     field: template.Filtered, view: budget.View, value: typing.Any
 ) -> str:
-    """Return the phrase that says what the filters of a field made.
+    """Return the phrase that says what the filters of a field did.
 
     It follows a sentence: ``; {inventory.cpu.count | int} makes 8 of '8'``.
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiles text with fields and filters to templates.
+"""Compiles text with fields and filters into templates.
 
-This is done once, when a rule is compiled: names and arguments of filters are
-checked then. Rendering a template with the data of a machine parses nothing.
-A missing field stays missing through a filter, unless the filter accepts it.
+Templates are compiled once, together with the rule. The names and arguments
+of filters are checked at that time, so rendering a template with the data of
+a machine parses nothing. A missing field stays missing through a filter,
+unless the filter accepts it.
 """
 
 import dataclasses
@@ -29,7 +30,7 @@ _LONGEST_CACHED = 256
 """Maximum length of text whose template is cached."""
 
 _CLASSES_OF_MISSING = frozenset((rendering.Missing, data_path.Absent))
-"""The classes of what a filter is given and returns for a missing field."""
+"""The classes of values that stand for a missing field."""
 
 _HOW_TO_READ_TABLES = _(
     '{%(field)s}: a table is read by its rows: {tables.%(table)s | '
@@ -44,18 +45,18 @@ Python writes no integer of more than 4300 digits, and this has 4215.
 
 
 def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
-    """Build a template of a value, or return the value if it has no fields.
+    """Build a template from a value, or return the value if it has no fields.
 
-    ``{'a': '{node.name}'}`` gives a template, ``{'a': 'b'}`` is returned.
+    ``{'a': '{node.name}'}`` gives a template; ``{'a': 'b'}`` is returned.
 
-    :param value: any value of a rule; strings in lists and mappings may have
-        fields, too.
-    :param lenient: keep a missing field inside a list or mapping; by default
-        it makes the whole value missing.
+    :param value: any value of a rule. Strings inside lists and mappings may
+        have fields too.
+    :param lenient: whether a list or mapping keeps a missing field. By
+        default, a missing field makes the whole value missing.
     :returns: a :class:`.rendering.Template`, or the value with its braces
         unescaped.
-    :raises: :class:`.exceptions.OperationError` if a field cannot be read, or
-        if it reads a table in another way than by its rows.
+    :raises: :class:`.exceptions.OperationError` if a field cannot be parsed,
+        or if it reads a table in any other way than by its rows.
     """
     if isinstance(value, str):
         return _compile_text(value)
@@ -72,8 +73,8 @@ def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
 
 
 def _compile_key(key: typing.Any) -> typing.Any:
-    """Build a template of a mapping's key, or return a key without fields."""
-    # In a file, keys of mappings may be numbers.
+    """Build a template from the key of a mapping, or return a plain key."""
+    # In a rule file, keys of mappings may be numbers.
     if isinstance(key, str):
         return _compile_text(key)
     return key
@@ -81,17 +82,18 @@ def _compile_key(key: typing.Any) -> typing.Any:
 
 @text_cache.cache_short_texts(maxsize=4096, longest=_LONGEST_CACHED)
 def _compile_text(text: str) -> typing.Any:
-    """Build a template of a text, or return it with its braces unescaped."""
+    """Build a template from a text, or return it with braces unescaped."""
     if '{' not in text and '}' not in text:
         return text
     return join(interpolation.parse(text))
 
 
 def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
-    """Join the pieces of a text to a template.
+    """Join the pieces of a text into a template.
 
-    A field alone keeps the type of its value: ``{inventory.cpu.count}`` gives
-    the number 8, and ``{inventory.cpu.count}x`` the text ``8x``.
+    A field that is the only piece keeps the type of its value:
+    ``{inventory.cpu.count}`` gives the number 8, but
+    ``{inventory.cpu.count}x`` gives the text ``8x``.
 
     :returns: the text itself if no piece is a field.
     """
@@ -112,11 +114,11 @@ def compile_field(field: interpolation.Field) -> rendering.Template:
     """Build the template of a field: its path, then filters, then format.
 
     ``{inventory.cpu.count | int:>4}`` has the path ``inventory.cpu.count``,
-    the filter ``int`` and the format ``>4``. Whether there is a value at the
-    path, only the data of a machine say: rendering looks for it.
+    the filter ``int`` and the format ``>4``. This function does not check
+    that the path exists, because that depends on the machine.
 
-    :raises: :class:`.exceptions.OperationError` if the field cannot be read,
-        or is a table without the filter ``row`` behind it.
+    :raises: :class:`.exceptions.OperationError` if the field cannot be parsed,
+        or if it is a table that is not followed by the filter ``row``.
     """
     if field.problem:
         raise exceptions.OperationError(
@@ -127,7 +129,7 @@ def compile_field(field: interpolation.Field) -> rendering.Template:
         _check_reads_row(field)
     value = _compile_path(field)
     if field.filters:
-        # Where the value is missing, errors and reasons name the whole field.
+        # If the value is missing, errors and reasons name the whole field.
         value = Filtered(
             source=value,
             filters=_compile_filters(field),
@@ -135,7 +137,7 @@ def compile_field(field: interpolation.Field) -> rendering.Template:
         )
     has_format = field.conversion is not None or field.spec is not None
     if not has_format:
-        # The value keeps its type: a number stays a number.
+        # Without a format, the value keeps its type: a number stays a number.
         return value
     return rendering.Computed(
         source=value, function=rendering.build_formatter(field)
@@ -143,9 +145,9 @@ def compile_field(field: interpolation.Field) -> rendering.Template:
 
 
 def _check_reads_row(field: interpolation.Field) -> None:
-    """Check that a field over a table gives one of its rows.
+    """Check that a field that reads a table reads one of its rows.
 
-    :raises: :class:`.exceptions.OperationError` if it does not.
+    :raises: :class:`.exceptions.OperationError` if it reads anything else.
     """
     if len(field.steps) != 1:
         raise exceptions.OperationError(
@@ -165,14 +167,14 @@ def _check_reads_row(field: interpolation.Field) -> None:
 def _compile_path(field: interpolation.Field) -> rendering.Template:
     """Build the template that reads the value of a field.
 
-    Ports, the item of a loop, and plugin data that have second names are read
-    in special ways; all others by their path.
+    Ports, the item of a loop, and plugin data with second names have their
+    own templates. All other fields are read by their path.
     """
     missing = rendering.Missing(field.text)
     if field.root in rendering.PORT_ROOTS and field.steps:
         return rendering.PortPath(field.root, field.steps, missing)
-    # Text in braces that is no path has no root: it is missing on all
-    # machines, as a root that does not exist is.
+    # Text in braces that is not a path has no root. It is missing on all
+    # machines, just as a root that does not exist.
     path = rendering.build_path(field.root or '', field.steps, missing)
     if field.root == interpolation.ITEM:
         return rendering.LoopItem(path)
@@ -186,7 +188,7 @@ def _compile_filters(
     field: interpolation.Field,
 ) -> tuple['_CompiledFilter', ...]:
     """Compile the filters of a field."""
-    # Only the first one gets a table: ``row`` of {tables.racks | row | keys}.
+    # Only the first filter gets a table: "row" in {tables.racks | row | keys}.
     first, *others = field.filters
     is_over_table = field.root == interpolation.TABLES
     compiled = [_compile_filter(first, is_applied_to_table=is_over_table)]
@@ -196,13 +198,13 @@ def _compile_filters(
 
 
 class _CompiledFilter(typing.NamedTuple):
-    """A filter, prepared to be applied to the values of a field.
+    """A filter that is ready to be applied to the values of a field.
 
     ``accepts_missing``, ``takes_items``, ``rearranges``, ``pays`` and
-    ``needs_view`` are what its plugin declares: see :class:`.plugin.Filter`.
-    ``apply`` is the function of the filter, with its literal arguments bound.
-    It takes the value, and by name the other arguments, whose templates are in
-    ``varying``.
+    ``needs_view`` are copied from its plugin, see :class:`.plugin.Filter`.
+    ``apply`` is the function of the filter with its literal arguments bound.
+    Call it with the value, and pass the other arguments by name. Their
+    templates are in ``varying``.
     """
 
     op: registry.Op
@@ -220,10 +222,9 @@ def _compile_filter(
 ) -> _CompiledFilter:
     """Compile one filter of a field, with its arguments.
 
-    :param is_applied_to_table: whether it is applied to a table, as only
-        ``row`` may be.
-    :raises: OperationError if the filter is unknown, or does not take its
-        arguments.
+    :param is_applied_to_table: whether the filter comes directly after a
+        table. Only ``row`` may come there.
+    :raises: OperationError if the filter is unknown or rejects its arguments.
     """
     op = _find_filter(call, is_applied_to_table)
     literals, varying = _compile_arguments(op, call)
@@ -247,9 +248,9 @@ def _find_filter(
     """Find the plugin of a filter by its name.
 
     :param is_applied_to_table: whether the filter comes directly after a
-        table, as ``row`` in ``{tables.racks | row(node.name)}``.
-    :raises: OperationError if no filter has the name, or if ``row`` is applied
-        to anything but a table.
+        table, e.g. ``row`` in ``{tables.racks | row(node.name)}``.
+    :raises: OperationError if no filter has this name, or if ``row`` is
+        applied to anything but a table.
     """
     if call.name == filter_syntax.ROW and not is_applied_to_table:
         raise exceptions.OperationError(
@@ -274,21 +275,21 @@ def _compile_arguments(
     """Compile the arguments of a filter.
 
     In ``{inventory.a | replace('-', node.name)}`` the argument ``old`` is
-    literal, and ``new`` varies: ``{'old': '-'}``, ``{'new': TEMPLATE}``.
+    literal and ``new`` varies: ``{'old': '-'}``, ``{'new': TEMPLATE}``.
 
-    :returns: the values of literal arguments, and the templates of the
+    :returns: the values of the literal arguments, and the templates of the
         arguments that depend on the machine, both by name.
-    :raises: OperationError if the filter does not take them.
+    :raises: OperationError if the filter rejects the arguments.
     """
     literals: dict[str, typing.Any] = {}
     varying: dict[str, rendering.Template] = {}
     arguments_to_bind = call.arguments
-    # The filter is a positional argument: in map(attribute='size') is none.
+    # A filter is passed without a name; map(attribute='size') passes none.
     names = [name for name, _value in call.arguments]
     first_is_unnamed = names[:1] == [None]
     if op.plugin.TAKES_FILTER and first_is_unnamed:
-        # {… | map("round", 2)}: the name of a filter and its arguments make
-        # a single argument, a function.
+        # In {… | map("round", 2)} the name of a filter and its arguments form
+        # a single argument, which is a function.
         function = op.signature.arguments[0].name
         varying[function] = _compile_inner_filter(op, call)
         arguments_to_bind = ()
@@ -296,13 +297,14 @@ def _compile_arguments(
     if problems:
         raise _filter_error(op, problems[0].sentence)
     for name, argument in bound.items():
-        # No other argument of a filter may be a table as a whole.
+        # Only the argument of "lookup" may be a whole table.
         may_be_table = (call.name, name) == filter_syntax.LOOKUP
         compiled = _compile_argument(argument, may_be_table)
         if not isinstance(compiled, rendering.Template):
             literals[name] = _convert_argument(op, name, compiled)
             continue
-        # A pattern is compiled and checked now; a machine must not choose it.
+        # A pattern is compiled and checked now, because the data of a machine
+        # must not choose it.
         is_pattern = op.signature.by_name[name].type is pattern.Pattern
         if is_pattern or name in op.plugin.LITERAL:
             raise _filter_error(
@@ -317,14 +319,14 @@ def _compile_inner_filter(
 ) -> 'FilterAsArgument':
     """Compile a filter that is the first argument of another filter.
 
-    In ``map('round', 2)`` that is ``round(2)``.
+    In ``map('round', 2)`` the inner filter is ``round(2)``.
 
     :param op: the outer filter, here ``map``.
     :param call: the call of the outer filter.
     """
     (_no_name, inner), *arguments_of_inner = call.arguments
     if not isinstance(inner, str):
-        # Such as a number, or a path, which has no quotes.
+        # It is e.g. a number, or a path, which has no quotes.
         raise _filter_error(
             op,
             _(
@@ -352,16 +354,17 @@ def _bind_literals(
 ) -> registry.Function:
     """Return the function of a filter with its literal arguments bound.
 
-    The function of ``round(2)`` takes only the value, and that of
-    ``replace('-', node.name)`` also ``new``, the argument that varies.
+    The function for ``round(2)`` takes only the value. The function for
+    ``replace('-', node.name)`` also takes ``new``, the argument that varies.
 
-    :param literals: the values of literal arguments by name.
+    :param literals: the values of the literal arguments, by name.
     :param varying: the templates of the arguments that depend on the machine.
-    :raises: :class:`.exceptions.OperationError` if the filter refuses the
+    :raises: :class:`.exceptions.OperationError` if the filter rejects the
         literal arguments.
     """
     if varying:
-        # The plugin prepares its calls in bind(), which wants all arguments.
+        # A plugin prepares its calls in bind(), but bind() needs all of the
+        # arguments. So call the plugin itself for every machine.
         return functools.partial(op.for_machines(op.plugin), **literals)
     try:
         return op.bind(literals)
@@ -372,7 +375,7 @@ def _bind_literals(
 def find_filtered(value: typing.Any) -> list['Filtered']:
     """Return all fields with filters in a value, from left to right.
 
-    The reason of a condition says what their filters made of the data.
+    The reason of a condition uses them to say what the filters computed.
 
     :param value: a template, or a value without fields.
     """
@@ -390,8 +393,9 @@ def _convert_argument(
 ) -> typing.Any:
     """Convert an argument of a filter to its type.
 
-    Null stands for the default of the argument. But if the argument takes a
-    value of any type, null is a value as well: ``default(null)`` gives null.
+    Null stands for the default of the argument. However, if the argument
+    takes values of any type, null is a value too: ``default(null)`` gives
+    null.
     """
     argument = op.signature.by_name[name]
     if argument.type is typing.Any:
@@ -409,15 +413,15 @@ def _filter_error(op: registry.Op, problem: str) -> exceptions.OperationError:
 def _compile_argument(
     written: typing.Any, may_be_table: bool = False
 ) -> typing.Any:
-    """Build a template of a filter's argument, or return a literal.
+    """Build a template from a filter's argument, or return a literal.
 
     :param written: a literal, a field, or a list or mapping of both.
-    :param may_be_table: whether the argument may be a table, as the one of
+    :param may_be_table: whether the argument may be a whole table, as in
         ``lookup(tables.racks)``.
     """
     if isinstance(written, interpolation.Field):
         if may_be_table and written.is_table:
-            # Other fields over tables are refused by compile_field().
+            # compile_field() rejects all other fields that read a table.
             return rendering.build_path(
                 interpolation.TABLES,
                 written.steps,
@@ -430,7 +434,7 @@ def _compile_argument(
             return rendering.List(items)
         return items
     if isinstance(written, dict):
-        # Keys are texts in quotes, which have no fields.
+        # Keys are quoted texts, which have no fields.
         keys = list(written)
         items = [_compile_argument(item) for item in written.values()]
         return rendering.build_mapping(keys, items)
@@ -441,8 +445,8 @@ def _compile_argument(
 class Filtered(rendering.Template):
     """A field with filters.
 
-    ``source`` is the template of the value before the filters, ``missing``
-    has the text of the whole field.
+    ``source`` is the template of the value before the filters. ``missing``
+    is returned if the value is missing, and has the text of the whole field.
     """
 
     source: rendering.Template
@@ -450,7 +454,7 @@ class Filtered(rendering.Template):
     missing: rendering.Missing
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return what the filters make of the value, or the missing field."""
+        """Return the filtered value, or the missing field."""
         value = _apply_filters(self.filters, self.source.render(roots), roots)
         if value is data_path.ABSENT:
             return self.missing
@@ -459,9 +463,9 @@ class Filtered(rendering.Template):
 
 @dataclasses.dataclass(slots=True, eq=False)
 class FilterAsArgument(rendering.Template):
-    """A filter that is an argument of another: ``round(2)`` of ``map``.
+    """A filter that is an argument of another, e.g. ``round(2)`` of ``map``.
 
-    It is rendered to a function of a value, which ``map`` calls for each item.
+    It renders to a function of one value, which ``map`` calls for each item.
     """
 
     inner: _CompiledFilter
@@ -474,19 +478,20 @@ class FilterAsArgument(rendering.Template):
 def _apply_filters(
     filters: tuple[_CompiledFilter, ...], value: typing.Any, roots: budget.View
 ) -> typing.Any:
-    """Apply the filters of a field to its value, in their order.
+    """Apply the filters of a field to its value, in order.
 
     A missing value stays missing through all filters that do not accept it.
-    The budget pays for the value and the result of every filter, unless they
-    are text of at most ``budget.SHORT`` characters.
+    The budget pays for the value and for the result of each filter, except for
+    text of at most ``budget.SHORT`` characters.
 
     :returns: the value after the last filter. A missing value is Missing, or
-        ABSENT if a filter has returned it.
-    :raises: OperationError if a filter cannot take its value.
+        ABSENT if a filter returned ABSENT.
+    :raises: OperationError if a filter rejects its value.
     """
     allowance = roots.budget
     allowance.spend(len(filters))
-    # Unpacked: to read eight attributes takes as long as some filters.
+    # Unpack the tuple, because reading eight attributes takes as long as some
+    # filters.
     for (
         op,
         accepts_missing,
@@ -519,7 +524,7 @@ def _apply_filters(
                 value = apply(allowance, value) if pays else apply(value)
         except exceptions.BudgetExceeded:
             raise
-        # What a filter may raise for a value that it cannot take.
+        # These are the errors with which a filter may reject a value.
         except (
             exceptions.OperationError,
             TypeError,
@@ -544,8 +549,8 @@ def _require_items(
     if isinstance(value, list):
         return value
     if isinstance(value, dict | str):
-        # It is paid for, as a character takes eight times the memory in a list
-        # that it takes in a text.
+        # Charge for the list, because a character takes eight times as much
+        # memory in a list as in a text.
         allowance.spend(len(value) // 4)
         return list(value)
     raise exceptions.OperationError(
@@ -554,10 +559,10 @@ def _require_items(
 
 
 def _check_number(op: registry.Op, value: typing.Any) -> None:
-    """Check that a number that a filter returns can be written as JSON.
+    """Check that a number that a filter returned can be written as JSON.
 
-    :param value: what the filter returns, of any type.
-    :raises: OperationError if it is too large, infinite or NaN.
+    :param value: the result of the filter, of any type.
+    :raises: OperationError if the number is too large, infinite or NaN.
     """
     if value.__class__ is int:
         if not -TOO_LARGE < value < TOO_LARGE:
@@ -572,11 +577,12 @@ def _render_arguments(
 ) -> dict[str, typing.Any] | rendering.Missing:
     """Render the arguments of a filter that depend on the machine.
 
-    Text of a machine must not lead to another place than the rule means: as a
-    path, it is a single step; as a replacement, it is plain text.
+    Text from a machine must not change what the rule does. If it is used as a
+    path, it is a single step; if it is used as a replacement, it is plain
+    text.
 
-    :returns: the values by name; the missing field instead, if the data lack
-        a field of an argument.
+    :returns: the values by name; or the missing field, if the data lack a
+        field of an argument.
     """
     rendered = {}
     for name, argument_template in varying.items():
@@ -584,7 +590,7 @@ def _render_arguments(
         if isinstance(argument, rendering.Missing):
             return argument
         if op.signature.by_name[name].type is data_path.Path:
-            # The path "a.b" of a machine is a single name with a dot in it.
+            # A path "a.b" from a machine is one name that contains a dot.
             token = str(argument)
             roots.budget.pay_for_result(token)
             rendered[name] = (token,)
@@ -592,7 +598,7 @@ def _render_arguments(
         roots.budget.pay_for_argument(argument)
         converted = _convert_argument(op, name, argument)
         if isinstance(converted, pattern.Replacement):
-            # A machine's "\1" is text, and no group of the expression.
+            # A "\1" from a machine is text, not a group of the expression.
             converted = converted._replace(expands=False)
         rendered[name] = converted
     return rendered

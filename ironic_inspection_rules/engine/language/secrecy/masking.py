@@ -51,7 +51,7 @@ _OF_IRONIC = '|'.join(
         'cephmonkey',
     )
 )
-# And those that Ironic's drivers use.
+# Further names that Ironic's drivers use.
 _OF_DRIVERS = '|'.join(
     (
         'community',
@@ -82,13 +82,13 @@ _SECRETS_IN_TEXT = re.compile(
             r'(?:-----END [^-\n]{1,60}-----|\Z)',
             # The credentials in a URL.
             r'(?<=://)[^\s/@]+(?=@)',
-            # What follows the scheme in a header "Authorization".
+            # The text after the scheme in an "Authorization" header.
             r'(?i:(?<=\bbearer )|(?<=\bbasic ))[\w.~+/=-]{8,}',
             # A key of SSH, after its type.
             r'(?:(?<=ssh-rsa )|(?<=ssh-dss )|(?<=ssh-ed25519 )|(?<=nistp256 )'
             r'|(?<=nistp384 )|(?<=nistp521 )|(?<=openssh.com ))'
             r'[A-Za-z0-9+/]{20,}={0,3}',
-            # The fingerprint of one.
+            # The fingerprint of an SSH key.
             r'(?<=SHA256:)[A-Za-z0-9+/]{43}=?',
             # A name with its value, which may be in quotes.
             rf'(?i:(?P<name>(?<![\w.-]){_NAMES_IN_TEXT}[\'"]?\s?[=:]\s?))'
@@ -97,37 +97,38 @@ _SECRETS_IN_TEXT = re.compile(
     ),
     re.DOTALL,
 )
-"""Secrets in free text, recognised by what is around them."""
-# A shorter text has no secret with what shows that it is one.
+"""Secrets in free text, recognized by the text around them."""
+# A shorter text cannot contain a secret and the text that identifies it.
 _SHORTEST_TEXT = 5
 
 MASKED_IN_API: typing.Mapping[str, re.Pattern[str]] = {
     'driver_info': re.compile(f'{_OF_IRONIC}|^snmp_auth_key$|^snmp_priv_key$'),
     'instance_info': re.compile(f'{_OF_IRONIC}|^image_url$'),
 }
-"""The attributes of nodes in which Ironic's API masks values, and the names
-of these."""
+"""The node attributes in which Ironic's API masks values, with the pattern of
+the names that it masks."""
 
 _SCHEME = re.compile(r'[\x00-\x20]*(?:[A-Za-z][A-Za-z0-9+.-]*:)?//')
-"""How a URL begins that names a host."""
+"""The start of a URL that names a host."""
 
 _PLAIN_TYPES = frozenset((str, int, float, bool, type(None)))
-# A longer name is masked: to look for words in it would take long.
+# A longer name counts as secret, because searching it would take too long.
 _LONGEST_NAME = 255
 _LONGEST_CACHED = 64
-"""Maximum length of cached names: machines choose names."""
+"""Maximum length of cached names; it is limited because machines choose names.
+"""
 _MOST_CACHED = 8192
 _HARMLESS_NAMES: set[str] = set()
-"""A cache of names that are not of secrets."""
+"""A cache of names that do not name secrets."""
 
 
 def is_secret(key: str) -> bool:
     """Return whether the value of a key is a secret.
 
     ``ipmi_password`` names a secret, ``ipmi_address`` does not. The names are
-    those that Ironic hides in its own API (``oslo_utils.strutils``), and the
-    credentials of its drivers. A very long name counts as one of a secret,
-    too. Harmless names are remembered, as many machines have the same names.
+    the names that Ironic hides in its own API (``oslo_utils.strutils``), and
+    the names of its drivers' credentials. A very long name counts as secret
+    too. Harmless names are cached, because many machines have the same names.
     """
     if key in _HARMLESS_NAMES:
         return False
@@ -136,7 +137,7 @@ def is_secret(key: str) -> bool:
     if _SECRETS.search(key.lower()) is not None:
         return True
     if len(key) <= _LONGEST_CACHED:
-        # Machines choose names: without a bound they could fill the memory.
+        # Machines choose names, and without a limit they could fill memory.
         if len(_HARMLESS_NAMES) >= _MOST_CACHED:
             _HARMLESS_NAMES.clear()
         _HARMLESS_NAMES.add(key)
@@ -147,12 +148,12 @@ def mask(value: typing.Any) -> typing.Any:
     """Return a value with every secret in it replaced by ``******``.
 
     ``{'password': 'x', 'user': 'y'}`` becomes ``{'password': '******',
-    'user': 'y'}``. A secret is known by its name; for secrets inside of a
-    text, see :func:`mask_text`. None and empty values stay, so that a rule
-    can check whether a password is set.
+    'user': 'y'}``. A secret is recognized by its name; for secrets inside
+    text, use :func:`mask_text`. None and empty values are not masked, so that
+    a rule can check whether a password is set.
 
-    :returns: the value itself if it has no secrets. A part without secrets is
-        not copied either.
+    :returns: the value itself if it has no secrets. Parts without secrets are
+        not copied.
     """
     if isinstance(value, dict):
         return _mask_mapping(value)
@@ -168,20 +169,20 @@ def _mask_mapping(
 
     :returns: the mapping itself if it has no secrets.
     """
-    # Most mappings have no secrets, and nothing nested.
+    # Check quickly first: most mappings have no secrets and nothing nested.
     if _HARMLESS_NAMES.issuperset(mapping) and _PLAIN_TYPES.issuperset(
         map(type, mapping.values())
     ):
         return mapping
     changed: dict[typing.Any, typing.Any] = {}
     for key, item in mapping.items():
-        # Most names are harmless, and most values plain or empty: they cost
-        # no call.
+        # Avoid calls: most names are harmless, and most values are plain or
+        # empty.
         may_be_secret = key not in _HARMLESS_NAMES and isinstance(key, str)
         if may_be_secret and is_secret(key):
             masked = mask_at(key, item)
         elif item.__class__ in _PLAIN_TYPES or not item:
-            # There are no names in it.
+            # Such a value contains no names.
             masked = item
         else:
             masked = mask(item)
@@ -197,8 +198,8 @@ def _mask_list(items: list[typing.Any]) -> list[typing.Any]:
 
     :returns: the list itself if it has no secrets.
     """
-    # Neither a list of texts, such as the flags of a processor, nor a list of
-    # plain mappings, such as disks or ports, is searched item by item.
+    # Avoid searching each item of a list of texts, e.g. processor flags, or of
+    # a list of plain mappings, e.g. disks or ports.
     if _PLAIN_TYPES.issuperset(map(type, items)):
         return items
     if _are_plain_mappings(items):
@@ -209,17 +210,17 @@ def _mask_list(items: list[typing.Any]) -> list[typing.Any]:
         if item.__class__ not in _PLAIN_TYPES:
             masked = mask(item)
         masked_items.append(masked)
-    # mask() returns an item without secrets itself, not a copy.
+    # mask() returns the same object if an item has no secrets.
     if any(map(operator.is_not, masked_items, items)):
         return masked_items
     return items
 
 
 def _are_plain_mappings(items: list[typing.Any]) -> bool:
-    """Return whether items are mappings without secrets or anything nested.
+    """Return whether items are mappings without secrets or nested values.
 
-    It is a quick test before the search: the answer is also no if a name has
-    not been looked at before.
+    This is a quick test before the search. It also returns False if a name is
+    not in the cache yet.
     """
     for item in items:
         if item.__class__ is not dict:
@@ -234,11 +235,11 @@ def _are_plain_mappings(items: list[typing.Any]) -> bool:
 
 
 def mask_at(key: typing.Any, value: typing.Any) -> typing.Any:
-    """Return the masked value of a key.
+    """Return the masked value of a key; an empty value is not masked.
 
-    :param key: a key of any type; in a file, keys may be numbers.
+    :param key: a key of any type, because keys in a file may be numbers.
     """
-    # A rule may check whether a password is set.
+    # Keep empty values, because a rule may check whether a password is set.
     if value in (None, '', [], {}):
         return value
     if isinstance(key, str) and is_secret(key):
@@ -254,29 +255,28 @@ def mask_along(
     ``('driver_info', 'ipmi_password')`` and ``x`` become the same path and
     ``******``.
 
-    :param path: where the value is written in unmasked data.
-    :returns: the path, which ends at its first secret name, and the masked
-        value.
+    :param path: the path of the value in unmasked data.
+    :returns: the path, cut after its first secret name, and the masked value.
     """
-    # Most writes are of plain values under harmless names.
+    # Most writes set a plain value under harmless names.
     if value.__class__ in _PLAIN_TYPES and _HARMLESS_NAMES.issuperset(path):
         return path, value
     secret = find_secret_along(path)
     if secret is None:
         return path, mask(value)
     if secret == path:
-        # The value itself is the secret. An empty one stays.
+        # The value itself is the secret. An empty value is not masked.
         return path, mask_at(path[-1], value)
-    # The value is below a secret, where nobody learns any name.
+    # The value is inside a secret, where even the names are hidden.
     return secret, MASK
 
 
 def find_secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the path up to its first secret name, None if it has none.
+    """Return the path up to its first secret name, or None if it has none.
 
-    ``('driver_info', 'token', 'id')`` has ``('driver_info', 'token')``.
+    ``('driver_info', 'token', 'id')`` gives ``('driver_info', 'token')``.
     """
-    # Most paths have only names that were found harmless before.
+    # In most paths, all names are known to be harmless.
     if _HARMLESS_NAMES.issuperset(path):
         return None
     for depth, token in enumerate(path, 1):
@@ -289,18 +289,18 @@ def is_masked_in_api(path: data_path.Path) -> bool:
     """Return whether Ironic's API masks a value of a node for its readers.
 
     If it does not, everybody who may read the node can read a secret that a
-    rule writes there. The API decides only by the name nearest to the value,
-    such as ``ipmi_password`` in ``driver_info.ipmi_password``, and only in
+    rule writes there. The API looks only at the name nearest to the value,
+    e.g. ``ipmi_password`` in ``driver_info.ipmi_password``, and only in
     ``driver_info`` and ``instance_info``.
 
-    :param path: the path from the node on, such as ``('driver_info',
+    :param path: the path inside the node, e.g. ``('driver_info',
         'ipmi_password')``.
     """
     pattern = MASKED_IN_API.get(path[0])
     if pattern is None:
         return False
     # The last token that is a name decides. A token such as "0" or "-" is a
-    # place in a list.
+    # position in a list, not a name.
     for token in reversed(path[1:]):
         is_index = data_path.index(token) is not None
         is_place_in_list = is_index or data_path.is_append(token)
@@ -315,9 +315,9 @@ def is_masked(
     masked: budget.View,
     unmasked: typing.Mapping[str, typing.Any],
 ) -> bool:
-    """Return whether a value of the data is masked, or any part of it.
+    """Return whether a value of the data, or any part of it, is masked.
 
-    :param root: the name of the root, such as ``node``.
+    :param root: the name of the root, e.g. ``node``.
     :param path: the path from the root to the value.
     :param masked: the data by root name as a rule sees them, with the budget.
     :param unmasked: the data with all secrets.
@@ -334,8 +334,8 @@ def is_masked(
     last_name = None
     for token in path:
         if not isinstance(seen, dict | list):
-            # Everything below a secret is secret, whether it is there or not:
-            # nobody learns the names in it.
+            # Everything below a secret is secret, even names that do not
+            # exist, so that nobody can find out which names exist.
             break
         last_name = token
         seen = data_path.get(seen, (token,))
@@ -344,11 +344,11 @@ def is_masked(
 
 
 def has_mask(value: typing.Any, allowance: budget.Budget) -> bool:
-    """Return whether any text in a value has ``******`` in it.
+    """Return whether any text in a value contains ``******``.
 
-    Keys of mappings are texts, too.
+    Keys of mappings are searched too.
 
-    :param allowance: pays for the search.
+    :param allowance: the budget that pays for the search.
     """
     ahead = [value]
     while ahead:
@@ -371,17 +371,17 @@ def is_masked_value(
     real: typing.Any,
     allowance: budget.Budget,
 ) -> bool:
-    """Return whether a value is masked, or any part of it.
+    """Return whether a value, or any part of it, is masked.
 
-    A part is masked if the rule sees another value than the real one:
+    A part is masked if the rule sees a value that differs from the real one:
     ``{'a': 1, 'token': '******'}`` for ``{'a': 1, 'token': 'x'}``.
 
-    :param key: the name of the value; None without a name.
+    :param key: the name of the value; None if it has no name.
     :param value: the value as a rule sees it.
     :param real: the unmasked value.
-    :param allowance: pays for the search.
+    :param allowance: the budget that pays for the search.
     """
-    # Names with the value that the rule sees, and the one that is there.
+    # Triples: a name, the value that the rule sees, and the real value.
     ahead = [(key, value, real)]
     while ahead:
         name, seen, there = ahead.pop()
@@ -394,7 +394,8 @@ def is_masked_value(
             allowance.spend(1 + (len(seen) // 4))
             if seen.keys() != there.keys():
                 return True
-            # Mappings of the old language compute their values on access.
+            # Use seen[inner], because mappings of the old language compute
+            # their values on access.
             ahead += [(inner, seen[inner], there[inner]) for inner in seen]
         elif isinstance(seen, list):
             allowance.spend(1 + (len(seen) // 4))
@@ -406,16 +407,16 @@ def is_masked_value(
         elif seen != there:
             return True
         elif seen == MASK and isinstance(name, str) and is_secret(name):
-            # A secret that itself reads "******" is hidden as well.
+            # The real secret is "******" itself, which counts as masked too.
             return True
     return False
 
 
 def mask_url(url: str) -> str:
-    """Return a URL with ``******`` for credentials and values of its query.
+    """Mask the credentials and the values of the query in a URL.
 
-    ``https://u:p@host/x?k=v#f`` becomes ``https://******@host/x?k=******``. A
-    text that is no URL is masked as a whole.
+    ``https://u:p@host/x?k=v#f`` becomes ``https://******@host/x?k=******``.
+    Text that is not a URL is masked as a whole.
     """
     try:
         parts = urlparse.urlsplit(url)
@@ -433,7 +434,7 @@ def mask_url(url: str) -> str:
 
 
 def mask_text(text: str) -> str:
-    """Return free text with ``******`` for credentials, secrets and keys.
+    """Mask credentials, secrets and keys in free text.
 
     ``root:x@host, password=abc`` becomes ``root:x@host, password=******``.
     """
@@ -443,7 +444,7 @@ def mask_text(text: str) -> str:
 
 
 def _mask_match(secret: re.Match[str]) -> str:
-    """Return the mask of a secret, with its name if it has one."""
+    """Return the mask for a secret, preceded by its name if it has one."""
     name = secret['name'] or ''
     return name + MASK
 
@@ -451,24 +452,24 @@ def _mask_match(secret: re.Match[str]) -> str:
 def find_secret_arguments(
     arguments: typing.Mapping[str, typing.Any],
 ) -> typing.Iterator[str]:
-    """Yield the names of arguments in which a rule itself has a secret.
+    """Yield the names of the arguments in which a rule itself has a secret.
 
-    These are ``value`` and ``cleanup``, if a value is written out that
-    belongs at a place with a secret name, ``url`` with credentials, and
-    ``headers`` with a header such as ``Authorization``. A field is no secret:
-    the rule does not have its value.
+    These are ``value`` and ``cleanup`` if they write out a value for a path
+    with a secret name, ``url`` if it has credentials, and ``headers`` if it
+    has a header such as ``Authorization``. A field is not a secret, because
+    the rule does not contain its value.
 
     :param arguments: values by name, as the rule has them.
     """
     path = arguments.get('path')
     tokens: data_path.Path = ()
     if isinstance(path, str):
-        # The check of the rule reports a wrong path.
+        # Ignore a wrong path, because the check of the rule reports it.
         with contextlib.suppress(exceptions.OperationError):
             tokens = data_path.parse(path)
     for name in ('value', 'cleanup'):
         value = arguments.get(name)
-        # Masking shows which parts of it are secret.
+        # Masking the value shows which parts of it are secret.
         _path, masked = mask_along(tokens, value)
         if _has_secret_written_out(value, masked):
             yield name
@@ -488,40 +489,41 @@ def find_secret_arguments(
 def _has_credentials(url: str) -> bool:
     """Return whether a URL of a rule has credentials before its host.
 
-    ``https://user:password@host/x`` has. ``urlsplit`` cannot be used: it
-    refuses ``https://[{node.address}]/x``, a field in place of an address.
+    For example, ``https://user:password@host/x`` has. ``urlsplit`` cannot be
+    used, because it rejects ``https://[{node.address}]/x``, where a field
+    stands for an address.
     """
-    # urlsplit, by which the rule is checked, ignores these characters.
+    # urlsplit ignores these characters when the rule is checked.
     url = re.sub('[\\t\\r\\n]', '', url)
     scheme = _SCHEME.match(url)
     if scheme is None:
         return False
-    # Credentials and host end before the path, the query or the fragment.
+    # The credentials and the host end at the path, query or fragment.
     authority = re.split('[/?#]', url[scheme.end() :], maxsplit=1)[0]
     return '@' in authority
 
 
 def _has_secret_written_out(value: typing.Any, masked: typing.Any) -> bool:
-    """Return whether a rule writes out a part of a value that is masked.
+    """Return whether a rule writes out any part of a value that is masked.
 
-    It does in ``{'token': 'abc'}``, but not in ``{'token': '{vars.a}'}``: this
-    only has a field.
+    ``{'token': 'abc'}`` writes out the token, but ``{'token': '{vars.a}'}``
+    does not, because it has only a field.
 
     :param value: the value as the rule has it.
-    :param masked: the same value, with masks: ``{'token': '******'}``.
+    :param masked: the same value with masks, e.g. ``{'token': '******'}``.
     """
     ahead = [(value, masked)]
     while ahead:
         part, masked_part = ahead.pop()
         if isinstance(part, dict):
-            # A mapping that is masked as a whole is no mapping any more. Then
-            # every value in it is masked.
+            # If the mapping is masked as a whole, masked_part is text, and
+            # every value in the mapping is masked.
             masked_values = dict.fromkeys(part, MASK)
             if isinstance(masked_part, dict):
                 masked_values = masked_part
             ahead += [(part[name], masked_values[name]) for name in part]
         elif isinstance(part, list):
-            # Likewise.
+            # A list that is masked as a whole is text too.
             masked_items: list[typing.Any] = [MASK] * len(part)
             if isinstance(masked_part, list):
                 masked_items = masked_part
@@ -532,10 +534,10 @@ def _has_secret_written_out(value: typing.Any, masked: typing.Any) -> bool:
 
 
 def _is_written_out(value: typing.Any) -> bool:
-    """Return whether a value has a part that is written in the rule itself.
+    """Return whether any part of a value is written in the rule itself.
 
-    ``x{vars.a}`` and 5 have. ``{vars.a}{vars.b}``, which are only fields, and
-    null have none.
+    This is true for ``x{vars.a}`` and 5. It is false for null, and for
+    ``{vars.a}{vars.b}``, which has only fields.
     """
     if isinstance(value, str):
         return any(
