@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Groups of reported parts: several sources report the same part.
+"""Groups of reported parts, because several sources report the same part.
 
-Parts of a group are known by their identities. Of parts that are reported
-without one, only their number and their slots say whether another source
-reports them.
+The parts of a group are recognized by their identities. For parts without an
+identity, only their number and their slots can show whether another source
+reports them too.
 """
 
 import collections
@@ -15,13 +15,13 @@ from ironic_inspection_rules.machine import part
 from ironic_inspection_rules.machine import part_pair
 
 Group = part.Identity
-"""A group of parts, which is known by one of its identities."""
+"""A group of parts, represented by one of its identities."""
 
 _Place = tuple[str, Group | None, str | None]
-"""Where a part is: its kind, its group if it has one, and its slot."""
+"""The place of a part: its kind, its group or None, and its slot."""
 
 _AttributeValue = tuple[Group | None, str, typing.Any]
-"""A value of an attribute: the group of the part, the name, and the value."""
+"""A value of an attribute: the group of the part, the name and the value."""
 
 
 class _Reported(typing.NamedTuple):
@@ -32,7 +32,7 @@ class _Reported(typing.NamedTuple):
 
 
 def by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
-    """Return the parts by their source, such as ``agent disk …``."""
+    """Return the parts by their source, e.g. ``agent disk …``."""
     parts_of_source: dict[str, list[part.Part]] = {}
     for member in parts:
         parts_of_source.setdefault(member.source, []).append(member)
@@ -42,12 +42,12 @@ def by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
 def _count_by_kind(parts: Iterable[part.Part]) -> collections.Counter[str]:
     """Return how many parts of each kind a machine has.
 
-    If one source reports four disks, and another source five, the machine has
-    five: they report the same disks.
+    If one source reports four disks and another source reports five, the
+    machine has five disks, because both report the same disks.
     """
     count_of_kind: collections.Counter[str] = collections.Counter()
     for parts_of_source in by_source(parts).values():
-        # A source has one kind of parts.
+        # All parts of a source are of one kind.
         kind = parts_of_source[0].kind
         count = len(parts_of_source)
         count_of_kind[kind] = max(count_of_kind[kind], count)
@@ -55,11 +55,11 @@ def _count_by_kind(parts: Iterable[part.Part]) -> collections.Counter[str]:
 
 
 _Slot = tuple[str, str, str | None]
-"""The kind of a part, "from" before or "to" now, and the name of the slot."""
+"""The kind of a part, "from" (before) or "to" (now), and the slot's name."""
 
 
 def _slots_of_pair(pair: part_pair.Pair) -> list[_Slot]:
-    """Return the slot of a part before, and its slot now.
+    """Return the previous slot and the current slot of a part.
 
     For example, ``[('dimm', 'from', 'A1'), ('dimm', 'to', 'B1')]``.
     """
@@ -74,9 +74,9 @@ class _SlotClaims:
         self._sources: dict[_Slot, set[str]] = {}
 
     def claim(self, pair: part_pair.Pair) -> None:
-        """Note that a source has reported a part in the slots of a pair.
+        """Record that a source has reported a part in the slots of a pair.
 
-        The slots are the one before and the one now; see
+        These are the previous and the current slot, see
         :func:`_slots_of_pair`.
         """
         _old, new = pair
@@ -86,7 +86,7 @@ class _SlotClaims:
     def is_taken_by_another_source(self, pair: part_pair.Pair) -> bool:
         """Return whether another source has claimed a slot of a pair.
 
-        Then both sources are taken to report the same part.
+        If so, both sources are assumed to report the same part.
         """
         _old, new = pair
         sources = set()
@@ -96,40 +96,39 @@ class _SlotClaims:
 
 
 class PartGroups:
-    """Parts in groups: parts with an identity in common are in one group.
+    """Groups of parts, where parts with a common identity are in one group.
 
-    A part with the identities a and b joins the groups of a and of b. So a
-    group is one part of the machine, whichever sources and times report it.
+    A part with the identities a and b joins the groups of a and b. So a group
+    is one part of the machine, whichever source reports it at whichever time.
 
     :param parts: parts of several sources and times.
     """
 
     def __init__(self, parts: Iterable[part.Part]) -> None:
-        """Join all identities of a part, and so parts that share one."""
-        # A forest of identities; the root of a tree stands for its group.
+        """Join all identities of each part, and so parts that share one."""
+        # A forest of identities. The root of each tree represents its group.
         self._parents: dict[part.Identity, part.Identity] = {}
         for member in parts:
             for identity in member.identities:
                 self._parents.setdefault(identity, identity)
-                # All identities of a part come into the tree of its first.
+                # Move all identities of a part to the tree of its first one.
                 root = self._find_root(identity)
                 self._parents[root] = self._find_root(member.identities[0])
 
     def _find_root(self, identity: part.Identity) -> part.Identity:
-        """Return the identity that stands for the group of an identity.
+        """Return the identity that represents the group of an identity.
 
-        It is the root of the tree that the identity is in.
+        It is the root of the tree that contains the identity.
         """
         while self._parents[identity] != identity:
-            # Shorten the way for the next search: the parent of the parent
-            # becomes the parent.
+            # Shorten the path for the next search by skipping one parent.
             parent = self._parents[identity]
             self._parents[identity] = self._parents[parent]
             identity = self._parents[identity]
         return identity
 
     def of_part(self, member: part.Part) -> Group | None:
-        """Return the group of a part, None if it has no identity."""
+        """Return the group of a part, or None if it has no identity."""
         if not member.ids:
             return None
         return self._find_root(member.identities[0])
@@ -137,25 +136,26 @@ class PartGroups:
     def of_parts(self, parts: Iterable[part.Part]) -> set[Group | None]:
         """Return the groups of the parts that have an identity.
 
-        None is never in the set. Its type only allows to look up a result of
-        :meth:`of_part` in it, which is None for a part without an identity.
+        None is never in the set. The type includes None only so that results
+        of :meth:`of_part` can be looked up in the set.
         """
         return {self.of_part(member) for member in parts if member.ids}
 
     def distinct(self, parts: Iterable[part.Part]) -> list[part.Part]:
-        """Return every part once, however many sources report it.
+        """Return each part once, even if several sources report it.
 
-        A part without an identity is taken for a part of another source, if
-        possible for the part in the same slot. Four disks with identities of
-        one source and five disks without of another source are five disks.
+        A part without an identity is assumed to be a part of another source,
+        preferably the part in the same slot. If one source reports four disks
+        with identities and another reports five disks without, there are five.
         """
         parts = list(parts)
         distinct = self._distinct_by_identity(parts)
         unidentified = [member for member in parts if not member.ids]
         for source, parts_of_source in by_source(unidentified).items():
-            # A source has one kind of parts.
+            # All parts of a source are of one kind.
             kind = parts_of_source[0].kind
-            # Parts that this source reports with an identity are other parts.
+            # Skip parts that this source reports with an identity, because
+            # these are other parts.
             candidates = []
             for reported in distinct:
                 if (
@@ -172,7 +172,7 @@ class PartGroups:
     ) -> list[_Reported]:
         """Return the first part of each group, with the sources of the group.
 
-        Parts without an identity are left out.
+        Parts without an identity are skipped.
         """
         reported: dict[Group | None, _Reported] = {}
         for member in parts:
@@ -187,13 +187,13 @@ class PartGroups:
     def distinct_pairs(
         self, pairs: Iterable[part_pair.Pair]
     ) -> list[part_pair.Pair]:
-        """Return one pair for every part, whichever sources report it.
+        """Return one pair for each part, even if several sources report it.
 
-        So a part that moved or changed is announced once. A part without an
-        identity is left out if another source has a part in its slot, before
-        or now: they are taken for the same part.
+        This way, a part that moved or changed is announced once. A part
+        without an identity is skipped if another source has a part in its
+        previous or current slot, because both are assumed to be the same.
 
-        :param pairs: parts as they were before and as they are now.
+        :param pairs: pairs of a part as it was before and as it is now.
         """
         of_group: dict[Group | None, part_pair.Pair] = {}
         slots = _SlotClaims()
@@ -206,12 +206,12 @@ class PartGroups:
             of_group.setdefault(self.of_part(old), pair)
             slots.claim(pair)
         distinct = list(of_group.values())
-        # All parts with an identity have claimed their slots by now.
+        # All parts with an identity have claimed their slots at this point.
         for pair in unidentified:
             if not slots.is_taken_by_another_source(pair):
                 distinct.append(pair)
-            # Also for a pair that is left out: a third source may have a part
-            # in its other slot.
+            # Claim the slots of skipped pairs too, because a third source may
+            # have a part in the other slot.
             slots.claim(pair)
         return distinct
 
@@ -223,22 +223,23 @@ class PartGroups:
     ) -> Iterator[part.Part]:
         """Yield the parts of one time that cannot be parts of another time.
 
-        Every candidate with an identity is yielded. A part without an identity
-        may be any part of its kind: of five such disks, only the last is
-        yielded if the other time has four disks.
+        Each candidate with an identity is yielded. A part without an identity
+        may be any part of its kind. For example, of five disks without
+        identities, only the last is yielded if the other time has four disks.
 
         :param candidates: some of ``parts``, whose identities no part of the
             other time has.
-        :param parts: all known parts of the one time.
+        :param parts: all known parts of the first time.
         :param parts_of_other_time: all known parts of the other time.
         """
-        # How many parts of the other time may still be one of a source.
+        # For each source, the number of parts of the other time that its
+        # remaining unidentified parts may be.
         possible_counts = self._count_possible(parts, parts_of_other_time)
         for candidate in candidates:
             if candidate.ids:
                 yield candidate
             elif possible_counts[candidate.source] > 0:
-                # It may be one of the parts of the other time.
+                # The candidate may be one of the parts of the other time.
                 possible_counts[candidate.source] -= 1
             else:
                 yield candidate
@@ -250,18 +251,18 @@ class PartGroups:
     ) -> dict[str, int]:
         """Count the parts of another time that unidentified parts may be.
 
-        :param parts: parts of the one time, with an identity or without.
-        :returns: for every source of these parts, how many parts of its kind
-            the other time has, without the parts that the source identifies.
-            The number may be negative.
+        :param parts: parts of the first time, with or without an identity.
+        :returns: for each source of these parts, the number of parts of its
+            kind at the other time, minus the parts that the source identifies
+            as parts of that time. The number may be negative.
         """
         count_of_kind = _count_by_kind(parts_of_other_time)
         groups_of_other_time = self.of_parts(parts_of_other_time)
         counts: dict[str, int] = {}
         for source, parts_of_source in by_source(parts).items():
-            # A source has one kind of parts.
+            # All parts of a source are of one kind.
             kind = parts_of_source[0].kind
-            # Parts that have the same identity at the other time: no other
+            # Parts that have the same identity at the other time. No other
             # part can be one of these.
             recognised = [
                 member
@@ -279,13 +280,13 @@ class PartGroups:
     ) -> Iterator[part.Part]:
         """Yield stored parts with the changes that another source announced.
 
-        For example, Redfish says that a DIMM has moved from A1 to B1, while
-        the ramdisk is silent: the DIMM that the ramdisk has reported in A1 is
-        stored in B1. Otherwise the ramdisk would announce the same move once
-        more when it reports the next time.
+        For example, Redfish reports that a DIMM has moved from A1 to B1 while
+        the ramdisk is silent. Then the DIMM that the ramdisk has reported in
+        A1 is stored in B1. Otherwise the ramdisk would announce the same move
+        again when it reports the next time.
 
-        :param parts: what their sources reported the last time.
-        :param moved: parts of another source before and after their slot
+        :param parts: the last reported parts of their sources.
+        :param moved: parts of another source, before and after their slot
             changed.
         :param changed: the same for changed attributes.
         """
@@ -304,17 +305,17 @@ class PartGroups:
     def _find_new_slots(
         self, moved: Iterable[part_pair.Pair]
     ) -> dict[_Place, str | None]:
-        """Return the new slots of parts, by their places before.
+        """Return the new slots of parts, by their previous places.
 
-        A place is kind, group and slot, for example ``{('dimm', None, 'A1'):
-        'B1'}`` of a DIMM that has moved from A1 to B1.
+        A place is kind, group and slot. For a DIMM that has moved from A1 to
+        B1, the result has, for example, ``{('dimm', None, 'A1'): 'B1'}``.
 
         :param moved: parts before and after the move.
         """
         slots: dict[_Place, str | None] = {}
         for old, new in moved:
-            # Another source may report the part without an identity: by its
-            # kind and slot alone.
+            # Add a place without a group too, because another source may
+            # report the part without an identity.
             slots[old.kind, None, old.slot] = new.slot
             slots[old.kind, self.of_part(old), old.slot] = new.slot
         return slots
@@ -325,8 +326,8 @@ class PartGroups:
         """Return the new values of attributes by group, name and old value.
 
         For example, ``{(('dimm', 's3z8'), 'size', 16): 32}``. Parts without an
-        identity are left out: nobody knows which parts of another source they
-        are.
+        identity are skipped, because it is unknown which parts of another
+        source they are.
         """
         values: dict[_AttributeValue, typing.Any] = {}
         for old, new in changed:
@@ -342,11 +343,12 @@ class PartGroups:
 def _match_unidentified(
     parts: Sequence[part.Part], reported: Sequence[_Reported]
 ) -> Sequence[part.Part]:
-    """Match parts without identity with reported parts; return the rest.
+    """Match parts without identity to reported parts; return unmatched parts.
 
-    A part matches the reported part in its slot, else any: of five DIMMs and
-    four reported ones, one is returned. The source of a part that matches is
-    added to the sources of the reported part.
+    A part matches the reported part in its slot, or otherwise any reported
+    part. For example, one part is returned for five DIMMs and four reported
+    ones. The source of a part that matches is added to the sources of the
+    reported part.
 
     :param parts: parts of one source.
     :param reported: parts of the same kind that this source has not reported.
@@ -361,7 +363,7 @@ def _match_unidentified(
             reported_part.sources.add(member.source)
         else:
             elsewhere.append(member)
-    # Parts in unknown or other slots match any reported part that is left.
+    # Match the other parts to any reported parts that are left.
     unmatched: list[_Reported] = []
     for left_in_slot in in_slot.values():
         unmatched += left_in_slot

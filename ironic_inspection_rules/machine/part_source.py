@@ -3,7 +3,7 @@
 """The places in inventories that list parts.
 
 The ramdisk reports parts in the inventory and, by its collectors, in plugin
-data; Redfish reports them in the inventory.
+data. Redfish reports parts in the inventory.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,39 +25,38 @@ SYSTEM = 'system'
 FIRMWARE = 'firmware'
 
 ACCELERATOR_CLASS = re.compile('(0x)?(0302|0b40|12).*')
-"""PCI classes: 3D controllers, co-processors, processing accelerators."""
+"""PCI classes of 3D controllers, co-processors and processing accelerators."""
 
 Item = Mapping[str, typing.Any]
 
 _SIZES_OF_EMPTY_SLOTS = ('no module installed', 'not installed', '0 mb', '0')
-"""What dmidecode has in place of the size of a module in an empty slot."""
+"""Texts that dmidecode reports as the size of a module in an empty slot."""
 
 _PLAIN = frozenset((str, int, float, bool))
 
 
 def _is_plain(value: typing.Any) -> bool:
-    """Return whether a value is a text with content, a number or a boolean.
-
-    An empty text, None, a mapping and a list are not.
-    """
-    # By type, which is faster: a machine may have hundreds of PCI devices.
+    """Return whether a value is a nonempty text, a number or a boolean."""
+    # Compare types, which is faster than isinstance(): a machine may have
+    # hundreds of PCI devices.
     return type(value) in _PLAIN and value != ''
 
 
 def _accept_any(_name: str, _item: Item) -> bool:
-    """Take every item of a place for a part."""
+    """Accept every item of a place as a part."""
     return True
 
 
 def _is_bank_with_module(name: str, item: Item) -> bool:
     """Return whether an entry of extra-hardware is a bank with a module.
 
-    lshw gives an empty bank no size, and a word in place of a serial number.
+    For an empty bank, lshw reports no size, and a word instead of a serial
+    number.
 
-    :param name: of the entry, e.g. ``bank:0``.
+    :param name: the name of the entry, e.g. ``bank:0``.
     """
     if not name.startswith('bank:'):
-        # It is the number of banks, or the size of all memory.
+        # The entry is the number of banks, or the size of all memory.
         return False
     if '[empty]' in str(item.get('description')).lower():
         return False
@@ -67,17 +66,17 @@ def _is_bank_with_module(name: str, item: Item) -> bool:
 
 
 def _is_slot_with_module(_name: str, item: Item) -> bool:
-    """Check that an entry of dmidecode is a slot with a module.
+    """Return whether an entry of dmidecode is a slot with a module.
 
-    Of an empty slot, the size is "No Module Installed".
+    The size of an empty slot is "No Module Installed".
     """
     return str(item.get('Size')).strip().lower() not in _SIZES_OF_EMPTY_SLOTS
 
 
 def _is_socket_with_processor(_name: str, item: Item) -> bool:
-    """Check that an entry of dmidecode is a socket with a processor.
+    """Return whether an entry of dmidecode is a socket with a processor.
 
-    Of an empty socket, the status is "Unpopulated".
+    The status of an empty socket is "Unpopulated".
     """
     return 'unpopulated' not in str(item.get('Status')).lower()
 
@@ -86,16 +85,16 @@ def _is_socket_with_processor(_name: str, item: Item) -> bool:
 class PartSource:
     """A place where inventories have parts of one kind.
 
-    :param path: of a list or a mapping of parts, or of a single one; ``*``
-        stands for all items of a list or mapping.
-    :param ids: names of fields that identify a part; the first is shown.
-    :param slots: names of fields that say where in the machine it is.
-    :param attributes: names of fields that describe it.
-    :param whole: whether the place is one part, not a list of parts.
-    :param given_id: the identity that this project gives to a part which
-        reports none, and of which every machine has exactly one.
-    :param is_part: whether an item, with the name that it has there, is a
-        part.
+    :param path: the path of a list or mapping of parts, or of a single part.
+        ``*`` stands for all items of a list or mapping.
+    :param ids: names of fields that identify a part. The first one is shown.
+    :param slots: names of fields that say where in the machine the part is.
+    :param attributes: names of fields that describe the part.
+    :param whole: whether the place is one part instead of a list of parts.
+    :param given_id: the identity that this package assigns to a part that
+        reports none and that each machine has exactly once.
+    :param is_part: takes the name and the value of an item, and returns
+        whether it is a part.
     """
 
     kind: str
@@ -110,26 +109,26 @@ class PartSource:
     def items(self, data: Item) -> Iterator[tuple[str, Item]]:
         """Yield the parts that a machine has in this place, with their names.
 
-        The name of a part is its key in a mapping. It is empty where the parts
-        are a list, and where the place is one part. Items for which
-        ``is_part`` is False, such as empty slots, are left out.
+        The name of a part is its key in a mapping. The name is empty if the
+        parts are a list, or if the place is one part. Items for which
+        ``is_part`` is False, e.g. empty slots, are skipped.
 
         :param data: ``inventory`` and ``plugin_data`` of the machine.
         """
         for value in self._values_at_path(data):
             named_items = items_with_names(value)
             if self.whole:
-                # The mapping is the part, and not a mapping of parts.
+                # The mapping itself is the part, not a mapping of parts.
                 named_items = [('', value)]
             for name, item in named_items:
                 if isinstance(item, Mapping) and self.is_part(name, item):
                     yield name, item
 
     def _values_at_path(self, data: Item) -> Iterator[typing.Any]:
-        """Yield the value at the path, or one for every item that ``*`` means.
+        """Yield the value at the path, or one value for each item of ``*``.
 
-        ``inventory.storage_controllers.*.drives`` has the drives of every
-        controller.
+        For example, ``inventory.storage_controllers.*.drives`` yields the
+        drives of each controller.
         """
         above, star, below = self.path.partition('.*.')
         if not star:
@@ -140,19 +139,21 @@ class PartSource:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of its items; some PCI devices are accelerators."""
+        """The kinds of its items. Some PCI devices are accelerators."""
         if self.kind == PCI_DEVICE:
             return PCI_DEVICE, ACCELERATOR
         return (self.kind,)
 
     def is_reported(self, data: Item) -> bool:
-        """Return whether the data say so if there are no such parts.
+        """Return whether the data would show that there are no such parts.
 
-        An empty list of disks says that the machine has no disks. Without a
-        list, the disks may be there unseen, and must not count as missing.
+        An empty list of disks means that the machine has no disks. Without a
+        list, there may be disks that were not reported, and these must not
+        count as missing.
         """
-        # A single part is there or is not reported. No machine runs without
-        # memory: an empty list of modules means that they could not be read.
+        # A single part is either there or not reported. No machine runs
+        # without memory, so an empty list of modules means that they could not
+        # be read.
         if self.whole or self.kind == DIMM:
             return False
         above = self.path.partition('.*.')[0]
@@ -169,7 +170,8 @@ class PartSource:
     def describe(self, item: Item) -> dict[str, typing.Any]:
         """Return the plain attributes of a part.
 
-        dmidecode's ``Core Count`` becomes ``core_count``.
+        Names are normalized: dmidecode's ``Core Count`` becomes
+        ``core_count``.
         """
         described = {}
         for name in self.attributes:
@@ -180,9 +182,10 @@ class PartSource:
         return described
 
     def slot_of(self, name: str, item: Item) -> str | None:
-        """Return the slot of a part, such as ``DIMM_A1``; None if unknown.
+        """Return the slot of a part, e.g. ``DIMM_A1``; None if unknown.
 
-        :param name: name of the part in a mapping of parts, else empty.
+        :param name: name of the part in a mapping of parts, otherwise empty.
+            It is used if no field has the slot.
         """
         for field in self.slots:
             value = item.get(field)
@@ -212,19 +215,20 @@ INTERFACES = PartSource(
 )
 PCI = ('vendor_id', 'product_id')
 PCI_PATHS = ('plugin_data.pci_devices', 'inventory.pci_devices')
-"""The ramdisk has them beside the inventory, Redfish in it."""
+"""The ramdisk has PCI devices in plugin data, Redfish in the inventory."""
 
 BIOS_PATH = 'plugin_data.extra.firmware.bios'
-"""Where Ironic's hook extra-hardware has what the ramdisk's collector saw."""
+"""The BIOS data of the ramdisk's collector, stored by Ironic's hook
+extra-hardware."""
 
 DMI_BIOS_PATH = 'plugin_data.dmi.bios'
-"""Where the collector dmi-decode of the ramdisk has it."""
+"""The BIOS data of the ramdisk's collector dmi-decode."""
 
 SYSTEM_FIRMWARE = 'system firmware'
 PROCESSORS = 'processors'
 
 GIVEN_IDS = frozenset((SYSTEM_FIRMWARE, PROCESSORS))
-"""The identities of parts that every machine has; they are shown nowhere."""
+"""The identities of parts that every machine has; they are never shown."""
 
 SOURCES = (
     PartSource(
@@ -360,8 +364,9 @@ SOURCES = (
 def items_with_names(value: typing.Any) -> list[tuple[str, typing.Any]]:
     """Return the items of a mapping or a list, each with its name.
 
-    ``{'sda': {…}}`` gives ``[('sda', {…})]``, and ``[{…}]`` gives ``[('',
-    {…})]``: the items of a list have no names. Any other value has no items.
+    ``{'sda': {…}}`` gives ``[('sda', {…})]``. ``[{…}]`` gives
+    ``[('', {…})]``, because the items of a list have no names. Any other value
+    has no items.
     """
     if isinstance(value, Mapping):
         return [(str(name), item) for name, item in value.items()]
@@ -371,9 +376,9 @@ def items_with_names(value: typing.Any) -> list[tuple[str, typing.Any]]:
 
 
 def value_at(data: typing.Any, path: str) -> typing.Any:
-    """Return the value at a path, None where there is none.
+    """Return the value at a path, or None if there is none.
 
-    :param path: with dots, such as ``inventory.cpu.count``.
+    :param path: a path with dots, e.g. ``inventory.cpu.count``.
     """
     value = data_path.get(data, tuple(path.split('.')))
     if value is data_path.ABSENT:

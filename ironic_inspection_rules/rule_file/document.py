@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads files of rules and machines, with the lines of values."""
+"""Reads files of rules and machines, and keeps the lines of values."""
 
 import dataclasses
 import errno
@@ -35,11 +35,11 @@ _SUFFIXES = ('.json', '.yaml', '.yml')
 
 @dataclasses.dataclass(frozen=True)
 class WrittenTable:
-    """A table as it stands in a file of rules.
+    """A table as it is written in a file of rules.
 
-    ``entry`` is what is there as plain data, without its rows, which are in
-    ``rows``: None if they are in a file of their own, or no list.
-    ``places`` has line and column of each value by RFC 6901 pointer.
+    ``entry`` is the table as plain data, without its rows. The rows are in
+    ``rows``, which is None if they are in a separate file or are not a list.
+    ``places`` has the line and column of each value, by RFC 6901 pointer.
     """
 
     path: str
@@ -49,10 +49,11 @@ class WrittenTable:
     rows: table_rows.Rows | None = None
 
     def place(self, pointer: str = '') -> Place:
-        """Return line and column of a value in the table.
+        """Return the line and column of a value in the table.
 
-        A row, and a value that is not there, have the place of the value
-        around them: ``/types/cpus`` may have that of ``/types``.
+        The position of a row is not known, and a missing value has none. In
+        both cases, return the position of the closest value that contains it:
+        for ``/types/cpus`` it may be that of ``/types``.
 
         :param pointer: RFC 6901 pointer into the table.
         """
@@ -63,14 +64,14 @@ class WrittenTable:
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """Content of one file.
+    """The content of one file.
 
-    ``entries`` are its rules as plain data, which may be anything yet.
-    ``places`` has line and column, counted from one, of each value by the
-    number of its entry and the RFC 6901 pointer in it. ``ambiguous`` has, in
-    the same way, the text of values such as ``OFF`` or ``1_000``, which YAML
-    reads as something else than people who write them may mean. ``tables``
-    are its tables, None if it does not say which there are.
+    ``entries`` are its rules as plain data, which are not validated yet.
+    ``places`` has the line and column of each value, counted from one. Its
+    keys are pairs of the number of the entry and the RFC 6901 pointer in it.
+    ``ambiguous`` has the same keys. Its values are texts such as ``OFF`` or
+    ``1_000``, which YAML may read as something else than the author meant.
+    ``tables`` are its tables; None if the file does not define any.
     """
 
     path: str
@@ -82,10 +83,11 @@ class Document:
     tables: tuple[WrittenTable, ...] | None = None
 
     def place(self, index: int, pointer: str = '') -> Place:
-        """Return line and column of a value in an entry.
+        """Return the line and column of a value in an entry.
 
-        A value that is not there has the place of the value around it:
-        ``/actions/0/op`` may have that of ``/actions/0``.
+        If there is no such value, return the position of the closest value
+        that contains it: for ``/actions/0/op`` it may be that of
+        ``/actions/0``.
 
         :param index: number of the entry, from zero.
         :param pointer: RFC 6901 pointer into the entry.
@@ -99,17 +101,18 @@ def list_files(
     paths: typing.Iterable[str],
     message_if_empty: str = _('there are no files of rules in this directory'),
 ) -> list[str]:
-    """List files; a folder stands for the files in it and below.
+    """List files, and replace folders with the files inside them.
 
     For example, ``['a.yaml', 'rules.d']`` gives ``['a.yaml',
-    'rules.d/10-racks.yaml']``. Of a folder, these are the files whose names
-    end in ``.yaml``, ``.yml`` or ``.json``, whether they are rules or
-    inventories of machines. A path that is no folder stays as it is, even if
-    there is no such file: reading will find that out.
+    'rules.d/10-racks.yaml']``. The files of a folder are those whose names end
+    in ``.yaml``, ``.yml`` or ``.json``, whether they contain rules or
+    inventories of machines. A path that is not a folder is kept even if there
+    is no such file, because reading the file reports that.
 
     :param paths: files, folders, and ``-`` for standard input.
     :param message_if_empty: the message for a folder without such files.
-    :raises: :class:`.exceptions.InvalidDocument` for such a folder.
+    :raises: :class:`.exceptions.InvalidDocument` for a folder without such
+        files.
     """
     files: list[str] = []
     for path in paths:
@@ -126,8 +129,8 @@ def list_files(
 def _list_folder(folder: str) -> list[str]:
     """List the YAML and JSON files in a folder and below, sorted by path.
 
-    Hidden files, and files in hidden folders, are left out: where Kubernetes
-    mounts files, a hidden folder has all of them once more.
+    Hidden files and files in hidden folders are skipped, because a folder that
+    Kubernetes mounts has all files a second time in a hidden folder.
     """
     paths = []
     for path in pathlib.Path(folder).rglob('*'):
@@ -142,26 +145,27 @@ def _list_folder(folder: str) -> list[str]:
 def load(path: str) -> Document:
     """Read the rules of a file, in one of the forms of :mod:`.form`.
 
-    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read,
-        with the place if one is at fault; and where it holds the inventory of
-        a machine, or rules without their actions.
+    :raises: :class:`.exceptions.InvalidDocument` if the file cannot be read,
+        with the position of the error if it has one; or if the file contains
+        the inventory of a machine, or rules without their actions.
     """
     return parse(path, read(path))
 
 
 def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
-    """Read a file that holds one mapping, such as an inventory.
+    """Read a file that contains one mapping, e.g. an inventory.
 
-    JSON may have a name twice: the last value counts.
+    If a name is in a JSON mapping twice, the last value counts.
 
-    :param text: the content of the file, None to read the file.
-    :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, is no
-        mapping, has a number that is not finite or, in YAML, a name twice.
+    :param text: the content of the file; None to read the file.
+    :raises: :class:`.exceptions.InvalidDocument` if the file cannot be read,
+        is not a mapping, or has a number that is not finite, or if a name is
+        in a YAML mapping twice.
     """
     if text is None:
         text = read(path)
-    # First as JSON, which takes a hundredth of the time of YAML: an inventory
-    # is mostly JSON, and large.
+    # Try JSON first, which takes a hundredth of the time of YAML: an inventory
+    # is large, and usually JSON.
     value = _read_json(path, text)
     if value is None:
         documents = _build_document(path, text, _find_documents).entries
@@ -175,11 +179,11 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
 
 
 def _read_json(path: str, text: str) -> typing.Any:
-    """Return the value of JSON text, such as an inventory.
+    """Return the value of JSON text, e.g. of an inventory.
 
-    :param path: of the file, for errors.
-    :returns: None for text that is no JSON, or nested too deeply: the reader
-        of YAML has the messages for it.
+    :param path: path of the file, for errors.
+    :returns: None if the text is not JSON or is nested too deeply. The YAML
+        parser then has the messages for it.
     :raises: :class:`.exceptions.InvalidDocument` for a number that is not
         finite.
     """
@@ -195,10 +199,10 @@ def _read_json(path: str, text: str) -> typing.Any:
 
 
 def _read_float(path: str, number: str) -> float:
-    """Read a number of JSON with a fraction or an exponent.
+    """Read a JSON number that has a fraction or an exponent.
 
-    :raises: :class:`.exceptions.InvalidDocument` for 1e999, NaN and Infinity:
-        Python reads these, and JSON does not have them.
+    :raises: :class:`.exceptions.InvalidDocument` for 1e999, NaN and Infinity,
+        which Python's JSON parser accepts although they are not valid.
     """
     value = float(number)
     if not math.isfinite(value):
@@ -207,11 +211,11 @@ def _read_float(path: str, number: str) -> float:
 
 
 def load_list(path: str, text: str | None = None) -> Document:
-    """Read a file that holds a list of anything but rules, such as flavors.
+    """Read a file that contains a list other than rules, e.g. of flavors.
 
-    :param text: the content of the file, None to read the file.
-    :returns: the items as entries; a file without a list is a single entry.
-    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
+    :param text: the content of the file; None to read the file.
+    :returns: the items as entries. A file without a list is a single entry.
+    :raises: :class:`.exceptions.InvalidDocument` if the file cannot be read.
     """
     if text is None:
         text = read(path)
@@ -219,24 +223,24 @@ def load_list(path: str, text: str | None = None) -> Document:
 
 
 def read(path: str) -> str:
-    """Read the text of a file; what ends a line becomes a line feed.
+    """Read the text of a file, and convert all line ends to line feeds.
 
-    :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, is no
-        text, or changes meanwhile.
+    :raises: :class:`.exceptions.InvalidDocument` if the file cannot be read,
+        is not text, or changes while it is read.
     """
     try:
         if path == STDIN:
-            # Python has none if the descriptor was closed when it started.
+            # sys.stdin is None if the descriptor was closed at start-up.
             if sys.stdin is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             text = sys.stdin.read()
-            # In some locales Python reads bytes that are no text as
-            # surrogates. These become the same bytes again, and an error.
+            # In some locales, Python reads invalid bytes as surrogates.
+            # Convert them back to bytes, so that decoding reports the error.
             return text.encode(errors='surrogateescape').decode('utf-8-sig')
         with open(path, 'rb') as stream:
             data = file_content.read(path, stream)
-        # Editors of Windows begin a file with a mark of its encoding, which
-        # "utf-8-sig" leaves out. Files without the mark are read, too.
+        # Windows editors put a byte order mark at the start of a file, which
+        # "utf-8-sig" removes. It also reads files without the mark.
         return io.TextIOWrapper(io.BytesIO(data), 'utf-8-sig').read()
     except OSError as exc:
         raise exceptions.InvalidDocument(
@@ -251,18 +255,19 @@ def read(path: str) -> str:
 
 
 def parse(path: str, text: str) -> Document:
-    """Parse the rules in the text of a file; see :func:`load`.
+    """Parse the rules in the text of a file, see :func:`load`.
 
-    :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, or is
-        the inventory of a machine or a listing of the API.
+    :raises: :class:`.exceptions.InvalidDocument` if the text cannot be parsed,
+        or if it is the inventory of a machine or a listing from the API.
     """
     parsed = _build_document(path, text, _find_rules_and_tables)
-    # People take two kinds of files for files of rules: inventories, and what
-    # the API lists. The message that actions are missing would not help them.
+    # People mistake two kinds of files for files of rules: inventories and
+    # listings from the API. A message about missing actions would not help
+    # them.
     for rule in parsed.entries:
         if not isinstance(rule, dict) or 'actions' in rule:
             continue
-        # An inventory is kept in a file alone, or beside plugin data.
+        # An inventory is the whole file, or a member next to plugin data.
         has_inventory = isinstance(rule.get('inventory'), dict)
         has_interfaces = isinstance(rule.get('interfaces'), list)
         if has_inventory or has_interfaces:
@@ -270,7 +275,7 @@ def parse(path: str, text: str) -> Document:
                 path,
                 _('this is the inventory of a machine, not a file of rules'),
             )
-        # GET /v1/inspection_rules lists rules in a short form.
+        # GET /v1/inspection_rules lists rules in a short form without actions.
         is_of_listing = 'links' in rule and 'priority' in rule
         if is_of_listing:
             raise exceptions.InvalidDocument(
@@ -285,10 +290,10 @@ def parse(path: str, text: str) -> Document:
 
 @dataclasses.dataclass(frozen=True)
 class _Content:
-    """Nodes of a file: its entries, and its tables with their names.
+    """The nodes of a file: its entries, and its tables with their names.
 
-    ``tables`` are pairs of nodes, the name and the table; None for a file that
-    says nothing of tables.
+    ``tables`` are pairs of nodes, the name and the table. It is None if the
+    file does not define tables.
     """
 
     entries: list[yaml.Node]
@@ -298,14 +303,14 @@ class _Content:
 def _find_rules_and_tables(text: str) -> _Content:
     """Return the rules and tables of all documents of a file.
 
-    A file of YAML may have several documents, separated by ``---``.
+    A YAML file may have several documents, separated by ``---``.
     """
     nodes = yaml_text.parse_nodes(text)
     entries: list[yaml.Node] = []
     for node in nodes:
         entries += form.find_rule_nodes(node)
-    # A file without the key "tables" says nothing of tables, and the stored
-    # ones stay. An empty mapping says that there are no tables.
+    # Without the key "tables", the file does not define tables, and the stored
+    # tables are kept. An empty mapping says that there are no tables.
     tables: list[tuple[yaml.Node, yaml.Node]] | None = None
     for node in nodes:
         tables_of_document = form.find_table_nodes(node)
@@ -319,20 +324,21 @@ def _build_document(
 ) -> Document:
     """Build the document of a file: its values, with their lines and columns.
 
-    For example, of the text ``[{actions: []}]`` the only entry has the place
-    ``(0, '')``, line 1 and column 2; its actions have ``(0, '/actions')``.
+    For example, the only entry of ``[{actions: []}]`` has the key ``(0, '')``
+    in ``places``, with line 1 and column 2. The key of its actions is
+    ``(0, '/actions')``.
 
     :param path: path of the file, for errors.
-    :param find_content: returns the nodes of YAML in a text that are entries,
-        such as rules, and those that are tables.
-    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
+    :param find_content: returns the YAML nodes in a text that are entries,
+        e.g. rules, and the nodes that are tables.
+    :raises: :class:`.exceptions.InvalidDocument` if the text cannot be parsed.
     """
     try:
         content = find_content(text)
         values = []
-        # By the number of the entry and the pointer to a value in it: where
-        # the value stands, and the text of values such as OFF, which YAML
-        # reads as false.
+        # Both have the number of an entry and the pointer to a value in it as
+        # keys. They have the position of the value, and the text of a value
+        # such as OFF, which YAML reads as false.
         places: dict[tuple[int, str], Place] = {}
         ambiguous: dict[tuple[int, str], str] = {}
         for index, entry in enumerate(content.entries):
@@ -363,10 +369,10 @@ def _build_table(
 ) -> WrittenTable:
     """Build a table of a file of rules.
 
-    A list of rows is read apart, without the place of every value: a table may
-    have a hundred thousand rows.
+    A list of rows is read separately, without the position of each value,
+    because a table may have 100,000 rows.
 
-    :param name: the node of its name.
+    :param name: the node of the table's name.
     :param node: the node of the table itself.
     :param text: text of the whole file.
     """
@@ -379,8 +385,8 @@ def _build_table(
                 rows = table_rows.from_list(path, value, text)
             else:
                 members.append((key, value))
-        # The table without its rows. It is a new node, as the file may use the
-        # node of the table elsewhere by an alias.
+        # Build a new node for the table without its rows, because the file may
+        # use the original node elsewhere by an alias.
         node = yaml.MappingNode(
             node.tag, members, node.start_mark, node.end_mark
         )
@@ -395,14 +401,14 @@ def _build_table(
 
 
 def _place_of_node(node: yaml.Node) -> Place:
-    """Return line and column of a node, counted from one."""
+    """Return the line and column of a node, counted from one."""
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
 def parse_nodes(text: str) -> list[yaml.Node]:
-    """Parse the rules of a file to nodes of YAML, with their places.
+    """Parse the rules of a file into YAML nodes, with their positions.
 
-    :raises: YAMLError where they cannot be read.
+    :raises: YAMLError if the text cannot be parsed.
     """
     return _find_rules_and_tables(text).entries
 
@@ -413,10 +419,10 @@ def _find_documents(text: str) -> _Content:
 
 
 def _find_list_items(text: str) -> _Content:
-    """Return the items of the list that a file holds, such as flavors.
+    """Return the items of the list that a file contains, e.g. flavors.
 
-    A file may hold a single item in place of the list. It may also have
-    several YAML documents, separated by ``---``: their items are one list.
+    A file may contain a single item instead of a list. If it has several YAML
+    documents, separated by ``---``, their items form one list.
     """
     items: list[yaml.Node] = []
     for node in yaml_text.parse_nodes(text):
@@ -430,9 +436,10 @@ def _find_list_items(text: str) -> _Content:
 def _walk_nodes(
     node: yaml.Node, pointer: str
 ) -> typing.Iterator[tuple[str, yaml.Node]]:
-    """Yield a node and all nodes in it, with their JSON pointers.
+    """Yield a node and all nodes inside it, with their JSON pointers.
 
-    ``{a: [1]}`` yields nodes at the empty pointer, ``/a`` and ``/a/0``.
+    For example, ``{a: [1]}`` yields nodes at the empty pointer, ``/a`` and
+    ``/a/0``.
     """
     yield pointer, node
     if isinstance(node, yaml.SequenceNode):

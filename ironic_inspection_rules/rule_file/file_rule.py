@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A rule of a file, with its language and its errors."""
+"""A rule of a file, with the language it is written in and its errors."""
 
 import dataclasses
 import json
@@ -40,7 +40,8 @@ OF_INSPECTOR = _(
 class WrittenRule:
     """One entry of a file; ``index`` is its number there, from zero.
 
-    It may be anything yet: it becomes a rule when :func:`parse` accepts it.
+    The entry is not validated yet, and may be of any type. :func:`parse`
+    turns it into a rule.
     """
 
     source: document.Document
@@ -48,17 +49,17 @@ class WrittenRule:
 
     @property
     def entry(self) -> typing.Any:
-        """What the author wrote."""
+        """The entry as its author wrote it."""
         return self.source.entries[self.index]
 
     @property
     def is_of_inspector(self) -> bool:
-        """Whether it is in the language of ironic-inspector."""
+        """Whether the entry is in the language of ironic-inspector."""
         return validation.is_of_inspector(self.entry)
 
     @property
     def label(self) -> str:
-        """The name of the rule for its author: ``#2 (rack)``, or ``#2``."""
+        """The name of the rule for its author: ``#2 (rack)`` or ``#2``."""
         number = f'#{self.index + 1}'
         if not isinstance(self.entry, dict):
             return number
@@ -69,21 +70,22 @@ class WrittenRule:
 
     @property
     def language_note(self) -> exceptions.Problem | None:
-        """The note that it is a rule of ironic-inspector or of stock Ironic.
+        """The note that the rule is in another language, or None.
 
-        None if it is in the language of this engine.
+        The other languages are those of ironic-inspector and stock Ironic.
         """
         if self.is_of_inspector:
             return exceptions.Problem('', OF_INSPECTOR)
         return stock_form.find_sign(self.entry)
 
     def place(self, pointer: str = '') -> document.Place:
-        """Return line and column of a value.
+        """Return the line and column of a value.
 
-        :param pointer: the place in the rule as this engine has the rule.
+        :param pointer: the pointer to the value in this engine's form of the
+            rule.
         """
         if self.is_of_inspector:
-            # The language of ironic-inspector has arguments beside the op.
+            # In the language of ironic-inspector, arguments are beside the op.
             pointer = pointer.replace('/args', '', 1)
         return self.source.place(self.index, pointer)
 
@@ -91,30 +93,30 @@ class WrittenRule:
 def load(path: str) -> list[WrittenRule]:
     """Read the rules of a file.
 
-    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
+    :raises: :class:`.exceptions.InvalidDocument` if the file cannot be read.
     """
     return list_rules(document.load(path))
 
 
 def list_rules(read: document.Document) -> list[WrittenRule]:
-    """Return the rules of a file that was read, in their order."""
+    """Return the rules of a file that has been read, in their order."""
     return [WrittenRule(read, index) for index in range(len(read.entries))]
 
 
 def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
-    """Parse a built-in rule of a file.
+    """Parse a rule of a file as a built-in rule.
 
-    A rule with ``uuid: rack-7`` gets a UUID that is made of this name, and a
-    rule without ``uuid`` one that is made of its content. So the UUID stays
-    the same whenever the file is read, as long as the name or the content
-    does.
+    If ``uuid`` is a name such as ``rack-7``, the UUID is computed from the
+    name. A rule without ``uuid`` gets a UUID that is computed from its
+    content. This way, the UUID stays the same whenever the file is read, until
+    the name or the content changes.
 
     :raises: :class:`.exceptions.InvalidRule` with all problems.
     """
     if isinstance(entry, dict):
         name = entry.get('uuid')
         if name is None:
-            # "default" is for values that JSON does not have, such as dates.
+            # "default" handles values that JSON does not have, e.g. dates.
             name = json.dumps(entry, sort_keys=True, default=str)
         if isinstance(name, str) and not uuidutils.is_uuid_like(name):
             entry = {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, name))}
@@ -133,31 +135,32 @@ def parse_all(
     ops: registry.Registry,
     warn: typing.Callable[[str], typing.Any] = _warn_nobody,
 ) -> list[model.Rule]:
-    """Parse rules of files, in their order.
+    """Parse the rules of files, in their order.
 
-    These are built-in rules, and rules that ``test``, ``diff`` and the like
-    try. Both get a UUID made of the name or the content, see :func:`parse`.
+    This is used for built-in rules, and by commands that try rules, e.g.
+    ``test`` and ``diff``. A rule without a UUID gets one that is computed from
+    its name or content, see :func:`parse`.
 
-    Rules in the language of stock Ironic or ironic-inspector are accepted,
-    with a warning. Two rules without a UUID that have the same content are
-    refused, as they would have the same UUID.
+    Rules in the language of stock Ironic or ironic-inspector are accepted with
+    a warning. Two rules with the same content and no UUID are rejected,
+    because they would have the same UUID.
 
     :param warn: called with a line for each rule of stock Ironic, and for
         each file with rules of ironic-inspector.
-    :raises: :class:`.exceptions.InvalidDocument` with the place of the first
-        rule that is at fault, and all its problems.
+    :raises: :class:`.exceptions.InvalidDocument` with the position of the
+        first invalid rule, and all of its problems.
     """
     by_uuid: dict[str, model.Rule] = {}
     warned_files: set[str] = set()
     for written_rule in written:
         path = written_rule.source.path
-        # The note that the rule is in another language; None if it is not.
+        # The note that the rule is in another language, or None.
         language_note = written_rule.language_note
         try:
             rule = parse(written_rule.entry, ops)
         except exceptions.InvalidRule as exc:
             raise _as_document_error(written_rule, language_note, exc) from exc
-        # A UUID is made of the content: equal rules have the same one.
+        # The UUID may be computed from the content, so equal rules share it.
         if rule.uuid in by_uuid:
             raise exceptions.InvalidDocument(
                 path,
@@ -169,8 +172,8 @@ def parse_all(
         if language_note is None or path in warned_files:
             continue
         if written_rule.is_of_inspector:
-            # Mostly all rules of the file are of ironic-inspector: one warning
-            # is enough.
+            # Usually all rules of such a file are of ironic-inspector, so warn
+            # only once per file.
             warned_files.add(path)
         warn(_format_language_note(written_rule, language_note))
     return list(by_uuid.values())
@@ -179,16 +182,16 @@ def parse_all(
 def _format_language_note(
     written_rule: WrittenRule, note: exceptions.Problem
 ) -> str:
-    """Return the warning that a rule is in another language, as a line.
+    """Return the line that warns of a rule in another language.
 
     For example, ``rules.yaml:3:1: note: #2 (rack): a rule of
     ironic-inspector, …``.
 
-    :param note: why the rule is one of another language.
+    :param note: the problem that says which other language it is.
     """
     level = _('warning')
     if written_rule.is_of_inspector:
-        # Such a rule does here what it did there.
+        # A note is enough, because such a rule works as in ironic-inspector.
         level = _('note')
     line, column = written_rule.place(note.pointer)
     return _('%(place)s: %(level)s: %(rule)s: %(message)s\n') % {
@@ -206,10 +209,10 @@ def _as_document_error(
 ) -> exceptions.InvalidDocument:
     """Return the error of a file with all problems of one of its rules.
 
-    The error has the place of the first problem.
+    The error has the position of the first problem.
 
-    :param language_note: the note that the rule is in another language, None
-        if it is not. It becomes the last problem.
+    :param language_note: the note that the rule is in another language, or
+        None. It becomes the last problem.
     """
     problems = [count_from_one(problem) for problem in error.problems]
     if language_note is not None:
@@ -226,11 +229,11 @@ def load_built_in(
 ) -> tuple[model.Rule, ...]:
     """Parse the file of built-in rules, in its order.
 
-    A service does so once when it starts. Built-in rules are never in the
+    A service does this once when it starts. Built-in rules are never in the
     database and cannot be changed through the API (spec 003 "Built-in rules").
 
-    :raises: :class:`.exceptions.InvalidDocument` with the place of the first
-        rule that is at fault, and all its problems.
+    :raises: :class:`.exceptions.InvalidDocument` with the position of the
+        first invalid rule, and all of its problems.
     """
     return tuple(parse_all(list_rules(read), ops))
 
@@ -238,17 +241,17 @@ def load_built_in(
 def count_from_one(problem: exceptions.Problem) -> exceptions.Problem:
     """Return a problem with its place in words instead of a pointer.
 
-    ``/actions/0/args/path`` becomes ``action 1, path``: pointers count from
-    zero, authors from one.
+    ``/actions/0/args/path`` becomes ``action 1, path``, because pointers count
+    from zero and authors count from one.
     """
     return problem.at(place_name(problem.pointer))
 
 
 def place_name(pointer: str) -> str:
-    """Return the name of a place in a rule for a message to its author.
+    """Return the name of a place in a rule, for a message to its author.
 
-    ``/conditions/0/conditions/1/args/value`` is ``condition 1.2, value``:
-    pointers count from zero, authors from one.
+    For example, ``/conditions/0/conditions/1/args/value`` becomes ``condition
+    1.2, value``. Pointers count from zero, authors from one.
     """
     words: list[str] = []
     tokens = list(data_path.split_pointer(pointer))
@@ -261,7 +264,7 @@ def place_name(pointer: str) -> str:
             tokens.pop(0)
             number = int(following) + 1
             if name == 'conditions' and words:
-                # It is in a group: its number follows that of the group.
+                # It is in a group, so append its number to that of the group.
                 words[-1] += f'.{number}'
             else:
                 words.append(_NAMES_OF_PLACES[name] % number)
@@ -283,10 +286,10 @@ def place_name(pointer: str) -> str:
 class Operation:
     """A condition or an action of a rule that passed validation.
 
-    ``pointer`` says where it is in the rule, such as ``/conditions/0``.
-    ``written`` is what the author wrote, and ``inverted`` whether its op has a
-    "!". ``arguments`` are all its arguments by name, as written. ``inner`` are
-    the conditions of a group, or those of an action.
+    ``pointer`` is the pointer to it in the rule, e.g. ``/conditions/0``.
+    ``written`` is the operation as the author wrote it. ``inverted`` is
+    whether its op has a "!". ``arguments`` are all its arguments by name, as
+    written. ``inner`` are the conditions of a group or of an action.
     """
 
     pointer: str
@@ -298,23 +301,23 @@ class Operation:
 
     @property
     def all(self) -> typing.Iterator['Operation']:
-        """The operation, then all operations inside of it."""
+        """The operation itself, and then all operations inside it."""
         yield self
         for operation in self.inner:
             yield from operation.all
 
     def pointer_to(self, argument: str) -> str:
-        """Return the pointer to an argument: ``/actions/0/args/path``.
+        """Return the pointer to an argument, e.g. ``/actions/0/args/path``.
 
-        Where arguments are a list, the pointer to an argument that takes any
-        number of values leads to the whole list. The pointer to an argument
-        that is not written leads to nothing.
+        If the arguments are a list, the pointer to an argument that takes any
+        number of values refers to the whole list. If the argument is not
+        written, the pointer refers to nothing.
 
-        :param argument: its name; the op may lack it, as an action of a third
-            party lacks ``value`` or ``path``.
+        :param argument: the name of the argument. The op may not have it, e.g.
+            an action of a third party may have no ``value`` or ``path``.
         """
         args = self.written.get('args')
-        # How the op declares the argument; None if it has no such argument.
+        # The declaration of the argument; None if the op does not have it.
         declared = self.op.signature.by_name.get(argument)
         if isinstance(args, list) and declared is not None:
             if declared.variadic:
@@ -332,7 +335,7 @@ class Operation:
 
     @property
     def loop(self) -> typing.Any:
-        """The loop as written, None where there is none."""
+        """The loop as written, or None."""
         return self.written.get('loop')
 
     @property
@@ -388,14 +391,14 @@ def read_operations(
     For example, ``{'op': '!eq', 'args': [1, 2]}`` is the op ``eq``, inverted,
     with the argument ``values``. Optional arguments have their defaults.
 
-    :param written: conditions or actions that passed validation; or those of
-        a refused rule, if ``skip`` names the ones that cannot be read.
-    :param pointer: the pointer to their list, such as ``/conditions``,
-        ``/actions`` or ``/actions/0/when``.
-    :param inside: the key of an operation with conditions of its own: ``when``
-        for actions, ``conditions`` for conditions.
-    :param skip: pointers to operations of this list that are left out, such
-        as ``/actions/1``; no pointers to conditions inside of an operation.
+    :param written: conditions or actions that passed validation. They may
+        belong to a rejected rule if ``skip`` names the invalid ones.
+    :param pointer: the pointer to the list of operations, e.g.
+        ``/conditions``, ``/actions`` or ``/actions/0/when``.
+    :param inside: the key of the conditions inside an operation: ``when`` for
+        actions, ``conditions`` for conditions.
+    :param skip: pointers to operations of this list that must be skipped, e.g.
+        ``/actions/1``. Conditions inside an operation cannot be skipped.
     """
     operations_read = []
     ops_by_name: typing.Mapping[str, registry.Op] = ops.conditions
@@ -406,15 +409,15 @@ def read_operations(
         place = f'{pointer}/{index}'
         if place in skip:
             continue
-        # "!eq" is the op "eq", inverted.
+        # "!eq" is the inverted op "eq".
         name, inverted = model.split_op(operation['op'])
         op = ops_by_name[name]
         bound, _problems = op.signature.bind(operation.get('args'))
         inner = read_operations(
             operation.get(inside) or (), f'{place}/{inside}', ops
         )
-        # In the order in which the op declares them, whatever the order in the
-        # file.
+        # Use the order in which the op declares the arguments, not the order
+        # in the file.
         arguments = {}
         for argument in op.signature.arguments:
             if argument.name in bound:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables of rule files, with files of rows."""
+"""Tables of rule files, with the files that contain their rows."""
 
 from collections.abc import Iterable, Iterator, Sequence
 import dataclasses
@@ -22,24 +22,24 @@ from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import table_rows
 
 FILE = 'file'
-"""Member of a table that names the file with its rows."""
+"""The member of a table that names the file with its rows."""
 
 _BESIDE_ROWS = tuple(name for name in table_members.MEMBERS if name != 'rows')
 MEMBERS = (*_BESIDE_ROWS, FILE, 'rows')
 
 Problem = exceptions.Problem
 
-# Parts of a place: lines and columns are counted from one.
+# Parts of a position: lines and columns are counted from one.
 _FIRST_LINE = 1
 _START_OF_LINE = 1
 
 
 @dataclasses.dataclass(frozen=True)
 class FileTable:
-    """A table of a rule file with its rows, as written: not checked yet.
+    """A table of a rule file with its rows, as written and not yet checked.
 
-    ``rows`` are in the table or in a file of their own; None if they are no
-    list.
+    ``rows`` come from the table itself or from a separate file. They are None
+    if they are not a list.
     """
 
     written: document.WrittenTable
@@ -53,8 +53,8 @@ class FileTable:
     def entry(self) -> typing.Any:
         """The JSON form of the table, as it is posted to Ironic.
 
-        Of ``{'key': 'serial', 'file': 'racks.csv'}``, it has the rows of the
-        file under ``rows``, in place of ``file``.
+        For ``{'key': 'serial', 'file': 'racks.csv'}``, this replaces ``file``
+        with ``rows``, which has the rows of the file.
         """
         if self.rows is None:
             return self.written.entry
@@ -67,30 +67,30 @@ class FileTable:
 
     @functools.cached_property
     def table(self) -> table.Table:
-        """The table, built once: a hundred thousand rows take seconds.
+        """The table, built once because 100,000 rows take seconds.
 
         :raises: :class:`.exceptions.InvalidTables`
         """
         header: Sequence[str] = ()
         if self.rows is not None:
-            # The columns that its file names are there without rows, too.
+            # A file without rows may still name its columns.
             header = self.rows.columns
         return table_form.read(self.name, self.entry, header)
 
     def locate(self, pointer: str) -> tuple[str, document.Place]:
-        """Return the file in which a value is written, and its place there.
+        """Return the file that contains a value, and its position there.
 
-        For example, ``('racks.csv', (14, 1))`` of ``/rows/12/cpus``: rows may
-        be in a file of their own. A value in a row has the place of the
-        beginning of its line. A value that is not there has the place of the
-        value around it.
+        For example, ``/rows/12/cpus`` may give ``('racks.csv', (14, 1))``,
+        because rows may be in a separate file. A value in a row has the
+        position of the start of its line. If there is no value at the pointer,
+        return the position of the closest value that contains it.
 
         :param pointer: RFC 6901 pointer into the entry.
         """
-        # The member of the table, then perhaps row and column: rows, 12, cpus.
+        # The member of the table, optionally followed by row and column.
         tokens = _split_pointer(pointer)
         if self.rows is None or tokens[:1] != ('rows',):
-            # The value is beside the rows, such as the key of the table.
+            # The value is not in the rows, e.g. it is the key of the table.
             return self.written.path, self.written.place(pointer)
         if len(tokens) > 1:
             row_number = int(tokens[1])
@@ -100,16 +100,16 @@ class FileTable:
             if row_number < len(self.rows.rows):
                 line = self.rows.line(row_number, column)
                 return self.rows.path, (line, _START_OF_LINE)
-        # All rows are meant, or a row that the file does not have.
+        # The pointer is to all rows, or to a row that the file does not have.
         if self.rows.path != self.written.path:
             return self.rows.path, (_FIRST_LINE, _START_OF_LINE)
         return self.written.path, self.written.place(pointer)
 
 
 def _split_pointer(pointer: str) -> data_path.Path:
-    """Return the tokens of a pointer: ``('rows', '12')`` of ``/rows/12``.
+    """Return the tokens of a pointer: ``('rows', '12')`` for ``/rows/12``.
 
-    An empty pointer, which leads to the whole, has none.
+    An empty pointer refers to the whole value and has no tokens.
     """
     if not pointer:
         return ()
@@ -120,8 +120,8 @@ def _split_pointer(pointer: str) -> data_path.Path:
 class FileTables:
     """The tables of several files, by name.
 
-    ``is_given`` says whether a file has the member at all: without it, the
-    stored tables stay.
+    ``is_given`` is whether any file has the member ``tables``. If no file has
+    it, the stored tables are kept.
     """
 
     tables: typing.Mapping[str, FileTable] = dataclasses.field(
@@ -133,7 +133,7 @@ class FileTables:
     def entries(self) -> dict[str, typing.Any] | None:
         """The member ``tables`` of a request.
 
-        It is None if no file has such a member: the stored tables stay.
+        It is None if no file has this member: the stored tables are kept.
         """
         if not self.is_given:
             return None
@@ -142,12 +142,12 @@ class FileTables:
         }
 
     def without_built(self) -> 'FileTables':
-        """Return the tables as they were read.
+        """Return copies of the tables without what was built from them.
 
-        A table that was built keeps all its rows a second time, for look-ups:
-        copies free that memory.
+        A built table holds all its rows a second time, for look-ups. Using the
+        copies instead frees that memory.
         """
-        # A copy has not cached what the original has built.
+        # A copy does not have the cached property "table" of the original.
         tables = {
             name: dataclasses.replace(file_table)
             for name, file_table in self.tables.items()
@@ -157,7 +157,8 @@ class FileTables:
     def format_problem(self, problem: Problem) -> str | None:
         """Return a problem as text with its file and line.
 
-        :param problem: at a pointer such as ``/tables/NAME/rows/12/cpus``.
+        :param problem: a problem at a pointer such as
+            ``/tables/NAME/rows/12/cpus``.
         :returns: ``racks.csv:14:1: …``; None if the problem is not in a table
             of these files.
         """
@@ -171,7 +172,8 @@ class FileTables:
     ) -> exceptions.InvalidDocument | None:
         """Convert a problem to an error with its file and line.
 
-        :param problem: at a pointer such as ``/tables/NAME/rows/12/cpus``.
+        :param problem: a problem at a pointer such as
+            ``/tables/NAME/rows/12/cpus``.
         :returns: None if the problem is not in a table of these files.
         """
         tokens = _split_pointer(problem.pointer)
@@ -182,8 +184,8 @@ class FileTables:
             return None
         inside = tokens[2:]
         path, place = file_table.locate(data_path.pointer(inside))
-        # The line says which row it is: "racks.cpus" rather than
-        # "racks.rows.12.cpus".
+        # Shorten the label "racks.rows.12.cpus" to "racks.cpus", because the
+        # line already identifies the row.
         if inside[:1] == ('rows',):
             inside = inside[2:]
         label = '.'.join(map(str, (file_table.name, *inside)))
@@ -199,14 +201,14 @@ def load(documents: Iterable[document.Document]) -> FileTables:
     """Read the tables of rule files, and the files with their rows.
 
     :raises: :class:`.exceptions.InvalidDocument` if a file cannot be read, or
-        two tables have the same name.
+        if two tables have the same name.
     """
     by_name: dict[str, FileTable] = {}
     is_given = False
     for rule_file in documents:
         if rule_file.tables is None:
             continue
-        # Also by an empty member, which says that there are no tables.
+        # An empty member counts too: it says that there are no tables.
         is_given = True
         for written in rule_file.tables:
             other = by_name.get(written.name)
@@ -229,8 +231,8 @@ def load(documents: Iterable[document.Document]) -> FileTables:
 def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
     """Yield the problems of tables, with their files and lines.
 
-    Building a table finds its problems. The table is built only once, and kept
-    for who needs it later.
+    Building a table finds its problems. Each table caches the result, so that
+    it is not built again when it is needed later.
     """
     for file_table in tables.tables.values():
         try:
@@ -245,14 +247,14 @@ def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
 
 
 def build(tables: FileTables) -> dict[str, table.Table]:
-    """Build tables of files.
+    """Build the tables of rule files.
 
-    :raises: :class:`.exceptions.InvalidDocument` with all problems, each
-        with its file and line.
+    :raises: :class:`.exceptions.InvalidDocument` with all problems, where
+        each problem has its file and line.
     """
     errors = list(problems(tables))
     if errors:
-        # One error with all of them, at the place of the first.
+        # Raise one error with all problems, at the position of the first.
         first, *others = errors
         raise exceptions.InvalidDocument(
             first.path,
@@ -269,11 +271,12 @@ def check_rules(
     rules: Sequence[model.Rule],
     tables: table.Tables,
 ) -> None:
-    """Check that the tables and columns that rules read are there.
+    """Check that the tables and columns that rules read exist.
 
-    :param rules: the written rules, parsed.
+    :param written: the rules as they are in their files.
+    :param rules: the same rules, parsed.
     :param tables: all tables of the rule set.
-    :raises: :class:`.exceptions.InvalidDocument` at the first that is missing.
+    :raises: :class:`.exceptions.InvalidDocument` at the first problem.
     """
     for written_rule, rule in zip(written, rules, strict=True):
         problem = next(iter(table_check.find_problems(rule, tables)), None)
@@ -287,7 +290,7 @@ def check_rules(
 
 @dataclasses.dataclass(frozen=True)
 class ReadFile:
-    """A file that was read: its text, or why it has none."""
+    """A file that was read: its text, or the reason why it has none."""
 
     path: str
     text: str = ''
@@ -297,8 +300,8 @@ class ReadFile:
     def document(self) -> document.Document:
         """The content of the file, parsed once.
 
-        :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, or
-            is no file of rules.
+        :raises: :class:`.exceptions.InvalidDocument` if the file cannot be
+            read or is not a file of rules.
         """
         if self.error is not None:
             raise self.error
@@ -306,17 +309,17 @@ class ReadFile:
 
 
 def read_files(paths: Iterable[str]) -> list[ReadFile]:
-    """Read files and folders of rules, and leave out files of rows.
+    """Read files and folders of rules, and skip files of rows.
 
-    A file of rows may stand among files of rules and end in ``.yaml``: it is
-    left out if a table of these files names it. Every file is read only once,
-    so that all that is known of a file belongs to one content.
+    A file of rows may be among the rule files and end in ``.yaml``. It is
+    skipped if a table in these files names it. Each file is read only once, so
+    that everything known about a file comes from the same content.
 
-    :raises: :class:`.exceptions.InvalidDocument` for a folder without files of
-        rules.
+    :raises: :class:`.exceptions.InvalidDocument` if a folder has no rule
+        files.
     """
     files = [_read(path) for path in document.list_files(paths)]
-    # Real paths: of files that tables name, and of files with such tables.
+    # Real paths of the files that tables name, and of files with such tables.
     named_by_tables: set[str] = set()
     with_tables: set[str] = set()
     for read_file in files:
@@ -328,7 +331,7 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
     files_of_rows = named_by_tables - with_tables
     rule_files = []
     for read_file in files:
-        # "-" is standard input, and no file of that name.
+        # "-" is standard input, even if a file has this name.
         is_standard_input = read_file.path == document.STDIN
         real_path = os.path.realpath(read_file.path)
         if is_standard_input or real_path not in files_of_rows:
@@ -337,36 +340,37 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
 
 
 def documents(paths: Iterable[str]) -> list[document.Document]:
-    """Read files of rules, and those in folders; see :func:`read_files`.
+    """Read rule files and folders of rule files, see :func:`read_files`.
 
-    :raises: :class:`.exceptions.InvalidDocument` for a folder without files of
-        rules, and for a file that cannot be read, or holds the inventory of a
-        machine or rules without their actions.
+    :raises: :class:`.exceptions.InvalidDocument` if a folder has no rule
+        files, or if a file cannot be read, or contains the inventory of a
+        machine, or rules without their actions.
     """
     return [read_file.document for read_file in read_files(paths)]
 
 
 def _read(path: str) -> ReadFile:
-    """Read a file, and keep the error where that is not possible.
+    """Read a file; if that fails, keep the error.
 
-    The file may turn out to be one of rows, which is not read in this way.
+    The error may not matter, because the file may turn out to be a file of
+    rows, which is read in another way.
     """
     try:
         return ReadFile(path, document.read(path))
     except exceptions.InvalidDocument as exc:
-        # A file of rows may be in an encoding in which rules never are, such
-        # as UTF-16.
+        # A file of rows may have an encoding that rule files must not have,
+        # e.g. UTF-16.
         return ReadFile(path, error=exc)
 
 
 def _list_files_of_rows(read_file: ReadFile) -> list[str]:
     """Return the real paths of the files of rows that a rule file names.
 
-    A table names one by ``file: racks.csv``.
+    A table names such a file by ``file: racks.csv``.
     """
     text = read_file.text
-    # Most files have no tables, and reading YAML takes long. Rules that are
-    # piped in have no files beside them.
+    # Most files have no tables, and parsing YAML is slow. Rules from standard
+    # input cannot name files.
     if (
         read_file.path == document.STDIN
         or 'tables' not in text
@@ -376,7 +380,7 @@ def _list_files_of_rows(read_file: ReadFile) -> list[str]:
     try:
         tables = read_file.document.tables or ()
     except exceptions.InvalidDocument:
-        # The command that reads the rules reports the error.
+        # Ignore the error: the command that reads the rules reports it.
         return []
     folder = os.path.dirname(read_file.path)
     paths = []
@@ -384,7 +388,7 @@ def _list_files_of_rows(read_file: ReadFile) -> list[str]:
         name = None
         if isinstance(written.entry, dict):
             name = written.entry.get(FILE)
-        # What is no name of a file is reported when the rows are read.
+        # Ignore any other value: reading the rows reports it.
         if isinstance(name, str) and '\0' not in name:
             paths.append(os.path.realpath(os.path.join(folder, name)))
     return paths
@@ -393,10 +397,11 @@ def _list_files_of_rows(read_file: ReadFile) -> list[str]:
 def _read_rows(written: document.WrittenTable) -> table_rows.Rows | None:
     """Read the rows of a table, from their own file or from the rule file.
 
-    :returns: None if the table is no mapping, or its rows are no list: the
-        check of the table reports that.
-    :raises: :class:`.exceptions.InvalidDocument` for an unknown member, for
-        neither or both of a file and rows, and for a file that cannot be read.
+    :returns: None if the table is not a mapping or its rows are not a list.
+        The check of the table reports that.
+    :raises: :class:`.exceptions.InvalidDocument` if the table has an unknown
+        member, if it has both or neither of ``file`` and ``rows``, or if the
+        file cannot be read.
     """
     members = written.entry
     if not isinstance(members, dict):
@@ -408,8 +413,8 @@ def _read_rows(written: document.WrittenTable) -> table_rows.Rows | None:
                 suggestion.unknown(_('member'), name, MEMBERS),
                 data_path.pointer([name]),
             )
-    # A list of rows was taken out of the members. Rows of another form, which
-    # the check of the table reports, are still among them.
+    # The document keeps a list of rows in "written.rows". Rows that are not a
+    # list are still in the members, and the check of the table reports them.
     has_rows = written.rows is not None or 'rows' in members
     if FILE not in members:
         if not has_rows:
@@ -423,7 +428,7 @@ def _read_rows(written: document.WrittenTable) -> table_rows.Rows | None:
         )
     types = members.get('types')
     if not isinstance(types, dict):
-        # The check of the table reports what is wrong with them.
+        # Ignore wrong types: the check of the table reports them.
         types = {}
     try:
         path = _path_beside(written.path, members[FILE])
@@ -435,7 +440,7 @@ def _read_rows(written: document.WrittenTable) -> table_rows.Rows | None:
 def _error_at(
     written: document.WrittenTable, reason: str, pointer: str
 ) -> exceptions.InvalidDocument:
-    """Return an error at the place of a value in a table.
+    """Return an error at the position of a value in a table.
 
     :param pointer: RFC 6901 pointer into the table.
     """
@@ -447,12 +452,13 @@ def _error_at(
 def _path_beside(rule_file: str, name: typing.Any) -> str:
     """Return the path of a file in the folder of a rule file, or below it.
 
-    A table names it by ``file: racks.csv``. The author of a rule file must not
-    read other files with the rights of the user who applies it:
-    ``/etc/shadow`` and ``../secrets.csv`` are refused.
+    A table names the file by ``file: racks.csv``. Files elsewhere, such as
+    ``/etc/shadow`` and ``../secrets.csv``, are rejected: otherwise the author
+    of a rule file could read files with the permissions of the user who
+    applies it.
 
-    :raises: :class:`.exceptions.OperationError` with the reason why it is no
-        name of such a file.
+    :raises: :class:`.exceptions.OperationError` with the reason why the name
+        is not the name of such a file.
     """
     if not isinstance(name, str) or not name:
         raise exceptions.OperationError(_('must be the name of a file'))
@@ -478,8 +484,8 @@ def _path_beside(rule_file: str, name: typing.Any) -> str:
     path = os.path.join(folder, name)
     inside = os.path.realpath(folder or os.curdir)
     target = os.path.realpath(path)
-    # A link is followed before it is checked. Kubernetes mounts files as links
-    # to others in the same folder, which are allowed.
+    # Resolve links before the check. Kubernetes mounts files as links to other
+    # files in the same folder, which must be allowed.
     if os.path.commonpath([inside, target]) != inside:
         raise exceptions.OperationError(
             _(

@@ -2,8 +2,8 @@
 
 """Reads the rows of a table from a CSV, YAML or JSON file.
 
-A table may have a hundred thousand rows. So the lines of rows and cells are
-numbers in an array, which takes less memory than an object for every place.
+A table may have 100,000 rows. So the lines of rows and cells are numbers in an
+array, which takes less memory than an object for each position.
 """
 
 import array
@@ -41,14 +41,14 @@ _BYTE_ORDER_MARKS = (
 )
 
 _WORKBOOKS = (b'PK\3\4', b'\xd0\xcf\x11\xe0')
-"""How files of spreadsheets begin: those of today, and of old ones."""
+"""The first bytes of spreadsheet files, of current and of old formats."""
 
 _WHITE_SPACE_OF_JSON = ' \t\r\n'
 
 
 @dataclasses.dataclass(frozen=True)
 class AmbiguousColumn:
-    """A column of YAML with values that nobody means as they are read.
+    """A YAML column with values that YAML reads in an unintended way.
 
     :ivar row: the number of the first such row, from zero.
     :ivar written: the value of the column in that row, as it is written.
@@ -62,13 +62,13 @@ class AmbiguousColumn:
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """Rows of one file, not checked yet, with the lines that they stand in.
+    """The rows of one file, not checked yet, with their lines.
 
     ``lines`` has the line of each row, counted from one. ``cells`` has the
-    lines of all values of all rows that are mappings, one row behind the
-    other; None if every value is in the line of its row. ``columns`` are
-    those of a header, which is there without rows, too. ``ambiguous`` has, by
-    name, the columns with values that nobody means as YAML reads them.
+    lines of all values, row after row; rows that are not mappings have no
+    values. It is None if each value is in the line of its row. ``columns`` are
+    the columns of a header, which are known even without rows. ``ambiguous``
+    has the columns with values that YAML reads in an unintended way, by name.
     """
 
     path: str
@@ -84,15 +84,14 @@ class Rows:
         """Return the line of a row, or of its value in a column.
 
         :param number: number of the row, from zero.
-        :param column: name of the column; None, or a column that the row does
-            not have, for the line of the row.
+        :param column: name of the column. If it is None, or if the row does
+            not have it, return the line of the row.
         """
         row = self.rows[number]
         has_cell = isinstance(row, dict) and column in row
         if self.cells is None or not has_cell:
             return self.lines[number]
-        # How many cells the rows before have. Only rows that are mappings have
-        # any.
+        # Count the cells of the previous rows. Only mappings have cells.
         count_before = 0
         for earlier_row in self.rows[:number]:
             if isinstance(earlier_row, dict):
@@ -102,15 +101,16 @@ class Rows:
 
 
 def read(path: str, types: typing.Mapping[str, str]) -> Rows:
-    """Read the rows of a table from a file of CSV, JSON or YAML.
+    """Read the rows of a table from a CSV, JSON or YAML file.
 
-    The ending of its name says which. Rows are not checked against the table.
-    A pipe is refused, and so is a file that is larger than a table may be.
+    The suffix of the file name determines the format. The rows are not checked
+    against the table. Pipes are rejected, and so are files that are larger
+    than a table may be.
 
-    :param types: the types of columns by name: a file of CSV has only text,
-        which is converted.
-    :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, with
-        the line if that is known.
+    :param types: the types of columns by name. They are used to convert the
+        cells of a CSV file, which has only text.
+    :raises: :class:`.exceptions.InvalidDocument` if the file cannot be read,
+        with the line of the error if it is known.
     """
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in SUFFIXES:
@@ -126,8 +126,8 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
     encoding = _find_encoding(data)
     text = _decode_text(path, data, encoding, is_csv=suffix == CSV)
     if suffix == CSV:
-        # Decoding was only a check. The reader of CSV decodes the file once
-        # more, piece by piece, so that the whole text is not in memory.
+        # The text was only decoded to check it. The CSV reader decodes the
+        # file again in pieces, so that the whole text is not in memory.
         del text
         content = csv_text.read(path, data, encoding, types)
         return Rows(
@@ -142,18 +142,18 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
 
 
 def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
-    """Build the rows of a list in a file of YAML, with their lines.
+    """Build the rows of a list in a YAML file, with their lines.
 
-    Columns with values that nobody means as YAML reads them are noted: it
-    reads the serial number 0123456 as 42798, a number to the base of 8.
+    This also notes columns with values that YAML reads in an unintended way.
+    For example, it reads the serial number 0123456 as the octal number 42798.
 
-    :param node: the list.
-    :param text: of the whole file.
-    :raises: YAMLError if a row cannot be read.
+    :param node: the node of the list.
+    :param text: text of the whole file.
+    :raises: YAMLError if a row cannot be constructed.
     """
     rows: list[typing.Any] = []
-    # The lines of all cells, row by row, and below the lines of all rows. An
-    # array, as a table may have many cells.
+    # The lines of all cells, row after row. An array saves memory, because a
+    # table may have many cells.
     cells = array.array('L')
     ambiguous: dict[str, AmbiguousColumn] = {}
     for number, row_node in enumerate(node.value):
@@ -166,7 +166,7 @@ def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
             if not yaml_scalar.is_misread(value):
                 continue
             if yaml_scalar.is_perhaps_meant(value.value):
-                # OFF may mean false, and 0x1F may mean 31.
+                # The value may be intended: OFF as false, 0x1F as 31.
                 continue
             first_of_column = AmbiguousColumn(number, value.value, count=0)
             column = ambiguous.get(key.value, first_of_column)
@@ -184,8 +184,8 @@ def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
 def _read_content(path: str) -> bytes:
     """Read a regular file that is not larger than a table may be.
 
-    :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, is no
-        regular file, is too large, or changes while it is read.
+    :raises: :class:`.exceptions.InvalidDocument` if the file cannot be read,
+        is not a regular file, is too large, or changes while it is read.
     """
     try:
         with open(path, 'rb', opener=_open_at_once) as stream:
@@ -194,8 +194,8 @@ def _read_content(path: str) -> bytes:
                 raise exceptions.InvalidDocument(
                     path, _('this is no regular file')
                 )
-            # One byte more than is allowed: if it is there, the file is too
-            # large.
+            # Read one byte more than is allowed, to detect that the file is
+            # too large.
             data = file_content.read(
                 path, stream, table_members.MOST_BYTES + 1
             )
@@ -215,15 +215,15 @@ def _read_content(path: str) -> bytes:
 def _open_at_once(path: str, flags: int) -> int:
     """Open a file without waiting, and return its descriptor.
 
-    Opening a pipe that nobody writes to would wait for a writer.
+    Otherwise, opening a pipe without a writer would wait for a writer.
 
-    :param flags: those of Python's ``open``.
+    :param flags: the flags that Python's ``open`` passes.
     """
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _find_encoding(data: bytes) -> str:
-    """Return the encoding that a byte order mark names, UTF-8 without one."""
+    """Return the encoding of the byte order mark, or UTF-8 without a mark."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return encoding
@@ -233,16 +233,16 @@ def _find_encoding(data: bytes) -> str:
 def _decode_text(path: str, data: bytes, encoding: str, is_csv: bool) -> str:
     """Return the bytes of a file as text.
 
-    :param is_csv: whether a spreadsheet may have written the file: then the
-        error says how it writes UTF-8.
+    :param is_csv: whether the file may come from a spreadsheet. The error then
+        says how to save the file as UTF-8.
     :raises: :class:`.exceptions.InvalidDocument` with the line of the first
-        byte that is no text.
+        byte that cannot be decoded.
     """
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as exc:
-        # "exc.start" is a position in "exc.object". With a byte order mark of
-        # UTF-8, that is not "data": it begins behind the mark.
+        # "exc.start" is a position in "exc.object". If there is a byte order
+        # mark of UTF-8, "exc.object" lacks the mark and differs from "data".
         before = exc.object[: exc.start].decode(encoding, errors='ignore')
         if not encoding.startswith('utf-8'):
             reason = _('the file is no text in %s') % encoding.upper()
@@ -264,9 +264,10 @@ def _decode_text(path: str, data: bytes, encoding: str, is_csv: bool) -> str:
 
 
 def _read_yaml(path: str, text: str) -> Rows:
-    """Read rows from a file of YAML that is one list, with their lines.
+    """Read rows and their lines from a YAML file that is one list.
 
-    :raises: :class:`.exceptions.InvalidDocument` if it is not, or no YAML.
+    :raises: :class:`.exceptions.InvalidDocument` if the file is not a list, or
+        is not YAML.
     """
     try:
         documents = yaml_text.parse_nodes(text)
@@ -280,24 +281,24 @@ def _read_yaml(path: str, text: str) -> Rows:
 
 
 def _read_json(path: str, text: str) -> Rows:
-    """Read rows, and their lines, from a JSON file that is one list.
+    """Read rows and their lines from a JSON file that is one list.
 
-    Python's decoder does not say on which lines the items of a list are, so
-    they are read one by one.
+    Items are decoded one by one, because Python's decoder does not return
+    the lines of the items in a list.
 
     :raises: :class:`.exceptions.InvalidDocument` with the line of the error.
     """
-    # This is what a byte order mark is decoded to.
+    # Remove this character, which a byte order mark is decoded to.
     text = text.removeprefix('\N{ZERO WIDTH NO-BREAK SPACE}')
     rows: list[typing.Any] = []
     lines = array.array('L')
     line = 1
-    # The position up to which newlines are counted in the line.
+    # "line" counts the newlines up to this position.
     counted_until = 0
     try:
         for position, row in _split_json_list(text):
-            # Not from the beginning of the text: that would take quadratic
-            # time.
+            # Do not count from the start of the text, because that would take
+            # quadratic time.
             line += text.count('\n', counted_until, position)
             counted_until = position
             rows.append(row)
@@ -310,11 +311,11 @@ def _read_json(path: str, text: str) -> Rows:
 
 
 def _split_json_list(text: str) -> Iterator[tuple[int, typing.Any]]:
-    """Yield the items of a list in JSON, with the positions of their starts.
+    """Yield the start and the value of each item of a list in JSON.
 
-    ``[1, {}]`` yields ``(1, 1)`` and ``(4, {})``.
+    For example, ``[1, {}]`` yields ``(1, 1)`` and ``(4, {})``.
 
-    :raises: JSONDecodeError with the position of what is wrong.
+    :raises: JSONDecodeError with the position of the error.
     """
     position = _skip_white_space(text, 0)
     if text[position : position + 1] != '[':
@@ -334,7 +335,7 @@ def _split_json_list(text: str) -> Iterator[tuple[int, typing.Any]]:
                 _('expected "," or "]"'), text, position
             )
         position = _skip_white_space(text, position + 1)
-    # Behind the "]", nothing but white space may follow.
+    # Only white space may follow the "]".
     position = _skip_white_space(text, position + 1)
     if position < len(text):
         raise json.JSONDecodeError(
@@ -343,10 +344,10 @@ def _split_json_list(text: str) -> Iterator[tuple[int, typing.Any]]:
 
 
 def _decode_item(text: str, begin: int) -> tuple[typing.Any, int]:
-    """Return the JSON value at a position, and the position behind it.
+    """Return the JSON value at a position, and the position after it.
 
-    :raises: JSONDecodeError with the position of what is wrong: inside of the
-        value, or its start if the value as a whole is wrong.
+    :raises: JSONDecodeError with the position of the error. It is the start of
+        the value if the error concerns the value as a whole.
     """
     try:
         return _DECODER.raw_decode(text, begin)
@@ -358,15 +359,15 @@ def _decode_item(text: str, begin: int) -> tuple[typing.Any, int]:
     except exceptions.OperationError as exc:
         raise json.JSONDecodeError(str(exc), text, begin) from exc
     except ValueError as exc:
-        # Python reads no number of more than 4300 digits.
+        # Python rejects numbers with more than 4300 digits.
         reason = yaml_text.TOO_MANY_DIGITS
         raise json.JSONDecodeError(reason, text, begin) from exc
 
 
 def _skip_white_space(text: str, position: int) -> int:
-    """Return the position of the next character that is no white space.
+    """Return the position of the next character that is not white space.
 
-    It is the length of the text if there is none.
+    Return the length of the text if there is none.
     """
     while (
         text[position : position + 1]
@@ -379,11 +380,11 @@ def _skip_white_space(text: str, position: int) -> int:
 def _build_mapping(
     pairs: list[tuple[str, typing.Any]],
 ) -> dict[str, typing.Any]:
-    """Return an object of JSON, whose keys must differ.
+    """Build the mapping of a JSON object, whose keys must be distinct.
 
-    :raises: :class:`.exceptions.OperationError` if two keys are the same.
+    :raises: :class:`.exceptions.OperationError` if a key is there twice.
     """
-    # Thousands of rows have the same columns: each name is kept once.
+    # Thousands of rows have the same columns, so store each name only once.
     mapping = {sys.intern(name): value for name, value in pairs}
     if len(mapping) != len(pairs):
         counts = collections.Counter(name for name, _value in pairs)
@@ -395,12 +396,12 @@ def _build_mapping(
 
 
 def _refuse_constant(name: str) -> typing.NoReturn:
-    """Refuse ``NaN`` and ``Infinity``, which Python reads but JSON lacks."""
+    """Reject ``NaN`` and ``Infinity``, which Python accepts but JSON lacks."""
     raise exceptions.OperationError(yaml_text.NOT_JSON % name)
 
 
 def _read_float(number: str) -> float:
-    """Read a number of JSON with a fraction or an exponent.
+    """Read a JSON number that has a fraction or an exponent.
 
     :raises: :class:`.exceptions.OperationError` for 1e999, which Python would
         read as infinity.
@@ -419,5 +420,5 @@ _DECODER = json.JSONDecoder(
 
 
 def _expected_list() -> str:
-    """Return the message for a file that is no list of rows."""
+    """Return the message for a file that is not a list of rows."""
     return _('the file must hold one list of rows')

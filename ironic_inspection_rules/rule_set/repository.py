@@ -2,9 +2,9 @@
 
 """The built-in and the stored rules of this process, compiled.
 
-Built-in rules are there from the start. Stored rules are compiled when they
-are first needed, and again after any process has changed one of them: one
-small query says whether that is so.
+Built-in rules are available from the start. Stored rules are compiled when
+they are first needed, and again after any process has changed a rule. A small
+query detects such changes.
 """
 
 import dataclasses
@@ -44,9 +44,9 @@ Plans = typing.Mapping[str, tuple[compiler.CompiledRule, ...]]
 def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
     """Sort rules into the order in which they run.
 
-    In a phase, the highest priority comes first. At equal priority, built-in
-    rules come before stored ones, and rules of the same kind keep the order in
-    which they are given (spec 003 "Priorities").
+    Within a phase, the highest priority comes first. At equal priority,
+    built-in rules come before stored rules, and otherwise rules keep the given
+    order (spec 003 "Priorities").
     """
 
     def key(rule: model.Rule) -> tuple[int, int, bool]:
@@ -59,10 +59,10 @@ def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
 class Snapshot(typing.NamedTuple):
     """The rules that run, with their tables and their revision.
 
-    ``plans`` are the rules of every phase, in the order they run in.
-    ``tables`` are all tables in force, ``stored_tables`` those of them that
-    are not built in. ``reads_previous``: a rule that runs on a node may read
-    what the inspection before has stored.
+    ``plans`` are the rules of each phase, in the order in which they run.
+    ``tables`` are all tables in force, and ``stored_tables`` are those that
+    are not built in. ``reads_previous`` is whether any rule that runs on a
+    node may read the data of the previous inspection.
     """
 
     revision: int | None = None
@@ -75,21 +75,20 @@ class Snapshot(typing.NamedTuple):
 class Repository:
     """The built-in and the stored rules, compiled.
 
-    :param ops: the actions, conditions and filters that rules may name.
-    :param built_in: the rules of the file that ``built_in`` names in the
-        configuration, in its order.
-    :param read_revision: reads the revision of the rule set, such as 17.
+    :param ops: the actions, conditions and filters that rules may use.
+    :param built_in: the built-in rules, in the order of the file that the
+        option ``built_in`` of the configuration names.
+    :param read_revision: reads the revision of the rule set, e.g. 17.
     :param read_rules: reads the stored rules.
-    :param default_scope: scope of stored rules that set none; None or ''
+    :param default_scope: the scope of stored rules that set none; None or ''
         for no scope.
     :param mask_secrets: ``always``, ``never`` or ``sensitive``.
     :param built_in_tables: the tables of the built-in file, by name.
-    :param source: where stored tables are read from; None where there are
-        none.
+    :param source: the source of stored tables, or None if there are none.
     :param limits: the limits of each phase, by its name.
     :ivar options: the built-in rules, ``default_scope`` and ``mask_secrets``,
-        as JSON text. A stored run has it, and :meth:`with_options` reads it
-        when the run is replayed.
+        as JSON text. It is stored with each run, and :meth:`with_options`
+        reads it when the run is replayed.
     """
 
     def __init__(
@@ -117,18 +116,18 @@ class Repository:
         self._read_rules = read_rules
         self._default_scope = default_scope or None
         self._mask_secrets = mask_secrets
-        # Held by the thread that reads and compiles rules.
+        # The thread that reads and compiles rules holds this lock.
         self._lock = threading.Lock()
         self.snapshot = Snapshot()
-        # Made once, as every stored run has them.
+        # Format the options once, because every stored run has them.
         self.options = self._format_options()
 
     def _format_options(self) -> str:
         """Return the :attr:`options` as JSON, for :meth:`with_options`.
 
-        How a run goes depends on the stored rules and on these. A run is
-        stored with them, so that it can be replayed after the configuration
-        has changed. The same options always give the same text.
+        The result of a run depends on the stored rules and on these options.
+        The options are stored with the run, so that it can be replayed after
+        the configuration has changed. Equal options always give the same text.
         """
         built_in = []
         for rule in self.built_in:
@@ -143,8 +142,8 @@ class Repository:
     def with_options(self, options: str) -> 'Repository':
         """Return a repository of the same stored rules with other options.
 
-        :param options: the :attr:`options` of a repository, perhaps of
-            another time: other built-in rules, another default scope.
+        :param options: the :attr:`options` of a repository. They may be from
+            another time, with other built-in rules or another default scope.
         """
         decoded = json.loads(options)
         built_in = [
@@ -163,48 +162,48 @@ class Repository:
         )
 
     def refresh(self, context: typing.Any) -> Snapshot:
-        """Take up changes of stored rules since the last time.
+        """Update the snapshot if the stored rules have changed.
 
-        Threads share ``snapshot``, which is replaced as a whole: a thread that
-        reads the attribute once has the rules of one revision.
+        Threads share ``snapshot``, which is replaced as a whole. A thread that
+        reads the attribute once has the rules of a single revision.
 
-        :returns: the built-in rules, and the rules that are stored now.
-        :raises: :class:`.exceptions.InvalidRule` where a stored rule cannot
-            be compiled, such as after its plugin was removed; the snapshot
-            stays as it was.
-        :raises: :class:`.exceptions.Conflict` where rows of a table are not
-            there, although the rules have not changed meanwhile.
+        :returns: the snapshot of the built-in and the stored rules.
+        :raises: :class:`.exceptions.InvalidRule` if a stored rule cannot be
+            compiled, e.g. because its plugin was removed. The snapshot is then
+            not changed.
+        :raises: :class:`.exceptions.Conflict` if rows of a table are missing
+            although the rules have not changed in the meantime.
         """
-        # The revision is read outside of the lock, so that no inspection waits
-        # for the query of another one. Mostly nothing has changed.
+        # Read the revision outside the lock, so that no inspection waits for
+        # the query of another inspection. Usually nothing has changed.
         revision = self._read_revision(context)
-        # One thread reads and compiles the rules. The others wait, and find
-        # its snapshot. If a thread has read an older revision before that, it
-        # reads the rules once more, and ends with the newest as well.
+        # One thread reads and compiles the rules. The others wait, and then
+        # use its snapshot. A thread that had read an older revision reads the
+        # rules again, and also ends with the newest revision.
         with self._lock:
             while revision != self.snapshot.revision:
                 try:
                     snapshot = self._build_snapshot(context, revision)
                 except exceptions.Conflict:
                     # Rows of a table were replaced while it was read. If the
-                    # rule set has not changed, they are missing for good.
+                    # rule set has not changed, the rows are missing for good.
                     revision_before = revision
                     revision = self._read_revision(context)
                     if revision == revision_before:
                         raise
                     continue
-                # If another revision is stored by now, nobody knows to which
-                # of both the rules belong. They are read once more.
+                # If the stored revision has changed since, it is unknown to
+                # which of the two the rules belong, so read them again.
                 revision = self._read_revision(context)
                 if revision == snapshot.revision:
                     self.snapshot = snapshot
             return self.snapshot
 
     def _build_snapshot(self, context: typing.Any, revision: int) -> Snapshot:
-        """Read the stored rules and tables, and compile them to a snapshot.
+        """Read the stored rules and tables, and compile them into a snapshot.
 
-        :param revision: the revision of the snapshot. A newer revision may be
-            stored meanwhile, which the caller notices.
+        :param revision: the revision of the snapshot. If a newer revision is
+            stored in the meantime, the caller detects that.
         """
         stored = {}
         if self._store is not None:
@@ -216,8 +215,8 @@ class Repository:
         rules = self.in_force(context)
         plans = self.compile(rules, tables)
         # A field such as {previous.inventory.cpu} reads the last inspection
-        # of the node, which is loaded only if a rule needs it. In the early
-        # phase the node is not known yet.
+        # of the node, which is only loaded if a rule needs it. In the early
+        # phase, the node is not known yet.
         plans_with_node = (*plans[model.PREPROCESS], *plans[model.MAIN])
         reads_previous = any(plan.reads_previous for plan in plans_with_node)
         return Snapshot(
@@ -229,13 +228,13 @@ class Repository:
         )
 
     def in_force(self, context: typing.Any) -> list[model.Rule]:
-        """Read all rules, also those that never run."""
+        """Read all rules, including rules that never run."""
         return self.with_stored(self._read_rules(context))
 
     def with_stored(
         self, stored: typing.Iterable[typing.Mapping[str, typing.Any]]
     ) -> list[model.Rule]:
-        """Return the built-in rules, and the given stored rules after them.
+        """Return the built-in rules followed by the given stored rules.
 
         Stored rules without a scope get the default scope.
 
@@ -247,11 +246,11 @@ class Repository:
         return rules
 
     def with_stored_tables(self, stored: table.Tables) -> table.Tables:
-        """Return the built-in tables and some stored ones."""
+        """Return the built-in tables together with some stored tables."""
         return {**stored, **self.built_in_tables}
 
     def tables_of(self, context: typing.Any, revision: int) -> table.Tables:
-        """Return the tables of a revision, with those built in today."""
+        """Return the tables of a revision, with today's built-in tables."""
         return self.with_stored_tables(
             self.stored_tables_of(context, revision)
         )
@@ -269,12 +268,12 @@ class Repository:
     ) -> dict[str, tuple[compiler.CompiledRule, ...]]:
         """Compile the rules that run, and return them by phase, in order.
 
-        A rule may not compile if another release, or one with other plugins,
-        has stored it. All such rules are logged. If there is one, no rule
-        runs, as the others may do harm without it. An early rule that reads a
-        node is logged as a warning.
+        A rule may fail to compile if it was stored by another release, or by
+        a service with other plugins. All such rules are logged. If there is
+        any, no rule runs, because the other rules may do harm without it. An
+        early rule that reads the node is logged as a warning.
 
-        :param tables: what the rules read as ``{tables.NAME}``.
+        :param tables: the tables that rules read as ``{tables.NAME}``.
         :raises: :class:`.exceptions.InvalidRule` for the first rule that
             cannot be compiled.
         """
@@ -307,9 +306,9 @@ class Repository:
     ) -> compiler.CompiledRule:
         """Compile one rule.
 
-        :raises: :class:`.exceptions.InvalidRule`. Of what is in a sensitive
-            rule its reason names at most the op that failed, as errors of
-            such a rule may.
+        :raises: :class:`.exceptions.InvalidRule`. For a sensitive rule, its
+            reason reveals at most the op that failed, which errors of such a
+            rule may show.
         """
         try:
             return compiler.compile_rule(
@@ -334,7 +333,7 @@ class Repository:
     def scoped(self, rule: model.Rule) -> model.Rule:
         """Return a stored rule with the default scope if it sets none.
 
-        An early rule has no scope: there is no node yet that could be in it.
+        An early rule has no scope, because there is no node yet.
         """
         if rule.scope or rule.phase == model.EARLY:
             return rule
@@ -344,11 +343,12 @@ class Repository:
 def _warn_of_node_fields(rule: model.Rule) -> None:
     """Log a warning if an early rule reads the node.
 
-    Such rules are refused today, but this one may have been stored before.
-    It still runs, without these values, as it has run until now.
+    Such rules are rejected today, but this rule may have been stored before.
+    It still runs, and the values of the node are missing as before.
     """
     problems = validation.check_fields_of_node(rule.to_mapping())
-    # A dict, unlike a set, keeps their order. Two fields may be at one place.
+    # Use a dict, because a set loses the order. Two fields may have the same
+    # place.
     places = dict.fromkeys(problem.pointer for problem in problems)
     if places:
         LOG.warning(

@@ -2,8 +2,9 @@
 
 """Arguments of ops: names, types and conversions.
 
-An op declares its arguments as the parameters of its ``__call__``: names,
-defaults and, by annotation, types (spec 003 "Developer impact").
+An op declares its arguments as the parameters of its ``__call__``: their
+names, their defaults and, by annotation, their types (spec 003 "Developer
+impact").
 """
 
 import collections
@@ -27,10 +28,11 @@ REQUIRED = inspect.Parameter.empty
 
 
 class Bound(typing.NamedTuple):
-    """The arguments that a rule gives an op, by name, and their problems.
+    """The arguments that a rule passes to an op, and their problems.
 
-    The pointer of a problem begins in ``args`` of the operation: ``/value``
-    or, in a list of arguments, ``/1``.
+    ``values`` are arguments by name. The pointer of a problem begins in
+    ``args`` of the operation: it is ``/value`` or, in a list of arguments,
+    ``/1``.
     """
 
     values: dict[str, typing.Any]
@@ -41,10 +43,10 @@ class Bound(typing.NamedTuple):
 class Argument:
     """An argument that an op declares: its name, type and default.
 
-    ``type`` is its annotation, Any without one. ``variadic``: it takes any
-    number of positional values, as one list; it is required as well, as
-    nothing can be declared as its default. ``keyword_only``: a list of
-    arguments has no place for it.
+    ``type`` is its annotation, or Any without an annotation. A ``variadic``
+    argument takes any number of positional values as one list. It is always
+    required, because its parameter cannot have a default. A ``keyword_only``
+    argument cannot be passed in a list of arguments.
     """
 
     name: str
@@ -56,8 +58,8 @@ class Argument:
     def __str__(self) -> str:
         """Return the argument as messages show it.
 
-        ``path`` is required, ``[default]`` may be left out, ``unique=false``
-        has a default, and ``*values`` takes any number of values.
+        ``path`` is required, ``[default]`` is optional, ``unique=false`` has a
+        default, and ``*values`` takes any number of values.
         """
         if self.variadic:
             return f'*{self.name}'
@@ -66,7 +68,7 @@ class Argument:
         if self.default is data_path.ABSENT:
             return f'[{self.name}]'
         if self.default is None or isinstance(self.default, bool):
-            # As rules have it, in YAML or JSON, not as Python has it.
+            # Write the default as YAML and JSON do, not as Python does.
             return f'{self.name}={json.dumps(self.default)}'
         return f'{self.name}={self.default!r}'
 
@@ -76,20 +78,20 @@ class Argument:
 
     @property
     def converts(self) -> bool:
-        """Whether :func:`convert` may change or refuse a value."""
+        """Whether :func:`convert` may change or reject a value."""
         if self.type in TYPES:
             return True
-        # Null becomes the default, which is null itself if it is None.
+        # A null becomes the default, which makes no difference if it is None.
         return self.default is not REQUIRED and self.default is not None
 
 
 class Signature:
-    """The arguments that an op declares, in their order.
+    """The arguments that an op declares, in order.
 
     :param function: a plugin, or its method ``revert``.
-    :param skip: how many parameters come before the arguments of a rule. The
-        engine supplies these itself, such as the target of an action.
-    :raises: :class:`.exceptions.PluginError` if an argument cannot be given
+    :param skip: number of parameters before the arguments of a rule. The
+        engine passes these itself, e.g. the target of an action.
+    :raises: :class:`.exceptions.PluginError` if an argument cannot be passed
         by name.
     """
 
@@ -97,7 +99,7 @@ class Signature:
         self, function: typing.Callable[..., typing.Any], skip: int = 0
     ) -> None:
         """Read the parameters of the function as arguments of a rule."""
-        # With eval_str, an annotation that is written as text is evaluated.
+        # With eval_str, annotations that are written as text are evaluated.
         parameters = list(
             inspect.signature(function, eval_str=True).parameters.values()
         )
@@ -117,14 +119,14 @@ class Signature:
         return ', '.join(map(str, self.arguments))
 
     def bind(self, args: typing.Any) -> Bound:
-        """Bind the values that a rule gives to the arguments.
+        """Bind the values that a rule passes to the arguments.
 
         For ``set-attribute``, ``['/extra/a', 1]`` and ``{'path': '/extra/a',
-        'value': 1}`` both give the second form. For an op that takes any
-        number of values, ``[[1, 2]]`` stands for ``[1, 2]``.
+        'value': 1}`` give the same result. For an op that takes any number of
+        values, ``[[1, 2]]`` is the same as ``[1, 2]``.
 
         All problems are collected, so that an author sees them at once. The
-        values stay as they are written: their types are not checked here.
+        values are not converted, and their types are not checked here.
 
         :param args: a list, a mapping, or None for no arguments.
         :returns: the arguments that could be bound, and all problems.
@@ -158,8 +160,8 @@ class Signature:
     def _bind_mapping(self, args: dict[typing.Any, typing.Any]) -> Bound:
         """Bind values by their names, and report unknown names.
 
-        ``{'msg': 'x', 'levle': 'info'}`` of ``log`` binds ``msg``, and
-        has the problem of ``levle``.
+        For ``log``, ``{'msg': 'x', 'levle': 'info'}`` binds ``msg`` and
+        reports ``levle``.
         """
         values = {}
         problems = []
@@ -173,9 +175,9 @@ class Signature:
     def _problem_of_unknown(self, name: typing.Any) -> exceptions.Problem:
         """Return the problem of an argument that is not declared.
 
-        Its hint names the nearest argument, and all that are expected.
+        Its hint suggests the most similar argument and lists all arguments.
 
-        :param name: of any type, as keys of a file may be numbers.
+        :param name: a name of any type, because keys of a file may be numbers.
         """
         hint = self._expected_hint
         near = suggestion.find_nearest(str(name), self.by_name)
@@ -191,9 +193,9 @@ class Signature:
         )
 
     def _bind_list(self, args: list[typing.Any]) -> Bound:
-        """Bind values by their positions, and report values too many.
+        """Bind values by their positions, and report surplus values.
 
-        A list has no place for keyword-only arguments.
+        Keyword-only arguments cannot be passed in a list.
         """
         positional = [
             argument
@@ -203,8 +205,8 @@ class Signature:
         if positional and positional[0].variadic:
             return self._bind_variadic(positional[0], args)
         values = {}
-        # The list may be shorter: bind() finds required arguments without a
-        # value. It may also be longer.
+        # The list may be shorter than the arguments, because bind() reports
+        # required arguments without a value. It may also be longer.
         for argument, value in zip(positional, args, strict=False):
             values[argument.name] = value
         problems = []
@@ -222,12 +224,12 @@ class Signature:
     def _bind_variadic(argument: Argument, values: list[typing.Any]) -> Bound:
         """Bind values to an argument that takes any number of them.
 
-        A single list counts as its items.
+        If the only value is a list, its items are the values.
         """
         if len(values) == 1 and isinstance(values[0], list):
             values = values[0]
         if not values:
-            # bind() then reports that the argument is missing.
+            # Bind nothing, so that bind() reports the argument as missing.
             return Bound({}, [])
         return Bound({argument.name: values}, [])
 
@@ -237,17 +239,17 @@ class Signature:
         """Bind the positional and named values of a filter.
 
         Unlike an op, a filter may have both: ``replace('-', new='_')`` gives
-        ``{'old': '-', 'new': '_'}``. Positional values go to the arguments in
-        their order, even to keyword-only ones. A variadic argument gets a
-        single value, not all that are left.
+        ``{'old': '-', 'new': '_'}``. Positional values are bound to the
+        arguments in order, including keyword-only arguments. A variadic
+        argument gets one value, not all of the remaining values.
 
-        :param values: pairs of a name and a value; the name is None for a
-            positional value. ``[(None, '-'), ('new', '_')]`` above.
+        :param values: pairs of a name and a value, where the name of a
+            positional value is None: ``[(None, '-'), ('new', '_')]`` above.
         """
         positional = [value for name, value in values if not name]
         named = [(name, value) for name, value in values if name]
-        # A mapping would hide that an argument is given twice: by its place,
-        # and by its name.
+        # Keep the pairs: a mapping would hide that an argument is given twice,
+        # once by position and once by name.
         pairs = [*zip(self.by_name, positional, strict=False), *named]
         bound = self.bind(dict(pairs))
         if len(positional) > len(self.by_name):
@@ -268,27 +270,27 @@ class Signature:
 
 
 def _make_argument(parameter: inspect.Parameter) -> Argument:
-    """Make the argument that a parameter of a plugin's method declares.
+    """Build the argument that a parameter of a plugin's method declares.
 
-    ``msg: str`` is a required text, ``unique: bool = False`` a boolean with a
-    default, and ``*values`` is variadic.
+    ``msg: str`` is a required text, ``unique: bool = False`` is a boolean with
+    a default, and ``*values`` is variadic.
 
-    :raises: :class:`.exceptions.PluginError` if it cannot be given by name.
+    :raises: :class:`.exceptions.PluginError` if it cannot be passed by name.
     """
     kind = parameter.kind
     if kind in (
         inspect.Parameter.VAR_KEYWORD,
         inspect.Parameter.POSITIONAL_ONLY,
     ):
-        # The names in **others are not known, so that a misspelt argument of
-        # a rule could not be found.
+        # With **others, any name would be valid, so a misspelled argument of a
+        # rule could not be detected.
         raise exceptions.PluginError(
             _('parameter "%s" cannot be given by name') % parameter.name
         )
     annotation = parameter.annotation
     variadic = kind is inspect.Parameter.VAR_POSITIONAL
     if variadic:
-        # The parameter is annotated with the type of an item.
+        # The annotation of *values is the type of one item.
         annotation = list
     elif annotation is inspect.Parameter.empty:
         annotation = typing.Any
@@ -304,17 +306,18 @@ def _make_argument(parameter: inspect.Parameter) -> Argument:
 def convert(value: typing.Any, argument: Argument) -> typing.Any:
     """Convert a value to the type that its argument declares.
 
-    Conversion to bool, int, float and str is lenient: ``"yes"`` becomes true,
-    ``"5"`` becomes 5. A list must be a list. A path and a pattern are read
-    from text. For any other type the value is returned as it is. Null becomes
-    the default of an argument that has one.
+    The conversion to bool, int, float and str is lenient: ``"yes"`` becomes
+    true, and ``"5"`` becomes 5. A list must be a list. A path and a pattern
+    are parsed from text. Values of any other type are returned unchanged. Null
+    becomes the default if the argument has one.
 
-    :raises: :class:`.exceptions.OperationError` if it cannot be converted.
+    :raises: :class:`.exceptions.OperationError` if the value cannot be
+        converted.
     """
     if value is None and not argument.required:
         return argument.default
     declared = TYPES.get(argument.type)
-    # Not isinstance(): true must not pass for the number 1.
+    # Do not use isinstance(), because true would count as an integer.
     if declared is None or value.__class__ is argument.type:
         return value
     try:
@@ -331,20 +334,20 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
 
 
 def _require_type(types: typing.Any, value: typing.Any) -> typing.Any:
-    """Return a value of any of the types; raise TypeError for other values."""
+    """Return a value if it has one of the types, or raise TypeError."""
     if not isinstance(value, types):
         raise TypeError
     return value
 
 
 def _read_bool(value: typing.Any) -> bool:
-    """Read a boolean, also from text such as ``yes`` and from 0 and 1.
+    """Read a boolean, including text such as ``yes``, and 0 and 1.
 
     :raises: TypeError or ValueError for any other value.
     """
     value = _require_type(str | int | float, value)
     if isinstance(value, float) and value.is_integer():
-        # To JSON, 1.0 is the same number as 1.
+        # In JSON, 1.0 is the same number as 1.
         value = int(value)
     return bool(strutils.bool_from_string(value, strict=True))
 
@@ -356,20 +359,20 @@ _NUMBERS = {
 
 
 def read_number(value: typing.Any, kind: type) -> typing.Any:
-    """Read a finite number, also from text: 8 from ``"8"``.
+    """Read a finite number, including numbers in text: 8 from ``"8"``.
 
     :param kind: int or float. For int, the float 8.5 becomes 8, but the text
-        ``8.5`` is no number.
+        ``8.5`` is rejected.
     :raises: TypeError, ValueError or OverflowError if it is not a number.
     """
     if isinstance(value, bool):
         raise TypeError
-    # Python itself also takes "1_0", digits of any script, and "inf".
+    # Python itself also accepts "1_0", digits of any script, and "inf".
     if isinstance(value, str) and not _NUMBERS[kind].fullmatch(value):
         raise ValueError
     number = kind(value)
-    # Not math.isfinite: it fails for integers that are too large for a float.
-    # A comparison with NaN is false.
+    # Do not use math.isfinite(), because it fails for integers that are too
+    # large for a float. The comparison is False for NaN.
     is_finite = abs(number) < math.inf
     if not is_finite:
         raise ValueError
@@ -411,11 +414,11 @@ def _read_replacement(value: typing.Any) -> pattern.Replacement:
 
 
 class Type(typing.NamedTuple):
-    """A type that an argument declares.
+    """A type that an argument can declare.
 
-    ``name`` is what messages call it. ``read`` converts a value of a rule to
-    the type, or raises TypeError, ValueError or OverflowError. A value that
-    ``read`` takes meets one of the JSON Schemas in ``schemas``.
+    ``name`` is the name of the type in messages. ``read`` converts a value of
+    a rule to the type, or raises TypeError, ValueError or OverflowError. Any
+    value that ``read`` accepts matches one of the JSON schemas in ``schemas``.
     """
 
     name: str
@@ -427,7 +430,8 @@ _PLAIN: schema.Schema = {'type': ['string', 'number', 'boolean']}
 
 _TRUTH_TEXT = rf'\s*(?:{schema.TRUTHS}|{schema.FALSEHOODS})\s*'
 
-# The first token is not empty; a dot separates tokens where no slash does.
+# The first token must not be empty. Tokens are separated by slashes or, if
+# there is no slash, by dots.
 _PATH_TEXT = r'^(?:/[^/]|[^/.]|\.[^/]*/)'
 
 TYPES: dict[typing.Any, Type] = {

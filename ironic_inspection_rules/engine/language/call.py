@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The call of an op, a condition or an action, with compiled arguments.
+"""The call of an op, which is a condition or an action.
 
-A path is split before its fields are filled in, and each field then fills one
-token, whatever its value is. So a machine cannot choose another place than
-the one the rule means. A regular expression may hold ``{item…}`` and no other
-field. The items of a literal loop are part of the rule: they may hold several
-tokens of a path, or part of an expression. Those that a machine sent are
-escaped.
+Arguments are compiled before any data are known. A path is split before its
+fields are filled in, and each field fills exactly one token. So a machine
+cannot redirect the path to another place. A regular expression may contain
+``{item…}`` and no other field. The items of a literal loop are part of the
+rule, so they may contain several tokens of a path or parts of an expression.
+Items from a machine are escaped.
 """
 
 import functools
@@ -31,28 +31,28 @@ Missing = rendering.Missing
 Piece = str | interpolation.Field
 
 NO_CALL: typing.Any = ...
-"""The value of ``missing`` where a call with a missing field is not made."""
+"""The value of ``missing`` if an op is not called with a missing field."""
 
 _FREE_LENGTH = budget.SHORT
 
 _LONGEST_ITEM = 1024
-"""Maximum length of a machine's text in an expression, in characters."""
+"""Maximum length of an item from a machine in an expression, in characters."""
 
 
 class Call:
-    """A call of an op: literal arguments, and templates of all others.
+    """A call of an op, with literal arguments and templates of all others.
 
     ``set-attribute`` of ``/name`` and ``{inventory.hostname}`` has the literal
-    ``path``, and the varying ``value``. ``literals`` are values by name,
-    converted to their types; ``varying`` are templates by name, which are
-    rendered for every machine.
+    argument ``path`` and the varying argument ``value``. ``literals`` are
+    values by name, converted to their types. ``varying`` are templates by
+    name, which are rendered for each machine.
 
-    :param missing: the value of an argument with a missing field;
-        :data:`NO_CALL` if the op is not called then.
+    :param missing: the value of an argument with a missing field, or
+        :data:`NO_CALL` if the op must not be called then.
     :param loop: the loop whose items the arguments may use.
-    :raises: :class:`.exceptions.InvalidRule` if the arguments do not fit,
-        :class:`.exceptions.OperationError` if one is not usable, such as a
-        wrong regular expression.
+    :raises: :class:`.exceptions.InvalidRule` if the arguments do not match the
+        op; :class:`.exceptions.OperationError` if an argument is not usable,
+        e.g. an invalid regular expression.
     """
 
     __slots__ = ('literals', 'op', 'varying')
@@ -64,9 +64,9 @@ class Call:
         missing: typing.Any = NO_CALL,
         loop: engine_loop.Loop | None = None,
     ) -> None:
-        """Bind the arguments, and compile each to a literal or a template.
+        """Bind the arguments and compile each to a literal or a template.
 
-        :param op: the op that is called.
+        :param op: the op to call.
         :param args: the arguments as the rule has them.
         """
         self.op = op
@@ -81,7 +81,7 @@ class Call:
             if not isinstance(compiled, rendering.Template):
                 self.literals[name] = arguments.convert(compiled, argument)
                 continue
-            # Its fields are filled in for every machine, by render().
+            # render() fills in its fields for each machine.
             if missing is not NO_CALL:
                 compiled = rendering.OrElse(compiled, missing)
             if _needs_conversion(argument, value):
@@ -96,14 +96,14 @@ class Call:
 
         :param roots: the data of the machine by root name. Their budget pays
             for the values; short text is free.
-        :returns: the values by name; if a field of any argument is missing,
-            that :class:`.rendering.Missing` alone.
+        :returns: the values by name; or the :class:`.rendering.Missing` of the
+            first argument with a missing field.
         """
         rendered = {}
         for name, argument in self.varying.items():
             value = argument.render(roots)
-            # This runs for every op on every machine, mostly with short text:
-            # a single comparison must do.
+            # Keep this fast: it runs for every op on every machine, mostly
+            # with short text, which needs only one comparison.
             if value.__class__ is not str or len(value) > _FREE_LENGTH:
                 if value.__class__ is Missing:
                     return value
@@ -115,14 +115,15 @@ class Call:
 def _needs_conversion(
     argument: arguments.Argument, written: typing.Any
 ) -> bool:
-    """Return whether the rendered value of an argument needs a conversion.
+    """Return whether the rendered value of an argument must be converted.
 
-    ``"5"`` of a machine becomes 5, if the argument is an integer.
+    For example, ``"5"`` from a machine becomes 5 if the argument is an
+    integer.
 
     :param written: the argument as the rule has it.
     """
     if argument.type in _READ_FIRST:
-        # The template of a path or a pattern already makes one.
+        # The template of a path or a pattern gives the right type already.
         return False
     if argument.type is list and isinstance(written, list):
         # A list with fields stays a list.
@@ -133,7 +134,7 @@ def _needs_conversion(
 class _Converted(rendering.Computed):
     """A value that is converted to the type that its argument declares.
 
-    A class of its own, so that :func:`is_as_written` knows it.
+    This is a separate class so that :func:`is_as_written` can recognize it.
     """
 
     __slots__ = ()
@@ -142,8 +143,8 @@ class _Converted(rendering.Computed):
 def is_as_written(value: rendering.Template) -> bool:
     """Return whether an argument always has the value of its field.
 
-    It may have another one by a conversion, as that of ``"5"`` to 5, or by the
-    default for a missing field.
+    It may have another value if ``"5"`` is converted to 5, or if a missing
+    field has a default.
     """
     return not isinstance(value, _Converted | rendering.OrElse)
 
@@ -154,21 +155,21 @@ def compile_argument(
     value: typing.Any,
     loop: engine_loop.Loop | None,
 ) -> typing.Any:
-    """Compile an argument to a template; without fields, to a value.
+    """Compile an argument to a template, or to a value if it has no fields.
 
-    In a message, a missing field reads ``(missing)``.
+    In a message to users, a missing field becomes ``(missing)``.
 
     :param name: the name of the argument.
     :param value: the argument as the rule has it.
     :param loop: the loop whose items the argument may use.
-    :raises: :class:`.exceptions.OperationError` if it is not usable.
+    :raises: :class:`.exceptions.OperationError` if the argument is not usable.
     """
     if name in op.plugin.LITERAL:
-        # It has no fields: braces in it are text.
+        # A literal argument has no fields: braces in it are plain text.
         return value
     kind = op.signature.by_name[name].type
     if kind in _READ_FIRST and value is not None:
-        # In a path or a pattern, text of a machine must not act as syntax.
+        # Text from a machine must not act as syntax in a path or a pattern.
         return _READ_FIRST[kind](value, loop)
     compiled = template.compile_value(value)
     is_varying = isinstance(compiled, rendering.Template)
@@ -183,15 +184,16 @@ def compile_pattern(
 ) -> typing.Any:
     """Compile a regular expression.
 
-    It may have the items of a loop in it, as ``^{item.name}-[0-9]+$``. Items
-    that are written in the rule become parts of the expression, and all are
-    checked here. An item of a machine is escaped, so that it matches as text.
+    The expression may contain items of a loop, e.g. ``^{item.name}-[0-9]+$``.
+    Items that are written in the rule become part of the expression, and they
+    are all checked here. Items from a machine are escaped, so that they match
+    as plain text.
 
-    Any other field is taken for a part of the expression. Such a rule was
-    refused before, see :func:`find_problem`.
+    Any other field is treated as part of the expression. Rules with such
+    fields have been rejected before, see :func:`find_problem`.
 
     :returns: a pattern, or the template of a pattern with ``{item…}``.
-    :raises: :class:`.exceptions.OperationError` if it is invalid.
+    :raises: :class:`.exceptions.OperationError` if the expression is invalid.
     """
     if not isinstance(text, str):
         raise exceptions.OperationError(_('must be a regular expression'))
@@ -199,11 +201,11 @@ def compile_pattern(
         return pattern.Pattern(text)
     pieces = _split_pattern(text)
     if len(pieces) == 1:
-        # There is no field in it, only text such as "\{item}".
+        # It has no field, only text such as "\{item}".
         return pattern.Pattern(text)
     if loop.items is not None:
         return loop.build_for_each_item(_compile_for_items(pieces, loop.items))
-    # The items come from a machine: the expression is compiled there.
+    # The items come from a machine, so the expression is compiled later.
     escaped: list[typing.Any] = []
     for piece in pieces:
         if isinstance(piece, str):
@@ -217,15 +219,16 @@ def compile_pattern(
 def _compile_for_items(
     pieces: list[Piece], items: list[typing.Any]
 ) -> typing.Iterator[pattern.Pattern]:
-    """Yield a pattern for every item of a literal loop.
+    """Yield a pattern for each item of a literal loop.
 
     ``^{item}-[0-9]+$`` and the items ``eth`` and ``ens?`` give the patterns
     ``^eth-[0-9]+$`` and ``^ens?-[0-9]+$``.
 
-    :param pieces: the pieces of the expression; an item fills its fields.
-    :param items: the items that the rule has written out.
-    :raises: :class:`.exceptions.OperationError` if an item has nothing for a
-        field, or null, a list or a mapping, or if a pattern is invalid.
+    :param pieces: the pieces of the expression; its fields are filled with the
+        item.
+    :param items: the items that are written in the rule.
+    :raises: :class:`.exceptions.OperationError` if the value of a field in an
+        item is missing, null, a list or a mapping, or if a pattern is invalid.
     """
     for item in items:
         text = ''
@@ -244,11 +247,11 @@ def _compile_for_items(
 
 
 def _escape_for_pattern(value: typing.Any) -> str:
-    """Escape a machine's text, so that an expression matches it as text.
+    """Escape text from a machine so that an expression matches it as text.
 
-    ``10.1`` becomes ``10\\.1``: its dot does not match any character.
+    ``10.1`` becomes ``10\\.1``, so that its dot does not match any character.
 
-    :raises: :class:`.exceptions.OperationError` if it is too long.
+    :raises: :class:`.exceptions.OperationError` if the text is too long.
     """
     text = str(value)
     if len(text) > _LONGEST_ITEM:
@@ -263,15 +266,15 @@ def _escape_for_pattern(value: typing.Any) -> str:
 
 
 def _compile_with_data(texts: list[str]) -> pattern.Pattern:
-    """Compile an expression with escaped texts of a machine in it."""
+    """Compile an expression that contains escaped text from a machine."""
     return pattern.Pattern(''.join(texts), from_data=True)
 
 
 class _PatternWithData(rendering.Computed):
-    """An expression with a machine's text in it.
+    """An expression that contains text from a machine.
 
-    Reasons show it as a single value: as it has no parts, they do not show
-    what filters of ``{item…}`` did.
+    Reasons show it as a single value. It has no parts, so reasons do not show
+    what the filters of ``{item…}`` did.
     """
 
     __slots__ = ()
@@ -282,16 +285,16 @@ class _PatternWithData(rendering.Computed):
 def find_problem(
     text: typing.Any, loop: engine_loop.Loop | None
 ) -> str | None:
-    """Return the message for the first wrong field of a regular expression.
+    """Return the message for the first wrong field in a regular expression.
 
-    Only ``{item…}`` may be a field of it, in a loop. :func:`compile_pattern`
-    would take any other field for a part of the expression.
+    Only ``{item…}`` is allowed, and only in a loop. :func:`compile_pattern`
+    would treat any other field as part of the expression.
 
     :param text: the argument as the rule has it.
-    :returns: None if no field is wrong.
+    :returns: None if there is no wrong field.
     """
     if not isinstance(text, str):
-        # compile_pattern() reports it.
+        # compile_pattern() reports a value that is not text.
         return None
     for piece in _split_pattern(
         text, (*interpolation.ROOTS, interpolation.ITEM)
@@ -316,10 +319,11 @@ def _split_pattern(
 ) -> list[Piece]:
     """Split a regular expression into literal pieces and fields.
 
-    ``[0-9]{2}{item.name}x`` is ``[0-9]{2}``, the field and ``x``. Unlike in
-    other text, braces have a meaning here, and a backslash escapes a brace.
+    ``[0-9]{2}{item.name}x`` gives ``[0-9]{2}``, the field, and ``x``. In an
+    expression, unlike in other text, braces have their own meaning and a
+    backslash escapes a brace.
 
-    :param roots: the roots of fields; any other field is literal.
+    :param roots: the roots of fields. Fields over other roots are literal.
     """
     pieces: list[Piece] = []
     literal = ''
@@ -336,7 +340,7 @@ def _split_pattern(
             continue
         end = position + 1
         if text[position] == '\\':
-            # With the character that the backslash escapes.
+            # Include the character that the backslash escapes.
             end += 1
         literal += text[position:end]
         position = end
@@ -346,20 +350,20 @@ def _split_pattern(
 def compile_path(
     text: typing.Any, loop: engine_loop.Loop | None = None
 ) -> typing.Any:
-    """Split a path into tokens, and compile these.
+    """Split a path into tokens, and compile the tokens.
 
-    ``/extra/{node.name}`` has two tokens, whatever the name of the node is: a
-    slash in it separates nothing.
+    ``/extra/{node.name}`` always has two tokens, because a slash in the name
+    of the node does not separate tokens.
 
-    :returns: a path, or a template if it has fields; a value that is no text
-        is returned as it is.
-    :raises: :class:`.exceptions.OperationError` if it is invalid.
+    :returns: a path, or a template if the path has fields. A value that is not
+        text is returned as it is.
+    :raises: :class:`.exceptions.OperationError` if the path is invalid.
     """
     if not isinstance(text, str):
         return text
     if loop and loop.items is not None:
-        # An item of the rule may be several tokens, such as "extra/rack". A
-        # field of the data is always a single token.
+        # An item in the rule may consist of several tokens, e.g. "extra/rack".
+        # A field from the data is always a single token.
         paths = [interpolation.fill_item(text, item) for item in loop.items]
         if any(path != text for path in paths):
             return loop.build_for_each_item(
@@ -367,8 +371,9 @@ def compile_path(
             )
     tokens = []
     for pieces in split_path(interpolation.parse(text)):
-        # Without the empty texts between a field and a separator: joined to
-        # such a text, a list would become text, which no token may be.
+        # Drop the empty texts between a field and a separator. If a list were
+        # joined to such a text, it would become text, and lists must be
+        # rejected as tokens.
         pieces_to_join = [piece for piece in pieces if piece]
         tokens.append(template.join(pieces_to_join))
     data_path.check(tokens, text)
@@ -387,14 +392,14 @@ def split_path(pieces: list[Piece]) -> list[list[Piece]]:
     """Split the pieces of a path into tokens, which are lists of pieces.
 
     ``/extra/{item.name}_x`` has the tokens ``['extra']`` and ``['', FIELD,
-    '_x']``. Only literal pieces have separators: a field never fills several
-    tokens.
+    '_x']``. Only literal pieces contain separators, so a field never fills
+    several tokens.
     """
-    # A path that begins with a slash has escapes, such as "~1".
+    # A path that begins with a slash may contain escapes, e.g. "~1".
     is_pointer = False
     if pieces and isinstance(pieces[0], str):
         is_pointer = pieces[0].startswith('/')
-    # Slashes separate tokens; without any slash, dots do.
+    # Tokens are separated by slashes or, if there is no slash, by dots.
     separator = '.'
     for piece in pieces:
         if isinstance(piece, str) and '/' in piece:
@@ -406,21 +411,22 @@ def split_path(pieces: list[Piece]) -> list[list[Piece]]:
             continue
         texts = piece.split(separator)
         if is_pointer:
-            # After the split: "~1" is a slash that separates nothing.
+            # Unescape after the split, because "~1" is a slash that does not
+            # separate tokens.
             texts = [data_path.unescape(text) for text in texts]
-        # Text before the first separator still belongs to the last token.
+        # The text before the first separator belongs to the previous token.
         end_of_token, *next_tokens = texts
         tokens[-1].append(end_of_token)
         for text in next_tokens:
             tokens.append([text])
     if is_pointer:
-        # Nothing stands before the first slash.
+        # Drop the empty token before the first slash.
         return tokens[1:]
     return tokens
 
 
 def _read_path(tokens: list[str]) -> data_path.Path:
-    """Return the path of rendered tokens, checked like a written path.
+    """Build the path from rendered tokens, and check it like a written path.
 
     :raises: :class:`.exceptions.OperationError` if it is invalid.
     """
@@ -430,10 +436,10 @@ def _read_path(tokens: list[str]) -> data_path.Path:
 
 
 def _make_token(value: typing.Any) -> str:
-    """Make a token, one name or index of a path, of the value of a field.
+    """Build a token of a path from the value of a field.
 
-    In the path ``/extra/{inventory.cpu.count}`` the value 8 becomes the second
-    token, "8".
+    A token is one name or index. In the path ``/extra/{inventory.cpu.count}``,
+    the value 8 becomes the second token, "8".
 
     :raises: :class:`.exceptions.OperationError` for a list or a mapping.
     """
@@ -443,9 +449,9 @@ def _make_token(value: typing.Any) -> str:
         )
     text = str(value)
     if text == data_path.APPEND:
-        # In a rule, "-" means the end of a list, where a value is appended. A
-        # machine that sends "-" must not choose that: as a Key, which is a
-        # text of another class, it is always the name of an attribute.
+        # In a rule, "-" is the end of a list, where a value is appended. A
+        # machine that sends "-" must not be able to append. A Key is a
+        # subclass of text that is always the name of an attribute.
         return data_path.Key(text)
     return text
 
@@ -454,4 +460,4 @@ _READ_FIRST: dict[typing.Any, typing.Callable[..., typing.Any]] = {
     data_path.Path: compile_path,
     pattern.Pattern: compile_pattern,
 }
-"""The types whose text is read before its fields are filled in."""
+"""The types whose text is parsed before its fields are filled in."""

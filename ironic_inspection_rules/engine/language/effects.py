@@ -2,8 +2,9 @@
 
 """What a rule and its operations read and write.
 
-A rule reads the fields in its text. It writes what its actions declare, those
-of this package and those of others alike (:meth:`.plugin.Action.writes`).
+A rule reads the fields in its text. It writes what its actions declare by
+:meth:`.plugin.Action.writes`. This is the same for actions of this package and
+of other packages.
 """
 
 import collections.abc
@@ -20,7 +21,7 @@ from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.i18n import _
 
 Place = tuple[str, data_path.Path]
-"""The name of a root, and where in it."""
+"""The name of a root, and a path in it."""
 
 _ROOTS = {
     'node': 'node',
@@ -30,7 +31,7 @@ _ROOTS = {
     'port': 'ports',
     'plugin_data': 'plugin_data',
 }
-"""By the kind of a write, the root of the fields that read it."""
+"""The root of the fields that read a write, by the kind of the write."""
 
 _NAMES = {
     'node': _('node attribute'),
@@ -40,7 +41,7 @@ _NAMES = {
     'trait': _('trait'),
     'traits': _('traits with the prefix'),
 }
-"""By the kind of a write, what people call its place."""
+"""The name of a place in messages, by the kind of the write."""
 
 _WITH_PATHS = ('node', 'port', 'plugin_data')
 """The kinds of writes whose names are paths."""
@@ -49,8 +50,8 @@ _WITH_PATHS = ('node', 'port', 'plugin_data')
 class OperationLike(typing.Protocol):
     """A condition or an action of a rule.
 
-    ``arguments`` are those of the rule and the defaults, by name, as written;
-    ``loop`` is what the rule loops over, None without a loop.
+    ``arguments`` are the arguments of the rule as written, and the defaults of
+    the others, by name. ``loop`` is what the rule loops over, or None.
     """
 
     @property
@@ -71,14 +72,15 @@ class OperationLike(typing.Protocol):
 
 
 class Effect(typing.NamedTuple):
-    """What an action leaves at a place.
+    """The result that an action leaves at a place.
 
-    :param kind: that of a :class:`.plugin.Write`.
+    :param kind: the kind of the :class:`.plugin.Write`.
     :param place: ``('extra', 'rack')`` for a path of the node or of plugin
-        data. For a port, its MAC address or UUID in lower case comes first.
-        For a capability or a trait, it is the name: ``('CUSTOM_GPU',)``. A
-        path with fields is one step: ``('/extra/{item.name}',)``.
-    :param value: the new value, :data:`.path.ABSENT` if it is removed.
+        data. For a port, the first item is its MAC address or UUID in lower
+        case. For a capability or a trait, the only item is its name:
+        ``('CUSTOM_GPU',)``. A path with fields is a single item:
+        ``('/extra/{item.name}',)``.
+    :param value: the new value, or :data:`.path.ABSENT` if it is removed.
     :param extends: whether the value is an item that is appended to a list.
     """
 
@@ -109,30 +111,31 @@ class Effect(typing.NamedTuple):
     def may_be_at(self, field: interpolation.Field) -> bool:
         """Return whether a field may read the place.
 
-        The field ``{node.extra}`` reads the place ``('extra', 'disks')`` with
-        all that is in ``extra``, and ``{node.extra.disks[0]}`` reads an item
-        in it.
+        For the place ``('extra', 'disks')``, this is true for
+        ``{node.extra}``, which reads everything in ``extra``, and for
+        ``{node.extra.disks[0]}``, which reads an item of the list.
         """
         if field.root != self.root:
             return False
         if self.kind not in ('node', 'plugin_data'):
-            # The steps of the field cannot be compared with the place: it
-            # begins with a port's address, or is the name of a trait.
+            # The steps of the field cannot be compared with this place, which
+            # begins with the address of a port or is e.g. the name of a trait.
             return True
         place = self.place
         if place[-1].isdigit():
-            # An item that is removed or inserted moves the items behind it.
+            # Removing or inserting an item moves the items after it, so the
+            # whole list may change.
             place = place[:-1]
-        # It may, if one of the two begins with the other.
+        # The field may read the place if one path begins with the other.
         length = min(len(field.steps), len(place))
         return field.steps[:length] == place[:length]
 
 
 def fields(written: typing.Any) -> list[interpolation.Field]:
-    """Return all fields in a value, with fields in arguments of filters.
+    """Return all fields in a value, including fields in filter arguments.
 
-    ``{node.name | default(inventory.hostname)}`` has two. The last field of
-    the value comes first.
+    ``{node.name | default(inventory.hostname)}`` has two fields. The last
+    field of the value comes first.
 
     :param written: a value as the rule has it.
     """
@@ -168,11 +171,11 @@ def _add_fields_in_filters(
 ) -> list[interpolation.Field]:
     """Return fields, and the fields in the arguments of their filters.
 
-    An argument may be a list with fields in it, whose filters have arguments
-    of their own. The last field comes first.
+    An argument may be a list with fields, and these may have filters with
+    arguments too. The last field comes first.
     """
     all_fields = []
-    # Fields, filters and their arguments, in which there may be more fields.
+    # Fields, filters and arguments that are still to be searched for fields.
     ahead: list[typing.Any] = [*outer_fields]
     while ahead:
         part = ahead.pop()
@@ -192,17 +195,17 @@ def places(written: typing.Any) -> tuple[Place, ...]:
     """Return the places in the data that a value of a rule reads.
 
     ``{node.extra.rack}`` reads ``('node', ('extra', 'rack'))``. A field such
-    as ``{ports[52:54:00:12:34:56].extra}`` reads all ports, ``('ports', ())``,
-    as the number of the port is not known here.
+    as ``{ports[52:54:00:12:34:56].extra}`` counts as reading all ports,
+    ``('ports', ())``, because the index of the port is not known here.
 
-    :returns: different places, in the order of :func:`fields`.
+    :returns: distinct places, in the order of :func:`fields`.
     """
-    # The keys of a mapping: a set would lose their order.
+    # Collect the places as keys of a mapping, because a set loses their order.
     read_places: dict[Place, None] = {}
     for field in fields(written):
         is_in_port = field.root == interpolation.PORTS and len(field.steps) > 0
         if is_in_port and data_path.index(field.steps[0]) is None:
-            # By an address.
+            # The port is identified by an address.
             read_places[interpolation.PORTS, ()] = None
         elif field.root:
             read_places[field.root, field.steps] = None
@@ -210,10 +213,10 @@ def places(written: typing.Any) -> tuple[Place, ...]:
 
 
 def mentions(root: str, value: typing.Any) -> bool:
-    """Return whether a value may have a field over a root in it.
+    """Return whether a value may contain a field over a root.
 
-    Nothing is parsed, so most values are answered for quickly. Other text may
-    be taken for such a field: ``{vars.tables}`` for one over ``tables``.
+    This is a quick test without parsing, which may return True for other
+    text: for ``tables`` it does so for ``{vars.tables}``.
     """
     ahead = [value]
     while ahead:
@@ -232,8 +235,8 @@ def mentions(root: str, value: typing.Any) -> bool:
 def facts(condition: OperationLike) -> list[plugin.Fact]:
     """Return the facts that a condition states.
 
-    :returns: empty if they depend on data of the machine, or if the code of
-        the condition's plugin fails.
+    :returns: an empty list if the facts depend on the data of the machine, or
+        if the code of the condition's plugin fails.
     """
     try:
         return declared_facts(condition)
@@ -242,33 +245,35 @@ def facts(condition: OperationLike) -> list[plugin.Fact]:
 
 
 def declared_facts(condition: OperationLike) -> list[plugin.Fact]:
-    """Return the facts that a condition states.
+    """Return the facts that a condition states, and raise errors.
 
-    :raises: :class:`.exceptions.OperationError` if only a machine can tell;
-        :class:`.exceptions.PluginFailed` if the code of the plugin fails.
+    :raises: :class:`.exceptions.OperationError` if the facts depend on the
+        data of the machine; :class:`.exceptions.PluginFailed` if the code of
+        the plugin fails.
     """
     return condition.op.facts(condition.arguments, condition.inverted)
 
 
 def writes(action: OperationLike) -> typing.Iterator[plugin.Write]:
-    """Yield the writes of an action, as far as known without a machine.
+    """Yield the writes of an action that are known without a machine.
 
-    A loop whose items are written in the rule gives the writes for every item.
+    If the action has a loop whose items are written in the rule, this yields
+    the writes for each item.
     """
     for arguments in _arguments_by_item(action):
-        # For this item the writes may depend on data of the machine.
+        # Skip an item if its writes depend on the data of the machine.
         with contextlib.suppress(exceptions.OperationError):
             yield from action.op.writes(arguments)
 
 
 def declared_writes(action: OperationLike) -> list[plugin.Write]:
-    """Return the writes of an action, of all items of its loop.
+    """Return the writes of an action for all items of its loop.
 
-    Unlike :func:`writes`, it leaves none out in silence.
+    Unlike :func:`writes`, this does not silently skip unknown writes.
 
-    :raises: :class:`.exceptions.OperationError` if only a machine can tell
-        what is written; :class:`.exceptions.PluginFailed` if the code of the
-        plugin fails.
+    :raises: :class:`.exceptions.OperationError` if the writes depend on the
+        data of the machine; :class:`.exceptions.PluginFailed` if the code of
+        the plugin fails.
     """
     declared = []
     for arguments in _arguments_by_item(action):
@@ -279,9 +284,9 @@ def declared_writes(action: OperationLike) -> list[plugin.Write]:
 def declared_by(
     op: registry.Op, arguments: typing.Mapping[str, typing.Any]
 ) -> list[plugin.Write]:
-    """Return the writes of an action op that is called with some arguments.
+    """Return the writes that an action op declares for some arguments.
 
-    :param arguments: values by name; other arguments have their defaults.
+    :param arguments: values by name. All other arguments have their defaults.
     :raises: :class:`.exceptions.PluginFailed` if the code of the plugin fails.
     """
     defaults = {
@@ -293,17 +298,18 @@ def declared_by(
 def writes_at_paths(
     action: OperationLike,
 ) -> typing.Iterator[tuple[plugin.Write, data_path.Path]]:
-    """Yield the writes of an action at paths, with the steps of the paths.
+    """Yield the writes of an action at paths, with the steps of each path.
 
-    A write at ``/extra/rack`` comes with ``('extra', 'rack')``. Capabilities
-    and traits have no paths. A path with fields may be left out.
+    A write at ``/extra/rack`` comes with ``('extra', 'rack')``. Writes of
+    capabilities and traits are skipped, because they have no paths. A path
+    with fields is skipped if it cannot be parsed.
     """
     for write in writes(action):
         if write.kind in _WITH_PATHS and isinstance(write.name, str):
             try:
                 steps = data_path.parse(write.name)
             except exceptions.OperationError:
-                # With the values of its fields it may become a path.
+                # It may become a valid path with the values of its fields.
                 continue
             yield write, steps
 
@@ -311,9 +317,9 @@ def writes_at_paths(
 def names_of_plugin_data(
     actions: typing.Iterable[OperationLike],
 ) -> typing.Iterator[str]:
-    """Yield the top names in plugin data under which actions write values.
+    """Yield the top-level names in plugin data that actions set.
 
-    ``set-plugin-data`` at ``/rack/row`` has ``rack``.
+    For example, ``set-plugin-data`` at ``/rack/row`` sets ``rack``.
     """
     for action in actions:
         for write, steps in writes_at_paths(action):
@@ -323,9 +329,9 @@ def names_of_plugin_data(
 
 
 def effects(action: OperationLike) -> typing.Iterator[Effect]:
-    """Yield the effects of an action, without those at unknown places.
+    """Yield the effects of an action, except those at unknown places.
 
-    The name of a trait may be computed on a machine, for example.
+    For example, the name of a trait may depend on the machine.
     """
     for write in writes(action):
         effect = _make_effect(write)
@@ -338,27 +344,27 @@ def may_change(
 ) -> bool:
     """Return whether an action may change the values that fields read.
 
-    In doubt the answer is yes: a place that depends on data of the machine may
-    be anywhere under its root.
+    When in doubt, return True: a place that depends on the data of the machine
+    may be anywhere under its root.
 
-    :param read: the fields. A field whose filters read the data themselves,
-        as ``row`` does, may read any place.
+    :param read: the fields. If a filter of a field reads the data itself, as
+        ``row`` does, the field may read any place.
     """
     try:
         declared = declared_writes(action)
     except exceptions.OperationError:
-        # Only on a machine it is known what the action writes.
+        # The writes of the action are only known on a machine.
         return True
     if not declared:
-        # An action of this package without writes, such as "log", changes
-        # nothing. One of another project need not declare its writes.
+        # An action of this package without writes, e.g. "log", changes
+        # nothing. Actions of other packages need not declare their writes.
         return not action.op.is_ours
     if any(map(_reads_anything, read)):
         return True
     for write in declared:
         effect = _make_effect(write)
         if effect is None or interpolation.fields(list(effect.place)):
-            # Only its root is known here, not the place in the root.
+            # Only the root is known here, not the place in the root.
             root = _ROOTS[write.kind]
             if any(field.root == root for field in read):
                 return True
@@ -368,19 +374,19 @@ def may_change(
 
 
 def _reads_anything(field: interpolation.Field) -> bool:
-    """Return whether a filter of a field reads the data by itself.
+    """Return whether a filter of a field reads the data itself.
 
-    ``row`` does: it reads the machine's data that make up the key of a row.
+    For example, ``row`` reads the data that form the key of a row.
     """
     filters = registry.filters()
     return any(filters[call.name].plugin.NEEDS_VIEW for call in field.filters)
 
 
 def _make_effect(write: plugin.Write) -> Effect | None:
-    """Make the effect of a write of an action.
+    """Build the effect of a write of an action.
 
-    :returns: None if the name or the list of traits is computed on a machine,
-        or if the path cannot be read.
+    :returns: None if the name or the list of traits depends on the machine, or
+        if the path cannot be parsed.
     """
     if not isinstance(write.name, str):
         return None
@@ -390,7 +396,7 @@ def _make_effect(write: plugin.Write) -> Effect | None:
     if write.kind == 'traits':
         if not isinstance(value, list):
             return None
-        # Traits have no order: equal sets of traits are equal effects.
+        # Sort the traits: they have no order, so equal sets must be equal.
         value = sorted(map(str, value))
     return Effect(write.kind, (write.name,), value, write.extends)
 
@@ -398,15 +404,15 @@ def _make_effect(write: plugin.Write) -> Effect | None:
 def _make_effect_at_path(
     write: plugin.Write, written_path: str
 ) -> Effect | None:
-    """Make the effect of a write at a path of the node, a port or plugin data.
+    """Build the effect of a write to the node, a port or plugin data.
 
     ``/extra/rack`` gives the place ``('extra', 'rack')``.
 
-    :param written_path: the path as the rule has it, perhaps with fields.
-    :returns: None if the path cannot be read.
+    :param written_path: the path as the rule has it, possibly with fields.
+    :returns: None if the path cannot be parsed.
     """
-    # A path with fields is a single step, as it is written: what its fields
-    # become is not known here.
+    # A path with fields is kept as a single step, because the values of its
+    # fields are not known here.
     path: data_path.Path = (written_path,)
     if not interpolation.fields(written_path):
         try:
@@ -415,17 +421,18 @@ def _make_effect_at_path(
             return None
     value = write.value
     extends = write.extends
-    # The first step of a path is a name, even if it is "-".
+    # The first step of a path is always a name, even if it is "-".
     if value is not data_path.ABSENT and data_path.APPEND in path[1:]:
-        # To set "/l/-/a" is to append {"a": …} to "/l": the steps below the
-        # new item become part of its value.
+        # Setting "/l/-/a" appends {"a": …} to "/l": the steps after "-" become
+        # part of the value.
         position = path.index(data_path.APPEND, 1)
         for step in reversed(path[position + 1 :]):
             value = {step: value}
         path = path[:position]
         extends = True
     place = path
-    # A port's path begins below the port: its address or UUID comes first.
+    # The path of a write to a port begins inside the port, so add its address
+    # or UUID.
     if write.kind == 'port':
         place = (str(write.owner).lower(), *path)
     return Effect(write.kind, place, value, extends)
@@ -434,11 +441,11 @@ def _make_effect_at_path(
 def _arguments_by_item(
     operation: OperationLike,
 ) -> list[dict[str, typing.Any]]:
-    """Return the arguments of an operation for every item of its loop.
+    """Return the arguments of an operation for each item of its loop.
 
     With the loop ``['a', 'b']``, ``{'path': '/extra/{item}'}`` gives
-    ``[{'path': '/extra/a'}, {'path': '/extra/b'}]``. Without a loop, or with
-    items that only the data have, the arguments are returned once, as they
+    ``[{'path': '/extra/a'}, {'path': '/extra/b'}]``. If there is no loop, or
+    if its items come from the data, the arguments are returned once, as they
     are written.
     """
     loop = operation.loop
@@ -447,7 +454,7 @@ def _arguments_by_item(
     elif isinstance(loop, dict):
         items = [loop]
     else:
-        # There is no loop, or only a machine has its items.
+        # There is no loop, or its items come from the machine.
         return [operation.arguments]
     arguments_by_item = []
     for item in items:
@@ -459,15 +466,15 @@ def _arguments_by_item(
 
 
 def _fill_item(item: typing.Any, text: str) -> typing.Any:
-    """Return a text with an item of the loop filled into its fields.
+    """Fill an item of the loop into the fields of a text.
 
     With the item ``{'name': 'a', 'size': 480}``, ``{item.name}_x`` gives
-    ``a_x``. A text that is nothing but a field keeps the type of the value:
-    ``{item.size}`` gives the number 480. It stays as it is if the item has no
-    such value.
+    ``a_x``. If the whole text is one field, the value keeps its type:
+    ``{item.size}`` gives the number 480. If the item has no such value, the
+    field is kept.
 
     :param item: an item of a loop that is written in the rule.
-    :param text: text of an argument; fields over other roots stay.
+    :param text: text of an argument. Fields over other roots are kept.
     """
     field = interpolation.sole_field(text)
     if field and field.root == interpolation.ITEM and field.is_plain:

@@ -4,8 +4,8 @@
 
 Third parties subclass these and register the class under its name in
 ``ironic.inspection_rules.conditions``, ``ironic.inspection_rules.actions`` or
-``ironic.inspection_rules.filters`` (spec 003 "Developer impact"). What is in
-``__all__`` lasts; see contributor/plugins of the documentation.
+``ironic.inspection_rules.filters`` (spec 003 "Developer impact"). The names in
+``__all__`` are stable; see contributor/plugins in the documentation.
 """
 
 import abc
@@ -50,20 +50,20 @@ OPPOSITES = {
     'one-of': 'none-of',
     'none-of': 'one-of',
 }
-"""The relations of facts, each with its negation."""
+"""The relations of facts, with the negation of each."""
 
 
 class Fact(typing.NamedTuple):
     """A statement of a condition about one field.
 
     :param field: the field as the rule has it: ``{inventory.cpu.count}``.
-    :param relation: one of :data:`OPPOSITES`: a comparison as the condition
-        of that name makes it, ``one-of`` or ``none-of`` a list of values; or
-        a comparison of versions; or ``in-net``.
-    :param value: the value or field that it is compared with.
-    :param unordered: whether it also holds for values that cannot be ordered
-        with that one, such as null and a number: that is how ``! lt`` differs
-        from ``ge``.
+    :param relation: one of :data:`OPPOSITES`, a comparison of versions, or
+        ``in-net``. A comparison means the same as the condition of that name;
+        ``one-of`` and ``none-of`` refer to a list of values.
+    :param value: the value or field that the field is compared with.
+    :param unordered: whether the fact also holds for values that cannot be
+        ordered, e.g. null and a number. This is the difference between
+        ``! lt`` and ``ge``.
     """
 
     field: typing.Any
@@ -73,19 +73,20 @@ class Fact(typing.NamedTuple):
 
 
 WRITE_KINDS = ('node', 'port', 'plugin_data', 'capability', 'trait', 'traits')
-"""The kinds of places; ``traits`` are all that begin with a prefix."""
+"""The kinds of places; ``traits`` are all traits that begin with a prefix."""
 
 
 class Write(typing.NamedTuple):
     """A value that an action leaves at one place.
 
     :param kind: one of :data:`WRITE_KINDS`.
-    :param name: a path in the first three, else a name or the prefix.
-    :param value: the new value; :data:`.path.ABSENT` if it is removed.
+    :param name: a path for the first three kinds, otherwise a name or the
+        prefix.
+    :param value: the new value, or :data:`.path.ABSENT` if it is removed.
     :param extends: whether the value is appended to a list.
-    :param owner: the MAC address or UUID of the port, if the place is in one.
-    :param argument: the argument of the action that has the name, to which
-        problems of the place point.
+    :param owner: the MAC address or UUID of the port if the place is in one.
+    :param argument: the argument of the action that contains the name.
+        Problems of the place point to it.
     """
 
     kind: str
@@ -109,10 +110,10 @@ class GetRequest:
 
 
 class Target(typing.Protocol):
-    """What actions read and write: the data of a machine in a phase.
+    """The data of a machine in a phase, which actions read and write.
 
-    A root is :data:`NODE`, :data:`PORTS` or :data:`PLUGIN_DATA`; a path of a
-    port begins with its index. Methods that write raise
+    A root is :data:`NODE`, :data:`PORTS` or :data:`PLUGIN_DATA`. A path in a
+    port begins with the index of the port. Methods that write raise
     :class:`.exceptions.OperationError` if a path leads through a plain value.
     """
 
@@ -134,9 +135,9 @@ class Target(typing.Protocol):
         value: typing.Any,
         part: data_path.Path = (),
     ) -> None:
-        """Set a value; missing parents are created.
+        """Set a value, and create missing parents.
 
-        :param part: the part of it that the rule has set, as a path below it.
+        :param part: the path, below the value, of the part that the rule set.
         """
 
     def confirm(
@@ -153,19 +154,19 @@ class Target(typing.Protocol):
     ) -> None:
         """Append to a list, which is created if there is none.
 
-        :param unique: do nothing if the list has the same item.
+        :param unique: whether to do nothing if the list has an equal item.
         """
 
     def unset(self, root: str, path: data_path.Path) -> None:
-        """Remove the value at a path, if there is one."""
+        """Remove the value at a path if there is one."""
 
     def discard(
         self, root: str, path: data_path.Path, value: typing.Any
     ) -> None:
-        """Remove the last item of a list that is the same, if it has one."""
+        """Remove the last item that equals the value from a list, if any."""
 
     def port(self, port_id: str) -> data_path.Path:
-        """Find a port by MAC address in any case, or by UUID.
+        """Find a port by its MAC address (in any case) or UUID.
 
         :returns: the path of the port below :data:`PORTS`.
         :raises: :class:`.exceptions.OperationError` if there is none.
@@ -178,9 +179,10 @@ class Target(typing.Protocol):
         """Replace the node's traits."""
 
     def confirm_traits(self, names: typing.Iterable[str]) -> None:
-        """Record which of these traits a rule sets, but the node has already.
+        """Record the traits that a rule sets, but that the node already has.
 
-        So a run also names the rule behind a trait that it did not add.
+        A run then names the rule for such a trait too, although the rule did
+        not add it.
         """
 
     def log(self, level: str, message: str) -> None:
@@ -193,14 +195,14 @@ class Target(typing.Protocol):
         """
 
     def release(self, value: typing.Any) -> None:
-        """Share a value that was read: it is copied before it changes.
+        """Mark a value that was read as shared, so that changes copy it.
 
-        For who keeps the value while rules go on.
+        Call this before keeping the value while further rules run.
         """
 
 
 Problems = typing.Iterator[tuple[str, str]]
-"""Pairs of the name of an argument and what is wrong with it."""
+"""Pairs of the name of an argument and the message for its problem."""
 
 Facts = typing.Iterator[Fact]
 Writes = typing.Iterator[Write]
@@ -210,53 +212,53 @@ class Plugin(abc.ABC):
     """Base of conditions, actions and filters."""
 
     LITERAL: typing.ClassVar[frozenset[str]] = frozenset()
-    """Arguments that are taken as the rule has them, without fields."""
+    """Arguments that are used as written, without fields."""
 
     NEEDS_VIEW: typing.ClassVar[bool] = False
-    """True where calls begin with the data by root name. A filter must not
+    """True if calls begin with the data by root name. A filter must not
     declare both this and ``PAYS``."""
 
     PAYS: typing.ClassVar[bool] = False
-    """True where calls begin with the budget of the phase, after the data by
-    root name if they are passed too.
+    """True if calls begin with the budget of the phase, after the data by root
+    name if these are passed too.
 
-    What a plugin is given and returns is charged by who calls it. This is for
-    one of which a single call can make something huge, or take long, before
+    The caller of a plugin already charges for its arguments and its result.
+    Declare this if a single call can build something huge or take long before
     it returns."""
 
     SCHEMAS: typing.ClassVar[typing.Mapping[str, typing.Sequence[Schema]]] = {}
-    """JSON Schemas (draft 7) by argument. A value without fields meets one of
-    them; so does each value of a variadic argument. Arguments that are not
-    listed are of the type they declare. Those of a filter are also checked
-    with them when a rule is made."""
+    """JSON schemas (draft 7) by argument. A value without fields must match
+    one of them, and so must each value of a variadic argument. Other arguments
+    have the type that they declare. For a filter, the arguments are also
+    checked against the schemas when a rule is created."""
 
     def cases(self) -> typing.Iterator[tuple[str, Schema, Schema]]:
         """Yield the schemas of ``value`` for each kind of ``path``.
 
-        Editors check the value of an action with them: at ``/maintenance`` it
-        must be a boolean, at ``/name`` text.
+        Editors use them to check the value of an action: at ``/maintenance``
+        it must be a boolean, and at ``/name`` a text.
 
-        :returns: a pattern of the path, then JSON Schemas of the arguments
-            ``value`` and ``cleanup``.
+        :returns: a pattern for the path, the JSON schema of the argument
+            ``value``, and that of the argument ``cleanup``.
         """
         yield from ()
 
     def problems(self, arguments: Arguments) -> Problems:
-        """Check the arguments that are known when a rule is made.
+        """Check the arguments that are known when a rule is created.
 
-        It yields pairs such as ``('level', 'must be one of info, debug')``:
-        the name of an argument, and what is wrong with it.
+        This yields pairs of the name of an argument and the message for its
+        problem, e.g. ``('level', 'must be one of info, debug')``.
 
-        :param arguments: those without replacement fields, by name; of a
-            variadic argument the values that have none.
+        :param arguments: the arguments without replacement fields, by name. A
+            variadic argument has only its values without fields.
         """
         yield from ()
 
     def of_node(self, arguments: Arguments) -> typing.Iterator[str]:
         """Yield the names of arguments that need a node.
 
-        They are refused in the early phase. Replacement fields are checked
-        for all ops alike.
+        These are rejected in the early phase. Replacement fields need not be
+        checked here, because they are checked for all ops.
 
         :param arguments: all arguments as the rule has them, by name.
         """
@@ -268,11 +270,12 @@ class Plugin(abc.ABC):
         """Return the function that is called for machines; not for actions.
 
         It is built once, when a rule is compiled. A plugin that overrides this
-        may prepare its calls here: ``in-net`` reads its subnet.
+        method may prepare its calls here, e.g. ``in-net`` parses its subnet.
 
-        :param arguments: the arguments without replacement fields, by name.
-            A filter is prepared only if that is all of them.
-        :returns: a callable that takes the rest, as ``__call__`` does.
+        :param arguments: the arguments without replacement fields, by name. A
+            filter is only bound if it has no other arguments.
+        :returns: a callable that takes the remaining arguments, like
+            ``__call__``.
         """
         if not arguments:
             return self.__call__
@@ -280,15 +283,15 @@ class Plugin(abc.ABC):
 
     @abc.abstractmethod
     def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any:
-        """Check, apply or carry out; see the derived classes."""
+        """Check, apply or run the plugin; see the derived classes."""
 
 
 class Condition(Plugin):
     """A condition op; its arguments are the parameters of ``__call__``."""
 
     ACCEPTS_MISSING: typing.ClassVar[bool] = False
-    """True if a missing field counts as None; otherwise the condition is
-    false, inverted or not."""
+    """True if a missing field counts as None. Otherwise a condition with a
+    missing field is false, inverted or not."""
 
     SEES_MISSING: typing.ClassVar[bool] = False
     """True if a missing field is passed as :data:`.path.ABSENT`."""
@@ -296,8 +299,8 @@ class Condition(Plugin):
     DECIDES_FIRST: typing.ClassVar[bool] = False
     """True if the rule is decided before the first action of any rule.
 
-    So ironic-inspector did: it checked the conditions of all rules, and then
-    ran the actions of those that match.
+    ironic-inspector worked like this: it checked the conditions of all rules,
+    and then ran the actions of the rules that matched.
     """
 
     def explain(self, view: budget.View, arguments: Arguments) -> str | None:
@@ -305,19 +308,20 @@ class Condition(Plugin):
 
         :param view: the data by root name.
         :param arguments: all arguments, rendered with the data.
-        :returns: one phrase, or None to show the arguments.
+        :returns: one phrase; None to show the arguments instead.
         """
         return None
 
     def facts(self, arguments: Arguments, inverted: bool = False) -> Facts:
-        """Yield what is true of fields if the condition holds.
+        """Yield the facts that are true if the condition holds.
 
-        For ``lt`` of a field and 8 it is ``Fact('{inventory.cpu.count}',
-        'lt', 8)``.
+        For example, ``lt`` of a field and 8 yields
+        ``Fact('{inventory.cpu.count}', 'lt', 8)``.
 
-        :param arguments: all arguments as the rule has them, by name; they
-            are valid.
-        :param inverted: yield what is true if it does not hold.
+        :param arguments: all arguments as the rule has them, by name. They
+            have been validated.
+        :param inverted: whether to yield the facts that are true if the
+            condition does not hold.
         """
         yield from ()
 
@@ -327,26 +331,26 @@ class Condition(Plugin):
 
 
 class Relation(Condition):
-    """A condition that holds if a relation holds between neighbours.
+    """A condition that holds if a relation holds between neighbors.
 
-    It takes any number of values. Nearly all rules give two, and if nothing
-    else is given, the engine only calls ``holds``.
+    It takes any number of values. Nearly all rules pass two values and no
+    other arguments. In this case the engine calls only ``holds``.
     """
 
     @abc.abstractmethod
     def holds(self, left: typing.Any, right: typing.Any) -> bool:
         """Return whether the relation holds between two values.
 
-        It takes no longer for two texts than to compare them.
+        For two texts, this must not take longer than comparing them.
         """
 
     @staticmethod
     def pairs(
         values: typing.Sequence[typing.Any],
     ) -> typing.Iterator[tuple[typing.Any, typing.Any]]:
-        """Return every value with the next one, pair by pair.
+        """Return pairs of each value and the next one.
 
-        A single list counts as its items.
+        If the only value is a list, its items are the values.
         """
         if len(values) == 1 and isinstance(values[0], list):
             values = values[0]
@@ -357,19 +361,19 @@ class Relation(Condition):
 
 
 class ConditionGroup(Condition):
-    """A condition made of conditions, the ``conditions`` of the operation.
+    """A condition that combines the ``conditions`` of the operation.
 
-    ``__call__`` takes an iterator of their results, in order; a condition
-    whose result it does not ask for is not checked.
+    ``__call__`` takes an iterator over their results, in order. A condition
+    is not checked if its result is not requested.
     """
 
     HOLDS: typing.ClassVar[str] = ''
-    """How many must hold: ``any``, ``all``, ``none``; empty for anything else.
-    """
+    """How many conditions must hold: ``any``, ``all`` or ``none``; empty for
+    anything else."""
 
 
 class Filter(Plugin):
-    """A filter, which makes a new value of a value: ``upper``.
+    """A filter, which computes a new value from a value, e.g. ``upper``.
 
     Its arguments are the parameters of ``__call__`` after the value.
     """
@@ -378,35 +382,35 @@ class Filter(Plugin):
     """True if a missing field is passed as :data:`.path.ABSENT`."""
 
     TAKES: typing.ClassVar[frozenset[str]] = frozenset()
-    """The types it takes: ``boolean``, ``number``, ``text``, ``list``,
-    ``mapping``; empty for any."""
+    """The types that the filter accepts: ``boolean``, ``number``, ``text``,
+    ``list``, ``mapping``; empty for any type."""
 
     GIVES: typing.ClassVar[str] = ''
-    """The type of what it returns; empty where that depends on the value."""
+    """The type of the result; empty if it depends on the value."""
 
     TAKES_ITEMS: typing.ClassVar[bool] = False
-    """True if the value is passed as a list of its items: those of a list,
-    the keys of a mapping, or the characters of text."""
+    """True if the value is passed as a list of its items: the items of a
+    list, the keys of a mapping, or the characters of a text."""
 
     REARRANGES: typing.ClassVar[bool] = False
-    """True if a list or mapping that it returns has no other items than those
-    that it was given, or mappings of such. Then only their number is charged,
-    else all that is in them."""
+    """True if a list or mapping that the filter returns contains only items
+    of its argument, or mappings of them. Then only their number is charged,
+    otherwise everything in them."""
 
     TAKES_FILTER: typing.ClassVar[bool] = False
-    """True if positional arguments are the name of a filter and its
-    arguments; the first parameter is then a function that applies it."""
+    """True if the positional arguments are the name of a filter and its
+    arguments. The first parameter is then a function that applies it."""
 
     @abc.abstractmethod
     def __call__(
         self, /, *args: typing.Any, **kwargs: typing.Any
     ) -> typing.Any:
-        """Return the new value; the given one must not be changed.
+        """Return the new value, without changing the given value.
 
         :returns: plain JSON data, or :data:`.path.ABSENT` for a missing
             field.
         :raises: :class:`.exceptions.OperationError` if the filter cannot
-            take the value.
+            accept the value.
         """
 
 
@@ -415,7 +419,7 @@ class Action(Plugin):
 
     Its arguments are the parameters of ``__call__`` after the target. An
     action that can be undone also has a method ``revert``, which takes the
-    target and any of the same arguments; it does nothing if there is nothing
+    target and any of the same arguments. It does nothing if there is nothing
     to undo.
     """
 
@@ -423,21 +427,22 @@ class Action(Plugin):
     """True if the action may be used in the early phase."""
 
     TELLS: typing.ClassVar[frozenset[str]] = frozenset()
-    """Arguments that are messages for people: a missing field reads
-    ``(missing)`` there, and a secret ``******``. In all other arguments of
-    an action a secret is an error."""
+    """Arguments that are messages to people. In these, a missing field
+    becomes ``(missing)``, and a secret becomes ``******``. In all other
+    arguments of an action, a secret is an error."""
 
     FAILS: typing.ClassVar[bool] = False
     """True if the action fails the inspection."""
 
     def writes(self, arguments: Arguments) -> Writes:
-        """Yield what is written, and where.
+        """Yield the values that the action writes, and their places.
 
-        For ``set-attribute`` it is ``Write('node', '/extra/rack', 'r1')``. An
-        action that does not override this is assumed to write anywhere.
+        For example, ``set-attribute`` yields ``Write('node', '/extra/rack',
+        'r1')``. An action that does not override this is assumed to write
+        anywhere.
 
-        :param arguments: all arguments as the rule has them, by name, with
-            the items of a literal loop filled in.
+        :param arguments: all arguments as the rule has them, by name, with the
+            items of a literal loop filled in.
         """
         yield from ()
 
@@ -447,7 +452,7 @@ class Action(Plugin):
     def __call__(
         self, target: Target, *args: typing.Any, **kwargs: typing.Any
     ) -> None:
-        """Carry the action out on the target.
+        """Run the action on the target.
 
-        :raises: :class:`.exceptions.OperationError` where it cannot be.
+        :raises: :class:`.exceptions.OperationError` if it fails.
         """

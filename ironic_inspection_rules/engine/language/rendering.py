@@ -67,19 +67,19 @@ class OrElse(Template):
 
 
 Function = typing.Callable[[typing.Any], typing.Any]
-"""Computes a value of the value of a field."""
+"""Computes a result from the value of a field."""
 
 _FREE_LENGTH = 255
-"""Characters up to which text costs no operation."""
+"""Maximum length of text that costs no operation, in characters."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Computed(Template):
-    """What a function computes of a value, unless a field in it is missing.
+    """The result of a function of a value, or Missing if the value is missing.
 
-    ``{inventory.cpu.count:>4}`` is computed of the value of
-    ``{inventory.cpu.count}`` by a function that formats it. Long text counts
-    against the budget of the phase.
+    For example, ``{inventory.cpu.count:>4}`` is computed by a function that
+    formats the value of ``{inventory.cpu.count}``. Long text is charged to the
+    budget of the phase.
     """
 
     source: Template

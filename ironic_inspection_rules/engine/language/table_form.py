@@ -2,8 +2,8 @@
 
 """Reads a table from its JSON form, and checks its rows.
 
-A table may have a hundred thousand rows. Checks of cells take most of the
-time, so they begin with the usual values.
+A table may have 100,000 rows. Checking the cells takes most of the time, so
+the checks handle the usual values first.
 """
 
 import math
@@ -25,13 +25,13 @@ from ironic_inspection_rules.i18n import _
 Problem = exceptions.Problem
 
 _BYTES_AROUND_NAME = 6
-"""Bytes of JSON around the name of a column: quotes, a colon, blanks."""
+"""Bytes of JSON around the name of a column: quotes, a colon and blanks."""
 
 
 def read_all(entries: typing.Any) -> dict[str, table.Table]:
     """Build all tables of a rule set.
 
-    A table with problems does not keep the others from being checked.
+    If a table has problems, the other tables are checked nevertheless.
 
     :param entries: the JSON forms of the tables, by name.
     :raises: :class:`.exceptions.InvalidTables` with the problems of all
@@ -64,8 +64,8 @@ def read(
 ) -> table.Table:
     """Build a table from its JSON form.
 
-    :param entry: a mapping with ``key``, ``rows`` and perhaps ``of``,
-        ``types``, ``secret``, ``expect``.
+    :param entry: a mapping with ``key`` and ``rows``, and optionally ``of``,
+        ``types``, ``secret`` and ``expect``.
     :param header: the columns, if they are known without rows.
     :raises: :class:`.exceptions.InvalidTables` with problems at pointers such
         as ``/tables/NAME/rows/12/cpus``.
@@ -81,35 +81,35 @@ def read(
 
 
 class _Reader:
-    """Reads one table by ``read``, and then makes it by ``build``."""
+    """Reads one table with ``read``, and then builds it with ``build``."""
 
     def __init__(self, name: str, header: typing.Sequence[str]) -> None:
-        """Begin with the columns of the header, and without rows."""
+        """Start with the columns of the header, and without rows."""
         self._name = name
         # Rows by their keys.
         self._index: dict[str, table.Row] = {}
-        # Numbers of the rows by id(row). It is filled when two rows have one
-        # key: most tables never need it.
+        # Numbers of the rows by id(row). They are only collected when two rows
+        # have the same key, because most tables never need them.
         self._numbers: dict[int, int] = {}
-        # Names of columns; a dict, which keeps their order.
+        # Names of columns, as the keys of a dict because it keeps their order.
         self._columns: dict[str, None] = dict.fromkeys(header)
-        # Set by read(), where the members of the table have no problem.
+        # Set by read() if the members of the table have no problems.
         self._definition: table.TableDefinition
 
     def build(self) -> table.Table:
-        """Return the table that was read, if it had no problems."""
+        """Return the table; call this only if read() found no problems."""
         return table.Table(self._definition, self._index, tuple(self._columns))
 
     def read(self, entry: typing.Any) -> typing.Iterator[Problem]:
         """Read a table from its JSON form, and yield its problems.
 
-        If the members or the columns have problems, the rest is not checked:
-        it would only have more problems because of these.
+        If the members or the columns have problems, the rest is not checked,
+        because it would only have further problems with the same cause.
         """
         problems = list(table_members.find_problems(self._name, entry))
         yield from problems
         if problems:
-            # The check of the rows needs the other members.
+            # The rows cannot be checked without the other members.
             return
         self._definition = table_members.make_definition(self._name, entry)
         rows = entry['rows']
@@ -117,12 +117,12 @@ class _Reader:
         yield from problems
         if problems:
             return
-        # Without rows or a header nobody knows the columns.
+        # Without rows and without a header, the columns are unknown.
         known = None
         if rows or self._columns:
             known = {*self._columns, *self._definition.secret}
             yield from self._check_names(known)
-        # None if the key has problems: then only the cells are checked.
+        # The key is None if it has problems. Then only the cells are checked.
         key: table_key.KeyTemplate | None = None
         try:
             key = table_key.compile_row_key(
@@ -138,15 +138,15 @@ class _Reader:
     ) -> typing.Iterator[Problem]:
         """Collect the columns of all rows, and yield the problems of rows.
 
-        These are rows that are no mapping, names that no column can have, and
+        Problems are rows that are not mappings, invalid names of columns, and
         too many columns or bytes.
         """
-        # So far, these are the columns of the header.
+        # So far, these are only the columns of the header.
         for column in self._columns:
             yield from _check_column_name('/rows', column)
         size = 0
-        # How many bytes the names of a row have as JSON. Most rows have the
-        # same names, which are counted and checked once.
+        # Number of bytes that the names of a row take as JSON. Most rows have
+        # the same names, which are counted and checked only once.
         sizes: dict[tuple[typing.Any, ...], int] = {}
         for number, row in enumerate(rows):
             place = f'/rows/{number}'
@@ -195,10 +195,10 @@ class _Reader:
     def _check_names(
         self, known: typing.Collection[str]
     ) -> typing.Iterator[Problem]:
-        """Yield the problems of columns that the table names, and no row has.
+        """Yield the problems of columns that the members name, but no row has.
 
         ``types`` and ``expect`` may name only known columns. ``secret`` may
-        name others, unless these look like a typing error.
+        also name other columns, unless they look like typos.
 
         :param known: the columns of the rows, and the secret columns.
         """
@@ -214,8 +214,8 @@ class _Reader:
         for number, column in enumerate(self._definition.secret):
             if column in self._columns:
                 continue
-            # An export has no secret columns. But with a typing error, a
-            # secret would be open to everybody.
+            # An unknown column is allowed, because an export has no secret
+            # columns. But with a typo, everybody could read the secret.
             near = suggestion.find_intended(column, self._columns)
             if near is not None:
                 yield Problem(
@@ -231,15 +231,15 @@ class _Reader:
     ) -> typing.Iterator[Problem]:
         """Put the rows into the index by their keys, and yield problems.
 
-        A problem is a value that a cell cannot have, or a key that is missing,
-        a boolean, too long, or that of an earlier row.
+        Problems are values that a cell cannot have, and keys that are missing,
+        boolean, too long, or the same as that of an earlier row.
 
         :param key: the template of the key; None leaves the index empty.
         """
         types = self._definition.types
         secret = frozenset(self._definition.secret)
-        # No boolean is meant in these: YAML makes one of "yes", "no", "on" and
-        # "off" without quotes.
+        # A boolean in these columns is probably a mistake, because YAML reads
+        # "yes", "no", "on" and "off" without quotes as booleans.
         key_columns = [
             column
             for column in table_key.find_columns(self._definition.key)
@@ -267,10 +267,10 @@ class _Reader:
         key: table_key.KeyTemplate,
         rows: list[dict[str, typing.Any]],
     ) -> typing.Iterator[Problem]:
-        """Put a row into the index by its key, or yield why it cannot be.
+        """Put a row into the index by its key, or yield the problem.
 
         :param place: JSON pointer to the row.
-        :param rows: all rows, to find an earlier row that has the same key.
+        :param rows: all rows, to find an earlier row with the same key.
         """
         try:
             text = key.compute(budget.View({interpolation.ITEM: row}))
@@ -292,7 +292,7 @@ class _Reader:
         elif text in self._index:
             if not self._numbers:
                 self._numbers = _numbers_by_id(rows)
-            # A problem at both rows, so that a file shows both lines.
+            # Report the problem at both rows, so that users see both lines.
             detail = _('two rows have the key "%s"') % suggestion.shown(text)
             earlier_row = self._index[text]
             earlier_number = self._numbers[id(earlier_row)]
@@ -303,7 +303,7 @@ class _Reader:
 
 
 def _describe_boolean_key(place: str, column: str, value: bool) -> Problem:
-    """Return the problem of a boolean in a column that makes a key.
+    """Return the problem of a boolean in a column that is part of the key.
 
     :param place: JSON pointer to the row.
     """
@@ -320,10 +320,10 @@ def _describe_boolean_key(place: str, column: str, value: bool) -> Problem:
 def _check_column_name(
     place: str, column: typing.Any
 ) -> typing.Iterator[Problem]:
-    """Yield the problem of a name that no column can have.
+    """Yield the problem of a name that a column cannot have.
 
-    :param place: JSON pointer to the row, or to the rows for a name in the
-        header.
+    :param place: JSON pointer to the row; for a name in the header, to the
+        rows.
     """
     if not isinstance(column, str):
         yield Problem(
@@ -346,37 +346,37 @@ def _check_column_name(
 def _numbers_by_id(rows: list[dict[str, typing.Any]]) -> dict[int, int]:
     """Return the numbers of rows by their ``id()``.
 
-    Rows are mappings, which cannot be keys themselves.
+    Rows are mappings, which cannot be the keys of a dict themselves.
     """
     numbers: dict[int, int] = {}
     for number, row in enumerate(rows):
-        # The same row may be there twice, by an alias.
+        # The same row may occur twice because of an alias.
         numbers.setdefault(id(row), number)
     return numbers
 
 
 def _count_bytes(value: typing.Any) -> int:
-    """Return about how many bytes a value has as JSON in UTF-8.
+    """Return the approximate size of a value as JSON in UTF-8, in bytes.
 
-    They limit the size of a table. A cell with a number, a boolean or null
-    counts as nothing.
+    The sizes limit the size of a table. A number, a boolean or null in a cell
+    counts as zero.
     """
     if value.__class__ is str:
         if value.isascii():
             return len(value)
-        # Halves of a character, which no database takes, are counted as well:
-        # they are reported elsewhere.
+        # Count unpaired surrogates too. No database can store them, which
+        # another check reports.
         return len(value.encode(errors='surrogatepass'))
     if value.__class__ not in (dict, list):
         return 0
     size = 0
     for _path, part in data_path.walk(value):
         if isinstance(part, dict):
-            # Only its keys: the walk comes to its values by itself.
+            # Count only the keys, because the walk visits the values too.
             size += sum(map(_count_bytes, part))
         elif isinstance(part, str):
             size += _count_bytes(part)
-        # For brackets or quotes, and a separator.
+        # Add the brackets or quotes, and a separator.
         size += 4
     return size
 
@@ -389,12 +389,12 @@ def _check_cells(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of values that a table cannot have.
 
-    A value is not of the type of its column, or no database can store it. Most
-    values are text in ASCII or numbers, and pass after a few comparisons.
+    A value may not have the type of its column, or no database can store it.
+    Most values are ASCII text or numbers, which need only a few comparisons.
 
     :param place: JSON pointer to the row, for the problems.
     :param types: the types of columns, by name.
-    :param secret: names of columns whose values no message may show.
+    :param secret: names of columns whose values messages must not show.
     """
     for column, value in row.items():
         message = None
@@ -407,7 +407,7 @@ def _check_cells(
             disclosed = disclosure.row({column: value}, secret)
             message = column_type.wrong_type_message(kind, disclosed[column])
         elif value.__class__ is str:
-            # Most text is ASCII, in which NUL is found fast.
+            # Most text is ASCII, where a search for NUL is fast and suffices.
             if '\0' in value or (
                 not value.isascii() and table_members.UNSTORABLE.search(value)
             ):
@@ -426,12 +426,12 @@ def _check_cells(
 def _check_nested(place: str, value: typing.Any) -> typing.Iterator[Problem]:
     """Yield the problems of a list or a mapping in a cell.
 
-    It may be too deep, or have numbers or text that JSON or a database cannot
-    hold.
+    It may be too deep, or contain numbers or text that JSON or a database
+    cannot hold.
 
     :param place: JSON pointer to the cell, for the problems.
     """
-    # Only the depth is limited here: the size of the whole table is checked
+    # Limit only the depth here, because the size of the whole table is checked
     # elsewhere.
     limits = budget.Limits(time=math.inf, operations=math.inf)
     try:
@@ -444,7 +444,7 @@ def _check_nested(place: str, value: typing.Any) -> typing.Iterator[Problem]:
             yield Problem(place, _('must be a finite number'))
         texts = [part]
         if isinstance(part, dict):
-            # Its keys; the walk comes to its values by itself.
+            # Check only the keys, because the walk visits the values too.
             texts = list(part)
         if any(
             isinstance(text, str) and table_members.UNSTORABLE.search(text)

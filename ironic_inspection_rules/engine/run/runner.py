@@ -21,9 +21,10 @@ from ironic_inspection_rules.engine.run.secrecy import (
 )
 
 _PAID_AT_ONCE = 16
-"""Rules that are paid for together, one operation each; one by one is slow.
+"""Number of rules that are paid for together: single payments are slow.
 
-The last rules of a phase may be fewer, and are paid for as if they were not.
+Each rule costs one operation. The last group is charged in full even if it
+has fewer rules.
 """
 
 _Traces = dict[compiler.CompiledRule, trace.RuleTrace]
@@ -33,15 +34,15 @@ _Traces = dict[compiler.CompiledRule, trace.RuleTrace]
 class PhaseOutcome:
     """The outcome of a phase.
 
-    :ivar traces: of the rules that matched; with an explanation, of all rules
-        that were checked.
+    :ivar traces: the traces of the rules that matched; if the phase is
+        explained, of all rules that were checked.
     :ivar error: the error that ended the phase. After a
-        :class:`.exceptions.RuleFailed` the changes so far are kept, after any
-        other error none are.
-    :ivar audited: the traces of the rules in mode ``audit``: what they would
-        have done.
-    :ivar timings: the seconds that rules took, by their UUIDs; empty unless
-        the run is to be kept.
+        :class:`.exceptions.RuleFailed`, the changes made before it are kept.
+        After any other error, no changes are kept.
+    :ivar audited: the traces of the rules in mode ``audit``, which say what
+        these rules would have done.
+    :ivar timings: the seconds that rules took, by their UUIDs. It is empty
+        unless the run is kept.
     :ivar journal: the changes of the phase.
     """
 
@@ -57,7 +58,7 @@ class PhaseOutcome:
 
     @property
     def keeps_changes(self) -> bool:
-        """Whether the changes are saved, with or without an error."""
+        """Whether to save the changes, with or without an error."""
         return self.error is None or isinstance(
             self.error, exceptions.RuleFailed
         )
@@ -65,11 +66,11 @@ class PhaseOutcome:
     def record(self, plugin_data: dict[str, typing.Any], phase: str) -> None:
         """Write to the plugin data which rules matched and which ops ran.
 
-        They then have, for example, ``{'inspection_rules': {'main': [{'uuid':
-        …, 'description': 'Rack', 'actions': ['set-attribute']}]}}``. If no
-        rule matched, they stay as they are.
+        For example, the plugin data then have ``{'inspection_rules': {'main':
+        [{'uuid': …, 'description': 'Rack', 'actions': ['set-attribute']}]}}``.
+        If no rule matched, the plugin data do not change.
 
-        :param phase: the phase of these rules, such as ``main``.
+        :param phase: the phase of these rules, e.g. ``main``.
         """
         summaries = []
         for rule_trace in self.traces:
@@ -79,7 +80,7 @@ class PhaseOutcome:
             return
         phases = plugin_data.get(trace.KEY)
         if not isinstance(phases, dict):
-            # No other phase has written it, or the ramdisk sent the name.
+            # No phase has written this key yet, or the ramdisk sent the name.
             phases = {}
         plugin_data[trace.KEY] = {**phases, phase: summaries}
 
@@ -92,28 +93,29 @@ def run(
     keep: bool = False,
     limits: budget.Limits = budget.MAIN,
 ) -> PhaseOutcome:
-    """Run the rules of a phase in the order given.
+    """Run the rules of a phase in the given order.
 
-    The error of a rule ends the phase; it is in the outcome, and not raised.
-    The target has all changes that were made before the error:
-    ``keeps_changes`` of the outcome says whether they are to be saved.
+    An error of a rule ends the phase. It is returned in the outcome, not
+    raised. The target then has all changes that were made before the error;
+    ``keeps_changes`` of the outcome says whether to save them.
 
-    :param target: is changed in place.
-    :param scope: the inspection scope of the node; a rule with another one
-        is skipped (spec 003 "Data model impact").
-    :param explain: trace every rule, with a reason for each condition. This
-        has a budget of its own, so that it does not change the outcome.
-    :param keep: also collect what the record of a run has: the reasons for
-        the conditions of rules that match, the seconds that every rule took,
-        and the values that a rule has set but that were there already.
+    :param target: the data of the machine, which are changed in place.
+    :param scope: the inspection scope of the node. Rules with another scope
+        are skipped (spec 003 "Data model impact").
+    :param explain: whether to trace each rule, with a reason for each
+        condition. Explanations have their own budget, so that they do not
+        change the outcome.
+    :param keep: whether to collect what the record of a run needs: the reasons
+        for the conditions of rules that match, the seconds that each rule
+        took, and the values that a rule set to what they were already.
     """
     plans_in_scope = [
         plan for plan in plans if not plan.scope or plan.scope == scope
     ]
     phase = _Phase(target, limits, explain, keep)
     error = None
-    # A value that a rule has set, but that was there already, is "confirmed".
-    # Only the record of a run names these.
+    # A value is "confirmed" if a rule set it to the value that it already had.
+    # Only the record of a run lists these values.
     target.journal.keeps_confirmed = keep
     allowance = budget.Budget(limits)
     with target.paid_by(allowance):
@@ -132,12 +134,13 @@ def _run_in_order(
     """Run all rules of a phase.
 
     Rules with conditions of ironic-inspector, and all rules that can be
-    undone, are decided before any rule acts (blueprint 000 "Plugins"). A rule
-    that no longer matches removes, for example, the trait that it added in an
-    earlier inspection. This comes first, as another rule may add the same
-    trait now.
+    undone, are decided before any rule acts (blueprint 000 "Plugins"). Then
+    the rules that do not match are undone. For example, a rule that no longer
+    matches removes the trait that it added in an earlier inspection. This is
+    done first, because another rule may add the same trait now.
 
-    :param allowance: pays for deciding the rules, one operation for each.
+    :param allowance: the budget that pays for deciding the rules. Each rule
+        costs one operation.
     :raises: :class:`.exceptions.RuleError` of the first rule that fails.
     """
     decided_first = [plan for plan in plans if plan.decides_first]
@@ -155,8 +158,8 @@ def _run_in_order(
 class _Phase:
     """The state of a phase that is running.
 
-    A rule in mode ``audit`` acts on a copy of the target of its own, and its
-    errors are traced, not raised.
+    A rule in mode ``audit`` acts on its own copy of the target. Its errors are
+    traced, not raised.
     """
 
     def __init__(
@@ -169,26 +172,26 @@ class _Phase:
         self._target = target
         self._explain = explain
         self._is_run_kept = keep
-        # Explanations, and rules in mode "audit", have budgets of their own.
-        # With one budget for all, an inspection would fail because somebody
-        # asked why, or because a rule is being tried. So there are three
-        # budgets, and a phase takes at most three times its limits.
+        # Explanations and rules in mode "audit" have their own budgets. With a
+        # single budget, an inspection could fail because somebody asked for an
+        # explanation, or because a rule is being tried. As there are three
+        # budgets, a phase takes at most three times its limits.
         self._for_reasons = budget.Budget(limits)
         self._for_audit = budget.Budget(limits)
-        # The data as rules see them, with secrets and without.
+        # The data as rules see them: with secrets, and with masked secrets.
         self._open_view = target.view(masked=False)
         self._masked_view = target.view(masked=True)
-        # The results of the rules that are decided before any rule acts.
+        # The results of rules that are decided before any rule acts.
         self._decided: dict[compiler.CompiledRule, bool] = {}
-        # Why rules match or do not: the results of their conditions, with
-        # reasons. Only of rules that are to be explained.
+        # The results of conditions with their reasons, which say why a rule
+        # matches or not. Only rules that are explained are included.
         self._reasons: dict[compiler.CompiledRule, explanation.Traces] = {}
         self._vars = step.RuleVars(target)
-        # Seconds of every rule by its UUID, and when those began that are
-        # counted next.
+        # Seconds of each rule by its UUID, and the start of the seconds that
+        # are added next.
         self._timings: dict[str, float] = {}
         self._started = time.perf_counter()
-        # What rules did; and what those in mode "audit" would have done.
+        # What rules did, and what rules in mode "audit" would have done.
         self._traces: _Traces = {}
         self._audited: _Traces = {}
 
@@ -204,18 +207,20 @@ class _Phase:
     def matches(self, plan: compiler.CompiledRule) -> bool:
         """Return whether a rule matches.
 
-        After :meth:`decide_first` the answer stays what it was then, before
-        all actions. Any other rule is decided with the data as they are now.
+        If the rule was decided by :meth:`decide_first`, return that decision,
+        which was made before all actions. Otherwise decide the rule with the
+        current data.
 
-        :raises: :class:`.exceptions.RuleError` if a condition fails. A rule
-            in mode ``audit`` does not match then, and nothing is raised.
+        :raises: :class:`.exceptions.RuleError` if a condition fails. If that
+            happens to a rule in mode ``audit``, the rule does not match and
+            nothing is raised.
         """
         if plan.decides_first and plan in self._decided:
             return self._decided[plan]
         view = self._open_view
         if plan.masked:
             view = self._masked_view
-        # Most rules read no tables, and are spared the call.
+        # Save the call for most rules, which read no tables.
         if plan.tables is not None:
             step.give_tables(plan, view)
         try:
@@ -226,8 +231,9 @@ class _Phase:
             else:
                 holds = step.matches(plan, view)
         finally:
-            # The conditions have computed the vars of the rule, which the
-            # next rule must not see. Its actions get them back.
+            # The conditions have computed the vars of the rule. Remove them,
+            # because the next rule must not see them. The actions of the rule
+            # get them back.
             if plan.vars:
                 self._vars.take_out(plan, view)
         if self._is_run_kept:
@@ -237,14 +243,15 @@ class _Phase:
     def _decide_explained(
         self, plan: compiler.CompiledRule, view: budget.View
     ) -> bool:
-        """Return whether a rule matches, and keep why it does or does not.
+        """Return whether a rule matches, and keep the reasons.
 
-        That is the result of every condition with its reason, such as False
-        with "values=(1, 2)" for an ``eq`` of two numbers.
+        The result of each condition is kept with its reason, e.g. False with
+        "values=(1, 2)" for an ``eq`` of two numbers.
 
         :param view: the data as the rule sees them.
-        :raises: :class:`.exceptions.RuleError` if a condition fails. A rule
-            in mode ``audit`` does not match then, and nothing is raised.
+        :raises: :class:`.exceptions.RuleError` if a condition fails. If that
+            happens to a rule in mode ``audit``, the rule does not match and
+            nothing is raised.
         """
         traces: list[reasons.ConditionResult] = []
         try:
@@ -252,47 +259,48 @@ class _Phase:
                 return self._audit_conditions(plan, view)
             return step.decide(plan, view, traces)
         finally:
-            # Also after an error, as that is what people ask about first. And
-            # not later, as actions change the data that the reasons describe.
+            # Keep the reasons after an error too, because people ask about
+            # errors first. Keep them now, because actions change the data that
+            # the reasons describe.
             if explanation.is_complete(plan, traces):
-                # Every condition has returned its reason with its result.
+                # Each condition has returned its reason with its result.
                 self._reasons[plan] = tuple(traces)
             else:
-                # Reasons are added, or removed if the rule must show none. To
-                # build them must not use up the budget of the inspection.
+                # Add the reasons, or remove them if the rule must not show
+                # any. Building them must not use up the inspection's budget.
                 with self._target.paid_by(self._for_reasons):
                     self._reasons[plan] = explanation.explain(
                         plan, view, traces
                     )
 
     def revert_if_no_match(self, plan: compiler.CompiledRule) -> None:
-        """Undo what a rule did in earlier inspections, if it does not match.
+        """Undo what a rule did in earlier inspections if it does not match.
 
-        :param plan: was decided by :meth:`decide_first`.
+        :param plan: a rule that was decided by :meth:`decide_first`.
         """
         if not self._decided[plan]:
             self._act_or_revert(plan, step.revert, for_reasons=None)
 
     def act(self, plan: compiler.CompiledRule) -> None:
-        """Carry out a rule that matches."""
+        """Run the actions of a rule that matches."""
         if self._is_run_kept:
             self._keep_reasons(plan)
-            # The seconds that reasons take are not those of the rule.
+            # The time for building reasons is not part of the rule's time.
             self._started = time.perf_counter()
         for_reasons = None
         if self._explain or (self._is_run_kept and plan.masked):
-            # For the "when" conditions of its actions. Of a rule that sees
-            # secrets, a kept run must have no such reasons.
+            # Reasons for the "when" conditions of the actions are needed. In a
+            # kept run, a rule that sees secrets must not have them.
             for_reasons = self._for_reasons
         self._act_or_revert(plan, step.act, for_reasons)
 
     def _keep_reasons(self, plan: compiler.CompiledRule) -> None:
         """Keep why a rule matches, before its actions change the data.
 
-        Nothing is kept of a rule that must show no reasons.
+        Nothing is kept for a rule that must not show reasons.
         """
         if plan.unexplained or plan in self._reasons:
-            # They may have been kept when the rule was decided.
+            # The reasons may exist already, from when the rule was decided.
             return
         view = self._target.view(plan.masked)
         masked_view = self._masked_view
@@ -303,16 +311,16 @@ class _Phase:
             self._vars.in_data(plan, self._target),
         ):
             if plan.vars and not plan.masked:
-                # The vars that the rule has computed may have secrets, which
-                # reasons must not show. So they are computed once more, of
-                # masked data. If a var fails with these, it is left out, and
-                # so are the vars behind it.
+                # The vars that the rule has computed may contain secrets,
+                # which reasons must not show. So compute them again from
+                # masked data. If a var fails with masked data, this var and
+                # the vars after it are left out.
                 with contextlib.suppress(exceptions.RuleError):
                     step.compute_vars(plan, masked_view)
             self._reasons[plan] = explanation.explain_match(
                 plan, view, masked_view
             )
-        # The masked vars are for the reasons alone.
+        # The masked vars were only needed for the reasons.
         masked_view.pop(model.VARS, None)
 
     def outcome(
@@ -320,29 +328,29 @@ class _Phase:
         plans: typing.Iterable[compiler.CompiledRule],
         error: exceptions.RuleError | None,
     ) -> PhaseOutcome:
-        """Return what the rules of the phase did, as everybody may see it.
+        """Return what the rules of the phase did, safe for all readers.
 
-        Traces are of the rules that matched, or that undid what they had done
-        in an earlier inspection. A phase that is explained has traces of all
-        rules that were checked.
+        There are traces of the rules that matched, and of the rules that undid
+        what they had done in an earlier inspection. If the phase is explained,
+        there are traces of all rules that were checked.
 
         :param plans: the rules of the phase, in their order.
-        :param error: of the rule that ended the phase; None if no rule did.
+        :param error: the error of the rule that ended the phase, or None.
         """
         if self._is_run_kept and error is not None:
-            # The time of a rule is taken at its end, which this one did not
-            # reach.
+            # The time of a rule is recorded when it ends, and the failed rule
+            # did not get that far.
             self._take_time(error.rule_uuid)
-        # The traces of sensitive rules lose their conditions and actions here.
-        # Rules in mode "audit" have changed only copies of the data: their
-        # traces say what they would have done.
+        # This removes conditions and actions from the traces of sensitive
+        # rules. Rules in mode "audit" have changed only copies of the data, so
+        # their traces say what they would have done.
         enforced = self._disclose(self._traces)
         audited = self._disclose(self._audited)
         traces = list(enforced.values())
         if self._explain:
             traces = []
             for plan in plans:
-                # After an error, the rest of the rules was not checked.
+                # After an error, the remaining rules were not checked.
                 if plan not in self._reasons:
                     continue
                 if plan in enforced:
@@ -361,10 +369,10 @@ class _Phase:
         )
 
     def _disclose(self, traces: _Traces) -> _Traces:
-        """Return traces as everybody may see them.
+        """Return traces in a form that all readers may see.
 
         The trace of a rule gets the reasons of its conditions, if they were
-        kept. Of a sensitive rule it says only whether the rule has matched.
+        kept. The trace of a sensitive rule says only whether the rule matched.
         """
         return {
             plan: rule_trace.disclosed(self._reasons.get(plan))
@@ -372,10 +380,10 @@ class _Phase:
         }
 
     def _take_time(self, uuid: str) -> None:
-        """Add the time since the clock was started to the time of a rule.
+        """Add the time since the last start to the time of a rule.
 
-        A rule that matches takes time twice: when it is decided, and when it
-        acts. The clock is started again for the next rule.
+        A rule that matches takes time twice: when it is decided and when it
+        acts. The start is then set for the next rule.
         """
         now = time.perf_counter()
         earlier = self._timings.get(uuid, 0.0)
@@ -388,32 +396,32 @@ class _Phase:
         take_step: step.Step,
         for_reasons: budget.Budget | None,
     ) -> None:
-        """Carry out a rule, or undo it, and keep the trace.
+        """Run or undo the actions of a rule, and keep the trace.
 
         :param take_step: :func:`.step.act` or :func:`.step.revert`.
-        :param for_reasons: pays for the reasons of ``when`` conditions; None
-            if the trace is to have none.
+        :param for_reasons: the budget that pays for the reasons of ``when``
+            conditions; None if the trace must not have any.
         :raises: :class:`.exceptions.RuleError` if an action fails. The error
-            of a rule in mode ``audit`` is only in its trace.
+            of a rule in mode ``audit`` is only kept in its trace.
         """
         if plan.audited:
             self._try_on_copy(plan, take_step, for_reasons)
         else:
-            # Most rules have no vars, and are spared the time that a context
-            # takes.
+            # Entering a context takes time, which is saved for most rules,
+            # because they have no vars.
             target = self._target
             if plan.vars:
                 with self._vars.in_data(plan, target):
                     rule_trace, error = take_step(plan, target, for_reasons)
             else:
                 rule_trace, error = take_step(plan, target, for_reasons)
-            # Undoing that has changed nothing leaves no trace.
+            # If nothing was undone, there is no trace.
             if rule_trace is not None:
                 self._traces[plan] = rule_trace
             if error is not None:
                 raise error
         if self._is_run_kept:
-            # The record of the run says how long every rule took.
+            # The record of the run says how long each rule took.
             self._take_time(plan.rule.uuid)
 
     def _try_on_copy(
@@ -424,19 +432,20 @@ class _Phase:
     ) -> None:
         """Try a rule in mode ``audit`` on a copy of the data.
 
-        The copy is dropped: only the trace says what the rule would have done.
-        An error of the rule is in its trace, and ends nothing.
+        The copy is dropped, so only the trace says what the rule would have
+        done. An error of the rule is kept in its trace and does not end the
+        phase.
 
         :param take_step: :func:`.step.act` or :func:`.step.revert`.
-        :param for_reasons: pays for the reasons of ``when`` conditions; None
-            if the trace is to have none.
+        :param for_reasons: the budget that pays for the reasons of ``when``
+            conditions; None if the trace must not have any.
         """
         fork = self._target.fork()
         with fork.paid_by(self._for_audit), self._vars.in_data(plan, fork):
             rule_trace, error = take_step(plan, fork, for_reasons)
         if error is not None:
             if rule_trace is None:
-                # Undoing that has changed nothing leaves no trace.
+                # If nothing was undone, there is no trace yet for the error.
                 rule_trace = trace.RuleTrace(plan.rule, matched=False)
             rule_trace = rule_trace._replace(error=str(error))
         if rule_trace is not None:
@@ -447,8 +456,8 @@ class _Phase:
     ) -> bool:
         """Return whether a rule in mode ``audit`` matches.
 
-        An error of a condition is in its trace, and ends nothing: the rule
-        does not match then.
+        If a condition fails, the rule does not match. The error is kept in its
+        trace and does not end the phase.
         """
         try:
             with self._target.paid_by(self._for_audit):

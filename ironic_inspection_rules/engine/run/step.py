@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The steps of a rule: set vars, decide, act, undo."""
+"""The steps of a rule: compute its vars, decide, act, and undo."""
 
 import collections.abc
 import contextlib
@@ -21,7 +21,7 @@ from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.engine.run import working_copy
 
 Done = tuple[trace.RuleTrace | None, exceptions.RuleError | None]
-"""The trace of a step, None if it did nothing; and its error, if any."""
+"""The trace of a step, or None if it did nothing; and its error, or None."""
 
 Step = collections.abc.Callable[
     [compiler.CompiledRule, working_copy.WorkingCopy, budget.Budget | None],
@@ -33,8 +33,9 @@ Step = collections.abc.Callable[
 def give_tables(plan: compiler.CompiledRule, view: budget.View) -> None:
     """Put the tables that a rule reads into the data, as ``tables``.
 
-    They stay there until the next rule that reads tables puts its own there.
-    A rule that reads none has no field that begins with ``tables``.
+    They stay there until the next rule that reads tables replaces them. This
+    is safe, because a rule without tables has no field that begins with
+    ``tables``.
     """
     if plan.tables is not None:
         view[interpolation.TABLES] = plan.tables
@@ -43,42 +44,44 @@ def give_tables(plan: compiler.CompiledRule, view: budget.View) -> None:
 def compute_vars(plan: compiler.CompiledRule, view: budget.View) -> None:
     """Compute the vars of a rule, and store them in ``view['vars']``.
 
-    For ``{'cores': '{inventory.cpu.count}'}`` that is ``{'cores': 8}``. A var
-    whose field is missing on this machine is left out.
+    For example, ``{'cores': '{inventory.cpu.count}'}`` becomes
+    ``{'cores': 8}``. A var is left out if its field is missing on the machine.
 
-    :raises: :class:`.exceptions.RuleError` if one cannot be computed.
+    :raises: :class:`.exceptions.RuleError` if a var cannot be computed.
     """
     values: dict[str, typing.Any] = {}
-    # In the view from the start, as a var may read the vars before it.
+    # Add the mapping before it is complete, because a var may read the vars
+    # before it.
     view[model.VARS] = values
     for name, written in plan.vars:
         try:
             value = _compute_var(written, view)
         except Exception as exc:
-            # A sensitive rule does not show what its vars are called.
+            # The error of a sensitive rule must not show the names of its
+            # vars.
             op = disclosure.disclose_text(
                 plan.rule, f'vars.{name}', instead='vars'
             )
             error = disclosure.make_error(plan.rule, op, exc)
-            # The error of a sensitive rule has no cause, as that would show
-            # what the rule does. Here and below "from" also keeps "exc" out of
-            # its traceback.
+            # The error of a sensitive rule has no cause, because the cause
+            # would show what the rule does. Using "from" here and below also
+            # keeps "exc" out of the traceback.
             raise error from error.__cause__
         if not isinstance(value, rendering.Missing):
             values[name] = value
 
 
 def _compute_var(written: typing.Any, view: budget.View) -> typing.Any:
-    """Return the value of a var, or the field of it that is missing.
+    """Return the value of a var, or the missing field in it.
 
-    :param written: the value if it has no fields, else its template.
+    :param written: a template, or the value itself if it has no fields.
     """
     view.budget.spend()
     if not isinstance(written, rendering.Template):
         return written
     value = written.render(view)
-    # The value at a path is in the data already. Other templates make a new
-    # value, for which the budget pays.
+    # A value at a path is already in the data. Other templates build a new
+    # value, which the budget pays for.
     is_new = not isinstance(written, rendering.Path)
     if is_new and not isinstance(value, rendering.Missing):
         view.budget.make_value(value)
@@ -88,10 +91,10 @@ def _compute_var(written: typing.Any, view: budget.View) -> typing.Any:
 def matches(plan: compiler.CompiledRule, view: budget.View) -> bool:
     """Return whether all conditions of a rule hold.
 
-    Its vars are computed, and stay in the data for its actions.
+    This computes the vars of the rule, which stay in the data for its actions.
 
-    :param view: the data as the rule sees them, with the tables that it reads:
-        :func:`give_tables` puts these there.
+    :param view: the data as the rule sees them, with the tables that it reads,
+        see :func:`give_tables`.
     :raises: :class:`.exceptions.RuleError` if a var or a condition fails.
     """
     if plan.vars:
@@ -113,11 +116,12 @@ def decide(
 ) -> bool:
     """Return whether all conditions of a rule hold, and trace them.
 
-    The answer is that of :func:`matches`, which keeps no traces and is faster.
+    The result is the same as that of :func:`matches`, which is faster but
+    keeps no traces.
 
     :param view: the data as the rule sees them, with the tables that it reads.
-    :param traces: the trace of every condition that is checked is appended. A
-        condition behind a false one is not checked.
+    :param traces: the trace of each checked condition is appended to it.
+        Conditions after a false condition are not checked.
     :raises: :class:`.exceptions.RuleError` if a var or a condition fails.
     """
     if plan.vars:
@@ -140,13 +144,13 @@ def pay(
     """Pay for deciding some rules from the budget of the phase.
 
     :param plan: the first of the rules. An error names it and its first op.
-    :param count: the number of rules, of which every one costs an operation.
+    :param count: the number of rules. Each rule costs one operation.
     :raises: :class:`.exceptions.RuleError` if too few operations are left.
     """
     try:
         allowance.spend(count)
     except exceptions.BudgetExceeded as exc:
-        # Every rule has an action, but not every rule a condition.
+        # Use an action if there are no conditions. A rule always has actions.
         op = plan.actions[0].name
         if plan.conditions:
             op = plan.conditions[0].written_op
@@ -159,16 +163,16 @@ def act(
     target: working_copy.WorkingCopy,
     for_reasons: budget.Budget | None,
 ) -> Done:
-    """Carry out the actions of a rule that matches, until one fails.
+    """Run the actions of a rule that matches, until one fails.
 
-    The changes that were made before an error stay in the target.
+    Changes that were made before an error stay in the target.
 
-    :param target: the data, with the vars of the rule in them already, see
-        :meth:`RuleVars.in_data`.
-    :param for_reasons: pays for the reasons of the ``when`` conditions of
-        actions; None for no reasons.
-    :returns: the trace of the rule; and the error of the action that failed,
-        None if none did.
+    :param target: the data. The vars of the rule must already be in the data,
+        see :meth:`RuleVars.in_data`.
+    :param for_reasons: the budget that pays for the reasons of the ``when``
+        conditions of actions; None for no reasons.
+    :returns: the trace of the rule, and the error of the action that failed or
+        None.
     """
     action_traces = []
     error = None
@@ -191,9 +195,10 @@ def act(
 
 
 class _WhenTraces:
-    """The traces of the ``when`` conditions of an action that is carried out.
+    """The traces of the ``when`` conditions of an action while it runs.
 
-    :param for_reasons: pays for their reasons; None for no reasons.
+    :param for_reasons: the budget that pays for their reasons; None for no
+        reasons.
     """
 
     def __init__(
@@ -213,11 +218,11 @@ class _WhenTraces:
     def note(self, number: int, holds: bool, roots: budget.View) -> None:
         """Count a result of a condition, and keep the reason of one result.
 
-        In a loop, a condition is checked for every item. The reason that is
-        kept is that of the first item for which it is false, as this item is
-        left out; if there is none, that of the first item.
+        In a loop, a condition is checked for each item. Keep the reason for
+        the first item for which the condition is false, because that item is
+        skipped. If there is no such item, keep the reason for the first item.
 
-        :param number: which condition was checked, from 0.
+        :param number: the index of the condition, from 0.
         :param roots: the data with the item of the loop.
         """
         trace_before = self._traces[number]
@@ -248,8 +253,8 @@ def revert(
 ) -> Done:
     """Undo what a rule that does not match did in earlier inspections.
 
-    :param _for_reasons: not used: undoing asks for no conditions. It is here
-        because :func:`act` takes it.
+    :param _for_reasons: unused, because undoing checks no conditions. The
+        parameter exists because :func:`act` has it.
     :returns: the trace of the rule, and the error of the action that could not
         be undone. The trace is None if nothing has changed, even after an
         error.
@@ -268,7 +273,8 @@ def revert(
         action_traces.append(action_trace._replace(reverted=True))
         if error is not None:
             break
-    # Most machines never matched the rule, so that nothing has changed.
+    # Return no trace if nothing has changed. On most machines the rule has
+    # never matched.
     if target.journal.length == changes_before:
         return None, error
     rule_trace = trace.RuleTrace(
@@ -284,17 +290,17 @@ def _carry_out(
     target: working_copy.WorkingCopy,
     view: budget.View,
 ) -> tuple[trace.ActionTrace, exceptions.RuleError | None]:
-    """Carry out or undo an action, and trace what it did.
+    """Run or undo an action, and trace what it did.
 
     :param apply_or_revert: ``apply`` or ``revert`` of the action.
     :param view: the data by root name as the rule sees them.
-    :returns: the trace of the action, also after an error; and the error, None
-        if there was none.
+    :returns: the trace of the action, even after an error; and the error, or
+        None.
     """
     journal = target.journal
     journal.enter(plan.rule, action.name, plan.masked)
-    # The journal has the records of earlier actions. Those of this action
-    # will follow behind these lengths.
+    # The journal already has the records of earlier actions. The records of
+    # this action begin at these positions.
     changes_before = len(journal.changes)
     notes_before = len(journal.notes)
     confirmed_before = len(journal.confirmed)
@@ -302,15 +308,16 @@ def _carry_out(
     try:
         view.budget.spend()
         idle = apply_or_revert(target, view)
-    # Actions are plugins, which may raise anything.
+    # Actions are plugins, so they may raise any exception.
     except Exception as exc:
         error = disclosure.make_error(plan.rule, action.name, exc)
         idle = reasons.NotRun(reasons.ERROR, error.reason)
         if isinstance(exc, exceptions.FailRequested):
-            # To fail the inspection is what "fail" is for: it did run.
+            # The action did run, because failing the inspection is the purpose
+            # of "fail".
             idle = None
     action_trace = trace.ActionTrace(
-        # By position, as names take as long again.
+        # Pass arguments by position, because keywords double the time.
         action.name,
         tuple(journal.changes[changes_before:]),
         tuple(journal.notes[notes_before:]),
@@ -326,22 +333,22 @@ def _carry_out(
 class RuleVars:
     """The vars of the rules of a phase.
 
-    Those of a rule are in the data while the rule is decided, are kept here
-    meanwhile, and are in the data again while it acts.
+    The vars of a rule are in the data while the rule is decided and while it
+    acts. In the meantime they are kept here.
     """
 
     def __init__(self, target: working_copy.WorkingCopy) -> None:
         self._target = target
-        # The vars of every rule that was decided, by their names.
+        # The vars of each rule that was decided, by name.
         self._values: dict[compiler.CompiledRule, dict[str, typing.Any]] = {}
 
     def take_out(self, plan: compiler.CompiledRule, view: budget.View) -> None:
         """Move the vars of a rule out of the data, and keep them.
 
-        The next rule must not see them; the actions of this rule will.
+        The next rule must not see them, but the actions of this rule must.
         """
         values = view.pop(model.VARS, {})
-        # A var may be a part of the data: a later action then changes a copy.
+        # A var may share a part of the data, so later actions must copy it.
         self._target.release(values)
         self._values[plan] = values
 
@@ -349,10 +356,10 @@ class RuleVars:
     def in_data(
         self, plan: compiler.CompiledRule, target: working_copy.WorkingCopy
     ) -> typing.Iterator[None]:
-        """Have the kept vars of a rule in the data during a ``with`` block.
+        """Put the kept vars of a rule into the data for a ``with`` block.
 
-        :param target: the data: those of the phase, or a copy of them for a
-            rule in mode ``audit``.
+        :param target: the data of the phase, or the copy of it that a rule in
+            mode ``audit`` changes.
         """
         if not plan.vars:
             yield

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data that the rules of a phase read and their actions change.
+"""The data that the rules of a phase read and that their actions change.
 
-All rules of a phase share one target: later rules see the changes of earlier
-ones. Nothing else changes until the caller saves the result, which a dry run
-does not.
+All rules of a phase share one target, so later rules see the changes of
+earlier rules. Nothing else changes until the caller saves the result. A dry
+run does not save it.
 """
 
 import collections
@@ -31,7 +31,7 @@ GetRequest = plugin.GetRequest
 
 
 class Effects:
-    """The side effects of actions, such as log lines; this class has none."""
+    """Side effects of actions, e.g. log lines. This class has no effects."""
 
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
@@ -39,43 +39,43 @@ class Effects:
     def call(self, request: GetRequest, seconds: float) -> None:
         """Send a GET request.
 
-        :param seconds: how long it may take: what is left of the phase.
-        :raises: :class:`.exceptions.OperationError` if it fails.
+        :param seconds: maximum duration, which is the time left in the phase.
+        :raises: :class:`.exceptions.OperationError` if the request fails.
         """
 
 
 class WorkingCopy:
     """The data of one machine during one phase.
 
-    :ivar roots: the data now, by root name such as ``node``.
+    :ivar roots: the current data, by root name such as ``node``.
     :ivar before: the data before the phase, by root name.
     :ivar journal: the changes of the phase.
     :param facts: the data before the phase, which are never changed.
-    :param effects: carries out actions that change no data, such as ``log``;
-        None for a dry run, in which these do nothing.
+    :param effects: runs the actions that do not change data, e.g. ``log``.
+        None for a dry run, in which they have no effect.
     """
 
     def __init__(self, facts: Facts, effects: Effects | None = None) -> None:
         self.roots = budget.View(facts.roots())
         self.journal = journal.Journal(facts.ports)
-        # What the rules see, with secrets and without.
+        # The data as the rules see them, with secrets and without secrets.
         self._views = masked_views.Views(self.roots, facts.mask_once)
-        # The paths of changed values, cut to two tokens, by root and first
-        # token. A change at /extra/disks/0 of the node is kept as
-        # {('node', 'extra'): {('extra', 'disks')}}. No caller needs more than
-        # two tokens.
+        # The paths of changed values, cut to two tokens because no caller
+        # needs more. The keys are pairs of root and first token: a change of
+        # the node at /extra/disks/0 is stored as
+        # {('node', 'extra'): {('extra', 'disks')}}.
         self._touched: dict[tuple[str, str], set[data_path.Path]] = (
             collections.defaultdict(set)
         )
         self._effects = effects or Effects()
-        # The same values as in the roots: an action copies what it changes.
+        # These share their values with the roots, because an action copies a
+        # value before it changes it.
         self.before = facts.roots()
 
     def paid_by(self, allowance: budget.Budget) -> budget.PaidBy:
-        """Have a budget pay for the work in a ``with`` block.
+        """Make a budget pay for the work in a ``with`` block.
 
-        The views get it in place of the budget that they have outside of the
-        block.
+        During the block, the budget replaces the budget of both views.
         """
         return budget.PaidBy(allowance, self.roots, self._views.masked)
 
@@ -86,9 +86,10 @@ class WorkingCopy:
         return self.roots
 
     def release(self, value: typing.Any) -> None:
-        """Note that a value of the data is kept somewhere else, too.
+        """Note that a value of the data is also kept somewhere else.
 
-        It is copied before it changes, so that the value there stays.
+        It will be copied before it changes, so that the kept value does not
+        change.
         """
         self._views.release(value)
 
@@ -103,17 +104,17 @@ class WorkingCopy:
         value: typing.Any,
         part: data_path.Path = (),
     ) -> None:
-        """Set a value; missing parents are created.
+        """Set a value, and create missing parents.
 
-        A value that is there already is no change; the journal has it among
-        those that are confirmed.
+        If the value is already there, this is not a change. The journal
+        records it as confirmed.
 
         :param root: ``node``, ``ports`` or ``plugin_data``.
-        :param path: the path below the root; for a port, its index comes
-            first, as in ``('0', 'extra', 'rack')``.
-        :param part: the path of the part that the rule has set, if it is only
-            a part of the value: ``('boot_mode',)`` for one capability in the
-            text of all.
+        :param path: the path below the root. For a port, it begins with its
+            index, e.g. ``('0', 'extra', 'rack')``.
+        :param part: the path of the part that the rule has set, if it has set
+            only a part of the value: ``('boot_mode',)`` for one capability in
+            the text of all capabilities.
         :raises: :class:`.exceptions.OperationError` if the path leads through
             a plain value.
         """
@@ -140,9 +141,9 @@ class WorkingCopy:
     ) -> None:
         """Append a value to a list.
 
-        The list is created if nothing or null is at the path.
+        The list is created if there is nothing or null at the path.
 
-        :param unique: do nothing if the list has an equal item.
+        :param unique: whether to do nothing if the list has an equal item.
         :raises: :class:`.exceptions.OperationError` if the value at the path
             is not a list.
         """
@@ -162,12 +163,12 @@ class WorkingCopy:
         self.journal.record('add', self.roots[root], root, place, value)
 
     def unset(self, root: str, path: data_path.Path) -> None:
-        """Remove the value at a path, if there is one."""
+        """Remove the value at a path if there is one."""
         before = data_path.get(self.roots[root], path)
         if before is data_path.ABSENT:
             return
         self.roots.budget.spend()
-        # The journal has the path of the change, which takes memory.
+        # Pay for the path, which the journal keeps in memory.
         self.roots.budget.write(None, path)
         self._views.remove(root, path)
         self._touch(root, path)
@@ -180,15 +181,15 @@ class WorkingCopy:
     ) -> None:
         """Remove the last item that equals a value from a list.
 
-        If there is no such item, or no list, nothing happens.
+        Nothing happens if there is no such item or no list.
         """
         items = data_path.get(self.roots[root], path)
         if not isinstance(items, list):
             return
-        # To compare is cheap: 16 items cost one operation of the budget.
+        # Comparing is cheap: 16 items cost one operation of the budget.
         operations = len(items) // 16
         self.roots.budget.spend(operations)
-        # From the end, so that the last equal item is removed.
+        # Search from the end, because the last equal item is removed.
         for index in reversed(range(len(items))):
             if data_path.same(items[index], value):
                 path_of_item = (*path, str(index))
@@ -196,10 +197,10 @@ class WorkingCopy:
                 return
 
     def port(self, port_id: str) -> data_path.Path:
-        """Find a port by MAC address in any case, or by UUID.
+        """Find a port by its MAC address (in any case) or UUID.
 
-        :returns: the path of the port below the root ``ports``: ``('0',)`` for
-            the first port.
+        :returns: the path of the port below the root ``ports``, e.g.
+            ``('0',)`` for the first port.
         :raises: :class:`.exceptions.OperationError` if there is none.
         """
         index = self._port_index(port_id)
@@ -214,9 +215,9 @@ class WorkingCopy:
         return self._port_index(port_id) is not None
 
     def _port_index(self, port_id: str) -> int | None:
-        """Return the index of a port, None if there is no such port."""
+        """Return the index of a port, or None if there is no such port."""
         if data_path.index(port_id) is not None:
-            # Fields may name a port by its number, actions may not.
+            # Fields may refer to a port by its index, but actions may not.
             return None
         return rendering.find_port(
             self.roots[PORTS], port_id, self.roots.budget
@@ -228,12 +229,12 @@ class WorkingCopy:
         return list(self.roots[NODE].get(TRAITS) or ())
 
     def set_traits(self, names: typing.Iterable[str]) -> None:
-        """Replace all traits of the node by others.
+        """Replace all traits of the node.
 
-        If they are the same in another order, nothing changes.
+        If the traits are the same in another order, nothing changes.
         """
         before = self.traits
-        # Every name once, in the order given.
+        # Keep each name once, in the given order.
         after = list(dict.fromkeys(names))
         self.roots.budget.write(after, (TRAITS,), before)
         self.journal.record_traits(before, after)
@@ -241,13 +242,13 @@ class WorkingCopy:
             self._write(NODE, (TRAITS,), after)
 
     def changed(self, root: str) -> dict[str, typing.Any]:
-        """Return the values directly below a root in which rules have written.
+        """Return the values directly below a root that rules have written to.
 
-        After a rule has set ``/extra/rack`` of the node, that is ``{'extra':
-        {'rack': 'r1', …}}``. A value that was changed twice may be the same as
-        before the phase.
+        For example, after a rule has set ``/extra/rack`` of the node, this is
+        ``{'extra': {'rack': 'r1', …}}``. A value that was changed twice may be
+        the same as before the phase.
 
-        :returns: the values now, by name; :data:`.path.ABSENT` for a value
+        :returns: the current values, by name; :data:`.path.ABSENT` for a value
             that was removed.
         """
         names = [name for touched, name in self._touched if touched == root]
@@ -257,18 +258,18 @@ class WorkingCopy:
         }
 
     def changed_of_port(self, index: int) -> dict[str, typing.Any]:
-        """Return the attributes of a port in which rules have written.
+        """Return the attributes of a port that rules have written to.
 
         :param index: the index of the port in the list of ports.
-        :returns: the values now, by name; :data:`.path.ABSENT` for an
+        :returns: the current values, by name; :data:`.path.ABSENT` for an
             attribute that was removed.
         """
         token = str(index)
         paths = self._touched.get((PORTS, token), set())
         names = {path[-1] for path in paths}
         if (token,) in paths:
-            # The port itself was set or removed: these are all attributes that
-            # it had before, or has now.
+            # The port itself was set or removed. So return all attributes that
+            # it had before or has now.
             names = set()
             for ports in (self.before[PORTS], self.roots[PORTS]):
                 port = data_path.get(ports, (token,))
@@ -280,26 +281,26 @@ class WorkingCopy:
         }
 
     def final_values(self) -> list[tuple[str, data_path.Path, typing.Any]]:
-        """Return all changed places with the values that they have now.
+        """Return all changed places with their current values.
 
-        After actions have set the ``driver`` of the node to ``ipmi``, and the
-        rack in its attribute ``extra`` to ``r1``::
+        For example, after actions have set the ``driver`` of the node to
+        ``ipmi``, and ``rack`` in its attribute ``extra`` to ``r1``::
 
             [('node', ('driver',), 'ipmi'), ('node', ('extra', 'rack'), 'r1')]
 
-        Another copy of the same facts has the same node and ports once these
-        values are written to it, as the attributes of a node that rules
-        change in part are mappings. Its plugin data may differ: they may have
-        a list at their top, whose item at ``('disks', '-')`` has no value
-        here once it is appended.
+        If these values are written to another copy of the same facts, its node
+        and ports become the same, because node attributes that rules change in
+        part are mappings. Its plugin data may differ. They may have a list at
+        the top level, and an item that was appended at ``('disks', '-')`` has
+        no value here.
 
-        :returns: root, path of one or two tokens, and the value;
-            :data:`.path.ABSENT` where it was removed.
+        :returns: triples of the root, a path of one or two tokens, and the
+            value, which is :data:`.path.ABSENT` if it was removed.
         """
         final_values = []
         for (root, name), paths in sorted(self._touched.items()):
             if (name,) in paths:
-                # The value as a whole was changed: its parts are in it.
+                # The whole value was changed, and it includes its parts.
                 paths = {(name,)}
             for path in sorted(paths):
                 value = data_path.get(self.roots[root], path)
@@ -313,9 +314,9 @@ class WorkingCopy:
         self.journal.confirm(root, path, value)
 
     def confirm_traits(self, names: typing.Iterable[str]) -> None:
-        """Record the traits that a rule sets, but that the node has already.
+        """Record the traits that a rule sets, but that the node already has.
 
-        So the record of a run names this rule for such a trait, too.
+        The record of a run then names the rule for such a trait too.
 
         :param names: all traits that the rule sets.
         """
@@ -326,15 +327,15 @@ class WorkingCopy:
 
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service, and to the journal."""
-        # The record of the run has the message, too, so it is paid for.
+        # Pay for the message, because the record of the run keeps it too.
         self.roots.budget.pay_for_result(message)
         self._effects.log(level, self.journal.log(level, message))
 
     def call(self, request: GetRequest) -> None:
         """Send a GET request, and note it in the journal.
 
-        :raises: :class:`.exceptions.OperationError` if it fails. The message
-            names the request without the secrets in its URL.
+        :raises: :class:`.exceptions.OperationError` if the request fails. The
+            message names the request without the secrets in its URL.
         """
         request_text = self.journal.note_request(request.url)
         seconds_left = self.roots.budget.remaining()
@@ -358,16 +359,17 @@ class WorkingCopy:
 
         Only the first two tokens of its path are kept, see ``_touched``.
         """
-        # A plugin may have given the path as a list.
+        # Convert the path, because a plugin may have passed a list.
         self._touched[root, path[0]].add(tuple(path[:2]))
 
     def fork(self) -> 'WorkingCopy':
         """Return a copy of the data for a rule in mode ``audit``.
 
-        The rule changes the copy only, and neither logs nor calls anything.
+        The rule changes only the copy, and its log lines and requests have no
+        effect.
         """
-        # Both share their values: from here on, this one copies a value before
-        # it changes it. The new one does so in any case.
+        # The two copies share their values. So from now on, this one copies a
+        # value before it changes it. The new one always does.
         self._views.release_all()
         facts = Facts(
             inventory=self.roots['inventory'],
@@ -379,7 +381,6 @@ class WorkingCopy:
         )
         fork = WorkingCopy(facts)
         fork.journal = self.journal.fork()
-        # To mask a root takes long: those that are masked already are taken
-        # over.
+        # Masking a root is slow, so take over the roots that are masked.
         fork._views.masked.update(self._views.masked)
         return fork

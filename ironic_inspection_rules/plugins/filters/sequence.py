@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on lists: join, sort, min, max, unique, map."""
+"""Filters on lists.
+
+These are join, length, sum, min, max, first, last, unique, sort and map.
+"""
 
 import typing
 
@@ -27,16 +30,18 @@ _ATTRIBUTE = {
 def list_attributes(
     items: Items, attribute: typing.Any, default: typing.Any = data_path.ABSENT
 ) -> typing.Any:
-    """Return the value of an attribute of every item.
+    """Return the value of an attribute for each item.
 
-    Of ``[{'size': 1}, {'size': 2}]``, the attribute ``size`` gives ``[1, 2]``.
+    For example, the attribute ``size`` of ``[{'size': 1}, {'size': 2}]`` gives
+    ``[1, 2]``.
 
-    :param attribute: the name, or names with dots between them; None for the
-        items themselves.
+    :param attribute: a name, or names separated by dots; None for the items
+        themselves.
     :param default: the value for an item without the attribute.
     :returns: the values; :data:`.path.ABSENT` if an item lacks the attribute
         and there is no default.
-    :raises: :class:`.exceptions.OperationError` if the attribute is no name.
+    :raises: :class:`.exceptions.OperationError` if the attribute is a list or
+        a mapping.
     """
     if attribute is None:
         return items
@@ -57,12 +62,12 @@ def list_attributes(
 
 
 def _no_order_error(columns: list[Items]) -> exceptions.OperationError:
-    """Return the error for values that cannot be put in order.
+    """Return the error for values that cannot be ordered.
 
-    It says "cannot compare a number with text" for the first attribute with
-    values of several kinds.
+    For example, it says "cannot compare a number with text" for the first
+    attribute with values of several kinds.
 
-    :param columns: a list for every attribute, with its values of all items.
+    :param columns: a list for each attribute, with the values of all items.
     """
     for column in columns:
         kinds = sorted({suggestion.kind_of(value) for value in column})
@@ -76,7 +81,7 @@ def _no_order_error(columns: list[Items]) -> exceptions.OperationError:
 
 
 def ignore_case(value: typing.Any) -> typing.Any:
-    """Return a value to compare without regard to case."""
+    """Return a value for comparisons that ignore case."""
     if isinstance(value, str):
         return value.lower()
     return value
@@ -98,16 +103,16 @@ class Join(plugin.Filter):
         sep: str = '',
         attribute: typing.Any = None,
     ) -> typing.Any:
-        """Return the text of all items, or of an attribute of all.
+        """Return the joined text of all items, or of one of their attributes.
 
         The result is missing if an item lacks the attribute.
         """
         values = list_attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
-        # Paid for before it is made, as a long separator makes the text far
-        # longer than its items. This loop has the text of one item in memory
-        # at a time.
+        # Pay before building the text, because a long separator can make it
+        # far longer than its items. This loop keeps the text of only one item
+        # at a time in memory.
         length = 0
         for value in values:
             length += len(str(value)) + len(sep)
@@ -141,7 +146,7 @@ class Sum(plugin.Filter):
     def __call__(
         self, items: Items, attribute: typing.Any = None
     ) -> typing.Any:
-        """Return the sum of all items, or of an attribute of all.
+        """Return the sum of all items, or of one of their attributes.
 
         The result is missing if an item lacks the attribute.
         """
@@ -162,14 +167,14 @@ class Sum(plugin.Filter):
 
 
 class _Extreme(plugin.Filter):
-    """Base of ``min`` and ``max``."""
+    """The base class of ``min`` and ``max``."""
 
     TAKES = KINDS
     TAKES_ITEMS = True
     REARRANGES = True
     SCHEMAS = _ATTRIBUTE
     choose: typing.ClassVar[typing.Any]
-    """The function ``min`` or ``max`` of Python."""
+    """Python's function ``min`` or ``max``."""
 
     def __call__(
         self, items: Items, attribute: typing.Any = None
@@ -178,10 +183,10 @@ class _Extreme(plugin.Filter):
 
         :param attribute: the attribute whose values are compared; None to
             compare the items themselves.
-        :returns: the first such item; ABSENT if there are no items, or one
-            lacks the attribute.
-        :raises: :class:`.exceptions.OperationError` for values without an
-            order, such as a text beside a number.
+        :returns: the first such item; ABSENT if there are no items, or if an
+            item lacks the attribute.
+        :raises: :class:`.exceptions.OperationError` for values that cannot be
+            ordered, e.g. a text and a number.
         """
         values = list_attributes(items, attribute)
         if values is data_path.ABSENT or not values:
@@ -249,19 +254,19 @@ class Unique(plugin.Filter):
         item_by_key: dict[typing.Any, typing.Any] = {}
         for value, item in zip(values, items, strict=True):
             key = _key_of_equal_values(ignore_case(value))
-            # Of items with equal values, the first stays.
+            # If several items have equal values, keep the first one.
             item_by_key.setdefault(key, item)
         return list(item_by_key.values())
 
 
 def _key_of_equal_values(value: typing.Any) -> typing.Hashable:
-    """Return the key by which ``unique`` finds a value that it has seen.
+    """Return the key by which ``unique`` recognizes equal values.
 
-    Equal values have the same key. As in Jinja2, that holds for 1, 1.0 and
-    true, too; but ``[1]`` and ``[true]`` have different keys.
+    As in Jinja2, 1, 1.0 and true have the same key. But ``[1]`` and ``[true]``
+    have different keys.
     """
-    # data_path.identity() has different keys for 1, 1.0 and true. So they are
-    # made one type first.
+    # Convert these values to one type first, because data_path.identity()
+    # distinguishes 1, 1.0 and true.
     if isinstance(value, bool):
         value = int(value)
     if isinstance(value, float) and value.is_integer():
@@ -270,9 +275,10 @@ def _key_of_equal_values(value: typing.Any) -> typing.Hashable:
 
 
 class Sort(plugin.Filter):
-    """``sort``: the items in ascending order, regardless of case.
+    """``sort``: the items in ascending order, ignoring case.
 
-    Of several attributes, separated by commas, the first counts most.
+    If there are several attributes, separated by commas, the first one has
+    precedence.
     """
 
     TAKES = KINDS
@@ -289,13 +295,13 @@ class Sort(plugin.Filter):
         attribute: typing.Any = None,
         reverse: bool = False,
     ) -> typing.Any:
-        """Return the items in order; missing if any lacks an attribute.
+        """Return the items in order; missing if any item lacks an attribute.
 
         :param attribute: the name of the attribute to sort by, or several
-            names with commas between them. A later attribute counts only for
-            items whose earlier attributes are equal.
-        :raises: :class:`.exceptions.OperationError` for values without an
-            order, such as a text beside a number.
+            names separated by commas. A later attribute counts only for items
+            whose earlier attributes are equal.
+        :raises: :class:`.exceptions.OperationError` for values that cannot be
+            ordered, e.g. a text and a number.
         """
         names = [attribute]
         if isinstance(attribute, str):
@@ -305,13 +311,14 @@ class Sort(plugin.Filter):
             values = list_attributes(items, name)
             if values is data_path.ABSENT:
                 return data_path.ABSENT
-            # The names may come from a machine, which then chooses how many
-            # there are. So a name costs an operation, and four items another.
+            # Charge for each name, because the names may come from a machine,
+            # which can then choose how many there are. A name costs one
+            # operation, and so do four items.
             allowance.spend(1 + len(items) // 4)
             columns.append([ignore_case(value) for value in values])
-        # One tuple for every item, with its values of all attributes. As in
-        # Jinja2, two tuples are compared only by the first values that differ:
-        # equal values, such as null and null, need no order.
+        # Build one tuple per item, with its values for all attributes. As in
+        # Jinja2, comparing two tuples compares only the first values that
+        # differ. So equal values, e.g. null and null, need no order.
         keys = list(zip(*columns, strict=True))
         try:
             order = sorted(
@@ -339,12 +346,12 @@ class Map(plugin.Filter):
         attribute: typing.Any = None,
         default: typing.Any = data_path.ABSENT,
     ) -> typing.Any:
-        """Return the result of a filter, or an attribute, for every item.
+        """Return the result of a filter, or an attribute, for each item.
 
         :param filter: a function that applies the filter to an item; None to
-            take an attribute.
+            use an attribute instead.
         :param default: the value for an item without the attribute.
-        :returns: the results in a list; ABSENT if one of them is missing.
+        :returns: a list of the results; ABSENT if one of them is missing.
         """
         if filter is None:
             return list_attributes(items, attribute, default)
@@ -356,7 +363,7 @@ class Map(plugin.Filter):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         """Yield a problem unless either a filter or an attribute is given.
 
-        Messages have the name of the argument before the text, and so this is
+        A message begins with the name of the argument, so this one reads
         "attribute or the name of a filter is expected".
         """
         has_filter = 'filter' in arguments

@@ -2,7 +2,7 @@
 
 """Filters on text.
 
-They are lower, upper, trim, replace, split, regex_search, regex_replace, date
+These are lower, upper, trim, replace, split, regex_search, regex_replace, date
 and trait.
 """
 
@@ -34,7 +34,7 @@ _GROUP_REFERENCE = re.compile(r'\\(?:g<(?P<name>\w+)>|(?P<number>[0-9]+))\Z')
 def as_text(value: typing.Any, accepts_numbers: bool = True) -> str:
     """Return text as it is, and a number as its text: ``16`` for 16.
 
-    :param accepts_numbers: False to refuse numbers, too.
+    :param accepts_numbers: False to reject numbers.
     :raises: :class:`.exceptions.OperationError` for any other value.
     """
     if isinstance(value, str):
@@ -54,7 +54,7 @@ class Lower(plugin.Filter):
     GIVES = 'text'
 
     def __call__(self, value: typing.Any) -> str:
-        # Most values are text: they need no call.
+        # Save the call for most values, which are text.
         if value.__class__ is not str:
             value = as_text(value)
         lowered: str = value.lower()
@@ -68,7 +68,7 @@ class Upper(plugin.Filter):
     GIVES = 'text'
 
     def __call__(self, value: typing.Any) -> str:
-        # Most values are text: they need no call.
+        # Save the call for most values, which are text.
         if value.__class__ is not str:
             value = as_text(value)
         raised: str = value.upper()
@@ -87,7 +87,7 @@ class Trim(plugin.Filter):
     }
 
     def __call__(self, value: typing.Any, chars: str | None = None) -> str:
-        # Most values are text: they need no call.
+        # Save the call for most values, which are text.
         if value.__class__ is not str:
             value = as_text(value)
         trimmed: str = value.strip(chars)
@@ -109,16 +109,16 @@ class Replace(plugin.Filter):
         new: str,
         count: int = -1,
     ) -> str:
-        """Return the text with one text in place of another.
+        """Return the text with one text replaced by another.
 
-        :param count: how many times, from the left; a negative number for
-            all.
+        :param count: the maximum number of replacements, from the left; a
+            negative number for all.
         """
         text = as_text(value)
         times = text.count(old)
         if 0 <= count < times:
             times = count
-        # Paid for before it is made, as it may be far longer than its parts.
+        # Pay before building the text, which may be far longer than its parts.
         allowance.make_text(len(text) + times * len(new))
         return text.replace(old, new, count)
 
@@ -127,17 +127,18 @@ class Replace(plugin.Filter):
     ) -> typing.Callable[..., typing.Any]:
         """Return the filter as a function of a budget and a text.
 
-        It is faster for a short text: the budget charges nothing for a result
-        of up to 255 characters, so the length of a result that cannot be
-        longer need not be counted.
+        The function is faster for short text. The budget charges nothing for a
+        result of up to 255 characters, so if the result cannot be longer, its
+        length need not be computed.
         """
         replace_and_charge = super().bind(arguments)
         old = arguments['old']
         new = arguments['new']
         count = arguments.get('count', -1)
-        # The longest result is that of an empty "old": "new" comes before
-        # every character, and at the end. For a text of up to this length even
-        # that is free: (length + 1) * len(new) + length <= 255.
+        # The result is longest if "old" is empty: then "new" is inserted
+        # before each character and at the end. Even that result is free if
+        # (length + 1) * len(new) + length <= 255, which holds for texts of at
+        # most this length.
         longest_free = (_FREE_LENGTH - len(new)) // (len(new) + 1)
 
         def replace(allowance: budget.Budget, value: typing.Any) -> typing.Any:
@@ -175,17 +176,17 @@ class Split(plugin.Filter):
 
         :param sep: the separator; None for runs of blanks.
         """
-        # Numbers are refused: 2.10 that was read as a number is 2.1, and has
-        # lost a part already.
+        # Reject numbers: 2.10 that was read as a number is 2.1, so it has lost
+        # a digit already.
         text = as_text(value, accepts_numbers=False)
         if sep is None:
-            # A run of blanks separates, and between two runs there is another
-            # character: at most half of all characters begin such a run.
+            # The separators are runs of blanks, with other characters between
+            # them, so there are at most half as many runs as characters.
             most_separators = len(text) // 2
         else:
             most_separators = text.count(sep)
-        # Every separator adds a part, which takes more memory than its text:
-        # four parts cost one operation.
+        # Each separator adds a part, which takes more memory than its text.
+        # Four parts cost one operation.
         allowance.spend(most_separators // 4)
         return text.split(sep)
 
@@ -195,7 +196,7 @@ def _parse_group(written: typing.Any) -> typing.Any:
 
     ``\\1`` gives 1, ``\\g<vendor>`` gives ``vendor``, and ``2`` gives 2.
 
-    :param written: a number, a name, or a reference to either.
+    :param written: a number, a name, or a reference to a group.
     """
     if not isinstance(written, str):
         return written
@@ -235,17 +236,17 @@ class RegexSearch(plugin.Filter):
         regex: pattern.Pattern,
         group: typing.Any = 0,
     ) -> typing.Any:
-        """Return the match or a group of it, ABSENT if there is none.
+        """Return the match or a group of it, or ABSENT if there is none.
 
-        Of ``Xeon 6430``, the expression ``Xeon ([0-9]+)`` finds ``Xeon 6430``,
-        and its group 1 is ``6430``.
+        For example, in ``Xeon 6430`` the expression ``Xeon ([0-9]+)`` matches
+        ``Xeon 6430``, and its group 1 is ``6430``.
         """
         match = regex.find('search', as_text(value), allowance)
         if match is None:
             return data_path.ABSENT
         text = match[_parse_group(group)]
         if text is None:
-            # In "(a)|(b)" only one of both groups has matched.
+            # The group has not matched, e.g. one of the groups in "(a)|(b)".
             return data_path.ABSENT
         return text
 
@@ -258,10 +259,10 @@ class RegexReplace(plugin.Filter):
     PAYS = True
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield what is wrong with a replacement, when a rule is made.
+        """Yield the problem of a replacement when a rule is created.
 
-        It may name a group that the regular expression lacks. Nothing is
-        checked if one of both has a field.
+        The replacement may refer to a group that the regular expression lacks.
+        Nothing is checked if either of them has a field.
         """
         regex = arguments.get('regex')
         replacement = arguments.get('replacement')
@@ -282,16 +283,17 @@ class RegexReplace(plugin.Filter):
 
 
 class Date(plugin.Filter):
-    """``date``: a date as ISO 8601 text, read by a format.
+    """``date``: a date as ISO 8601 text, parsed with a format.
 
-    The format is that of Python's ``strptime``; if it has a time, the result
-    has one too.
+    The format is that of Python's ``strptime``. If it includes a time, the
+    result does too.
     """
 
     TAKES = _TEXT
     GIVES = 'text'
 
-    # Python compiles it to a regular expression.
+    # The format must be literal, because Python compiles it to a regular
+    # expression.
     LITERAL = frozenset({'format'})
     SCHEMAS = {
         'format': [
@@ -304,13 +306,13 @@ class Date(plugin.Filter):
     }
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield what is wrong with the format, when a rule is made."""
+        """Yield the problems of the format when a rule is created."""
         written = arguments['format']
-        # "%%Y" is a percent sign and a Y, and no year.
+        # "%%Y" is a percent sign and a Y, not a year.
         if not re.search(_DIRECTIVE, written.replace('%%', '')):
             yield 'format', _('"%s" has no part such as %%Y') % written
         try:
-            # A good format can read any date that it has written.
+            # A valid format can parse any date that it has formatted.
             datetime.datetime.strptime(_SOME_DAY.strftime(written), written)
         except (ValueError, re.error):
             yield 'format', _('"%s" is no format of a date') % written
@@ -318,11 +320,11 @@ class Date(plugin.Filter):
     def __call__(self, value: typing.Any, format: str) -> str:
         """Return the date in ISO 8601, with the time if the format has one.
 
-        By ``%d.%m.%Y``, ``17.5.2023`` gives ``2023-05-17``; by ``%d.%m.%Y
-        %H``, ``17.5.2023 10`` gives ``2023-05-17T10:00:00``.
+        With ``%d.%m.%Y``, ``17.5.2023`` gives ``2023-05-17``. With
+        ``%d.%m.%Y %H``, ``17.5.2023 10`` gives ``2023-05-17T10:00:00``.
 
-        :raises: :class:`.exceptions.OperationError` for a text that is no such
-            date.
+        :raises: :class:`.exceptions.OperationError` if the text is not a date
+            in this format.
         """
         if len(as_text(value, accepts_numbers=False)) > _LONGEST_DATE:
             raise exceptions.OperationError(
@@ -335,7 +337,7 @@ class Date(plugin.Filter):
                 _('"%(value)s" is no date of the format "%(format)s"')
                 % {'value': value, 'format': format}
             ) from exc
-        # "%%H" is a percent sign and an H, and no hour.
+        # "%%H" is a percent sign and an H, not an hour.
         if _TIME_DIRECTIVE.search(format.replace('%%', '')):
             return date.isoformat()
         return date.date().isoformat()
@@ -344,7 +346,7 @@ class Date(plugin.Filter):
 class Trait(plugin.Filter):
     """``trait``: the name of a trait, ``CUSTOM_…`` unless os-traits has it.
 
-    Text without a letter or digit of ASCII names none, and is missing.
+    Text without any ASCII letter or digit cannot be a name, and is missing.
     """
 
     TAKES = _PLAIN

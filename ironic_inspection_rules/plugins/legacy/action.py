@@ -2,9 +2,9 @@
 
 """The actions of ironic-inspector's rules.
 
-They are ops like the others, with the words of ironic-inspector as their
-arguments, and with ``Inspector`` in the names of their classes. They fail if
-a field in ``{data[…]}`` does not exist.
+They are ops like all others. Their arguments have the names that
+ironic-inspector used, and the names of their classes begin with
+``Inspector``. They fail if a field in ``{data[…]}`` does not exist.
 """
 
 import typing
@@ -32,7 +32,7 @@ _INTERFACES = tuple(
 
 
 class FormattedAction(plugin.Action):
-    """An action whose value may hold ``{data[…]}``."""
+    """An action whose value may contain ``{data[…]}``."""
 
     FORMATTED = frozenset({'value'})
     LITERAL = frozenset({'path', 'name', 'value', 'cleanup'})
@@ -45,10 +45,10 @@ class PathAction(FormattedAction):
     EXTENDS: typing.ClassVar[bool] = False
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield why no rule may change what is at the path."""
+        """Yield the reason why rules must not change this path, if any."""
         try:
-            # A rule without a path is refused elsewhere. "/extra" is a path
-            # that has no problem.
+            # Another check reports a missing path. The default is any path
+            # without a problem.
             _read_path(arguments.get('path', '/extra'))
         except exceptions.OperationError as exc:
             yield 'path', str(exc)
@@ -56,8 +56,8 @@ class PathAction(FormattedAction):
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         """Yield the write at the path.
 
-        A value without fields is declared as it is on the node afterwards:
-        "yes" at ``/retired`` as true.
+        A value without fields is declared as the node will have it, e.g. "yes"
+        at ``/retired`` is declared as true.
         """
         path = arguments['path']
         if not isinstance(path, str):
@@ -73,14 +73,14 @@ class PathAction(FormattedAction):
 class InspectorSetAttribute(PathAction):
     """``inspector-set-attribute``: set an attribute, or a value in one.
 
-    With a new driver the node gets that driver's default interfaces, unless
-    ``reset_interfaces`` is false.
+    If the driver changes, the node gets the default interfaces of the new
+    driver, unless ``reset_interfaces`` is false.
     """
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         """Yield the write at the path.
 
-        For a new driver, the writes that reset all interfaces follow.
+        If it sets the driver, yield the writes that reset all interfaces too.
         """
         yield from super().writes(arguments)
         path = arguments['path']
@@ -102,18 +102,20 @@ class InspectorSetAttribute(PathAction):
     ) -> None:
         """Set the value at a path.
 
-        In a list, it is inserted at the index, as by ``add`` of a JSON patch.
+        In a list, the value is inserted at the index, like ``add`` of a JSON
+        patch.
 
-        :param reset_interfaces: whether a new driver gives the node its
-            default interfaces.
+        :param reset_interfaces: whether to reset the interfaces to their
+            defaults if the driver is set.
         :raises: :class:`.exceptions.OperationError` if a field in the value
-            does not exist or is masked, the path may not be changed, its
-            parent does not exist, or the attribute cannot hold the value.
+            does not exist or is masked, if rules must not change the path, if
+            its parent does not exist, or if the attribute cannot hold the
+            value.
         """
         tokens = _read_path(path)
         if tokens == _DRIVER and reset_interfaces:
             for name in _INTERFACES:
-                # Null gives an interface the default of the new driver.
+                # Null makes an interface the default of the new driver.
                 if isinstance(target.get(_NODE, (name,)), str):
                     target.set(_NODE, (name,), None)
         _add(target, tokens, _fill_in(target, view, value))
@@ -127,9 +129,9 @@ class InspectorSetAttribute(PathAction):
     ) -> None:
         """Undo what the action set when its rule matched earlier.
 
-        :param cleanup: the value to set; None to remove the present value, or
-            to set the default of a whole attribute. The driver stays then, as
-            a node needs one.
+        :param cleanup: the value to set. If it is None, remove the current
+            value, or set a whole attribute to its default. The driver is kept
+            then, because a node needs a driver.
         """
         tokens = _read_path(path)
         if cleanup is not None:
@@ -137,7 +139,7 @@ class InspectorSetAttribute(PathAction):
         elif len(tokens) > 1:
             target.unset(_NODE, tokens)
         elif tokens != _DRIVER:
-            # A whole attribute gets its default, for which null stands.
+            # Null stands for the default of a whole attribute.
             default = schema.read_value(tokens, None, schema.NODE)
             target.set(_NODE, tokens, default)
 
@@ -155,18 +157,19 @@ class InspectorExtendAttribute(PathAction):
         value: typing.Any,
         unique: bool = False,
     ) -> None:
-        """Append the value to the list at a path, or make a new list.
+        """Append the value to the list at a path, or create a new list.
 
-        At a path of three steps or more, a new list replaces any value.
+        If the path has three or more steps, a new list replaces any value.
 
-        :param unique: whether a list that has the value stays as it is.
+        :param unique: whether to leave the list unchanged if it already has
+            the value.
         :raises: :class:`.exceptions.OperationError` if the value at the path
-            is no list.
+            is not a list.
         """
         tokens = _read_path(path)
         items: typing.Any = data_path.ABSENT
-        # ironic-inspector did so: it replaced a list that is more than two
-        # steps deep by a new one.
+        # ironic-inspector behaved like this: it replaced a list that is more
+        # than two steps deep with a new list.
         if len(tokens) <= 2:
             items = target.get(_NODE, tokens)
         if items is data_path.ABSENT:
@@ -184,8 +187,8 @@ class InspectorExtendAttribute(PathAction):
     ) -> None:
         """Undo what the action appended when its rule matched earlier.
 
-        Where a field in the value is missing now, nobody knows which value
-        that was, and the list stays as it is.
+        If a field in the value is missing now, it is unknown which value was
+        appended, and the list is left unchanged.
         """
         try:
             appended_item = _fill_in(target, view, value)
@@ -200,8 +203,9 @@ class InspectorSetCapability(FormattedAction):
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         """Yield the capabilities that are set or removed.
 
-        It is mostly one. For the name ``a`` and the value ``1,b:2`` there are
-        two, ``a`` with ``1`` and ``b`` with ``2``, as a comma ends a value.
+        Usually there is one. But a comma ends a value, so for the name ``a``
+        and the value ``1,b:2`` there are two: ``a`` with ``1``, and ``b`` with
+        ``2``.
         """
         name = arguments['name']
         value = arguments['value']
@@ -211,8 +215,8 @@ class InspectorSetCapability(FormattedAction):
             )
             return
         if list(text.fields(value)):
-            # The value is known on a machine only. It cannot have a comma
-            # there: __call__ refuses that.
+            # The value is only known on a machine. It cannot contain a comma
+            # from a field there, because __call__ rejects that.
             yield plugin.Write('capability', name, value, argument='name')
             return
         for item in f'{name}:{value}'.split(','):
@@ -231,13 +235,13 @@ class InspectorSetCapability(FormattedAction):
 
         :param value: the value, whose fields are filled in; None to remove
             the capability.
-        :raises: :class:`.exceptions.OperationError` if a field brings a comma
-            into the value, does not exist or is masked.
+        :raises: :class:`.exceptions.OperationError` if a field does not exist
+            or is masked, or if its value contains a comma.
         """
         formatted = _fill_in(target, view, value)
         if str(formatted).count(',') > str(value).count(','):
-            # A comma out of the data would add capabilities that the rule
-            # does not name.
+            # A comma from the data would add capabilities that the rule does
+            # not name.
             raise exceptions.OperationError(
                 _('the data has a comma, which cannot be part of a capability')
             )
@@ -247,7 +251,7 @@ class InspectorSetCapability(FormattedAction):
         }
         items = []
         for name_in_text, value_in_text in capabilities.items():
-            # None stands for the capability that is to be removed.
+            # None means that the capability is removed.
             if value_in_text is not None:
                 items.append(f'{name_in_text}:{value_in_text}')
         _add(target, capability.PATH, ','.join(items))
@@ -281,7 +285,7 @@ class InspectorFail(plugin.Action):
     ) -> None:
         """Fail the inspection.
 
-        :param maintenance: whether the node is also put into maintenance.
+        :param maintenance: whether to put the node into maintenance too.
         :raises: :class:`.exceptions.FailRequested` always.
         """
         raise exceptions.FailRequested(str(message), maintenance)
@@ -292,12 +296,12 @@ def _fill_in(
 ) -> typing.Any:
     """Return a value with its fields filled in.
 
-    ``{data[inventory][cpu][count]} cores`` gives ``8 cores``.
+    For example, ``{data[inventory][cpu][count]} cores`` gives ``8 cores``.
 
     :param view: the data by root name as the rule sees them.
-    :raises: :class:`.exceptions.MaskedField` if one is or has a secret that
-        the rule does not see; another :class:`.exceptions.OperationError` as
-        :func:`.text.render` does.
+    :raises: :class:`.exceptions.MaskedField` if the value of a field contains
+        a secret that the rule must not see; another
+        :class:`.exceptions.OperationError` like :func:`.text.render`.
     """
     visible_data = document.InspectorData(view)
     is_masked = view is not target.roots
@@ -313,20 +317,20 @@ def _refuse_masked_fields(
     visible_data: document.InspectorData,
     fields: list[tuple[str, text.Steps]],
 ) -> None:
-    """Refuse fields that read a secret which is masked for this rule.
+    """Reject fields that read a secret that is masked for this rule.
 
-    The rule would write the mask ``******`` in place of the secret.
+    Otherwise the rule would write ``******`` instead of the secret.
 
     :param view: the data by root name as the rule sees them, with the budget.
-    :param visible_data: the same data as ironic-inspector had them.
-    :param fields: texts of fields, each with its keys and indices.
+    :param visible_data: the same data in the form of ironic-inspector.
+    :param fields: pairs of the text of a field and its keys and indexes.
     :raises: :class:`.exceptions.MaskedField` for the first such field.
     """
     if not fields:
         return
     real_data = document.InspectorData(target.roots)
     for name, steps in fields:
-        # The last name in the field tells whether its value is a secret.
+        # The last name in the field determines whether its value is secret.
         key = None
         if steps:
             key = steps[-1]
@@ -342,7 +346,7 @@ def _refuse_masked_fields(
 def _find_value(data: typing.Any, steps: text.Steps) -> typing.Any:
     """Return the value of a field, or :data:`.path.ABSENT`.
 
-    :param data: the data as ironic-inspector had them.
+    :param data: the data in the form of ironic-inspector.
     """
     value = data
     try:
@@ -356,8 +360,8 @@ def _find_value(data: typing.Any, steps: text.Steps) -> typing.Any:
 def _read_path(path: typing.Any) -> data_path.Path:
     """Read the path of an action: ``extra/rack`` gives ``('extra', 'rack')``.
 
-    :raises: :class:`.exceptions.OperationError` if it is no path, or leads to
-        no attribute that rules may change.
+    :raises: :class:`.exceptions.OperationError` if it is not a path, or if
+        rules must not change the attribute.
     """
     if not isinstance(path, str):
         raise exceptions.OperationError(_('must be a string'))
@@ -365,7 +369,7 @@ def _read_path(path: typing.Any) -> data_path.Path:
 
 
 def _as_pointer(path: str) -> str:
-    """Return a path with the slash that ironic-inspector did not ask for."""
+    """Return a path with the leading slash, which rules may omit."""
     if path.startswith('/'):
         return path
     return f'/{path}'
@@ -373,26 +377,26 @@ def _as_pointer(path: str) -> str:
 
 @text_cache.cache_short_texts(maxsize=1024, longest=256)
 def _parse_path(text: str) -> data_path.Path:
-    """Read a path of a rule, which holds no data of a machine."""
+    """Parse a path that is written in a rule; it contains no machine data."""
     path = data_path.parse(text)
     schema.check_path(path, schema.NODE)
     return path
 
 
 def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
-    """Apply ``add`` of a JSON patch, as ironic-inspector sent it.
+    """Apply the operation ``add`` of a JSON patch, as ironic-inspector did.
 
-    In a mapping, or as a whole attribute, the value replaces what is there. In
-    a list it is inserted: 2 at ``/extra/a/1`` makes ``[1, 2, 3]`` of ``[1,
-    3]``.
+    In a mapping, or as a whole attribute, the value replaces the existing
+    value. In a list it is inserted: adding 2 at ``/extra/a/1`` changes
+    ``[1, 3]`` to ``[1, 2, 3]``.
 
-    :raises: :class:`.exceptions.OperationError` if the parent does not
-        exist, or the attribute cannot hold the value.
+    :raises: :class:`.exceptions.OperationError` if the parent does not exist,
+        or if the attribute cannot hold the value.
     """
     parent = target.get(_NODE, path[:-1])
     if len(path) == 2 and parent in (None, data_path.ABSENT):
-        # The parent is an attribute, and those of a node always exist; but
-        # the data may lack it, or have null in place of an empty mapping.
+        # The parent is an attribute of the node, which always exists. But the
+        # data may lack it, or have null instead of an empty mapping.
         parent = {}
     if isinstance(parent, list):
         index = data_path.index(path[-1])

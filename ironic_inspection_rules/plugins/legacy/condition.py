@@ -2,11 +2,11 @@
 
 """The conditions of ironic-inspector's rules.
 
-They are ops like the others, with the words of ironic-inspector as their
-arguments, and with ``Inspector`` in the names of their classes. The values of
-a field are tested one by one, each result is inverted before ``multiple``
-combines them, and a missing field makes the condition false in any case
-(blueprint 000 "Conditions").
+They are ops like all others. Their arguments have the names that
+ironic-inspector used, and the names of their classes begin with
+``Inspector``. The values of a field are tested one by one, and each result is
+inverted before ``multiple`` combines the results. If the field is missing, the
+condition is false, inverted or not (blueprint 000 "Conditions").
 """
 
 import abc
@@ -26,10 +26,10 @@ from ironic_inspection_rules.plugins.legacy import field as json_field
 MULTIPLE = ('any', 'all', 'first')
 
 IGNORED = 'ignored'
-"""The argument with the parameters that ironic-inspector ignored."""
+"""The argument that holds the parameters that ironic-inspector ignored."""
 
 _PARAMETERS = ('op', 'field', 'value', 'multiple', 'invert')
-"""What a condition of ironic-inspector had beside them."""
+"""The parameters of a condition that ironic-inspector did not ignore."""
 
 Test = typing.Callable[[typing.Any, budget.Budget], bool]
 """Takes a value, and the budget that pays for the test."""
@@ -43,16 +43,16 @@ class FieldCondition(plugin.Condition):
     DECIDES_FIRST = True
 
     TESTS_MISSING: typing.ClassVar[bool] = False
-    """True if a missing field is tested as if its only value were null."""
+    """True if a missing field is tested as if its only value was null."""
 
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield what is true of the field if the condition holds.
+        """Yield the facts that are true if the condition holds.
 
-        For ``gt`` of ``memory_mb`` and 4096, that field is greater than 4096;
-        inverted, it is not. By such facts, checks of rule files find
-        contradictions.
+        ``gt`` of ``memory_mb`` and 4096 states that this field is greater than
+        4096, or if it is inverted, that it is not. Checks of rule files use
+        such facts to find contradictions.
         """
         field = json_field.as_replacement(arguments['field'])
         relation, value = self.relation(arguments)
@@ -60,17 +60,17 @@ class FieldCondition(plugin.Condition):
             return
         unordered = False
         # Either "invert" of ironic-inspector or the "!" of this language
-        # inverts the condition; both together do not.
+        # inverts the condition. Both together cancel each other out.
         is_opposite = bool(arguments.get('invert')) is not inverted
         if is_opposite:
             relation = plugin.OPPOSITES[relation]
-            # "Not less" also holds for a value without an order, such as a
-            # text, which is not greater or equal.
+            # "Not less" also holds for a value without an order, e.g. a text,
+            # which is neither greater nor equal.
             unordered = relation in ('lt', 'le', 'gt', 'ge')
         yield plugin.Fact(field, relation, value, unordered)
 
     def relation(self, arguments: plugin.Arguments) -> tuple[str, typing.Any]:
-        """Return the relation and the value of a fact, as ``('gt', 4096)``.
+        """Return the relation and the value of a fact, e.g. ``('gt', 4096)``.
 
         :returns: an empty relation if the condition states no fact.
         """
@@ -78,7 +78,7 @@ class FieldCondition(plugin.Condition):
 
     @abc.abstractmethod
     def tester(self, wanted: typing.Any) -> Test:
-        """Build the test of a field's value against the value in the rule.
+        """Build the function that tests a value against the rule's value.
 
         :param wanted: the value in the rule; None if the condition has none.
         :raises: :class:`.exceptions.OperationError` if the value in the rule
@@ -88,8 +88,8 @@ class FieldCondition(plugin.Condition):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         """Yield the problems of the arguments when a rule is validated.
 
-        A field and a value are checked by building what a machine is checked
-        with: that raises the error of a wrong one.
+        The field and the value are checked by building the functions that an
+        inspection uses, because a wrong argument makes that fail.
         """
         for name, build in (
             ('field', json_field.compile_field),
@@ -105,7 +105,7 @@ class FieldCondition(plugin.Condition):
             yield 'multiple', _('must be one of %s') % ', '.join(MULTIPLE)
 
     def of_node(self, arguments: plugin.Arguments) -> typing.Iterator[str]:
-        """Yield "field" where the field is of the node: ``node://driver``."""
+        """Yield "field" if the field reads the node: ``node://driver``."""
         scheme, _path = json_field.split(str(arguments.get('field')))
         if scheme == 'node':
             yield 'field'
@@ -113,9 +113,10 @@ class FieldCondition(plugin.Condition):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., bool]:
-        """Build the check of a machine, with the field and the test compiled.
+        """Build the function that checks a machine.
 
-        It tests the values of the field one by one, until one of them decides.
+        The field and the test are compiled now. The function tests the values
+        of the field one by one, until one of them decides.
         """
         find = json_field.compile_field(arguments['field'])
         test = self.tester(arguments.get('value'))
@@ -125,15 +126,15 @@ class FieldCondition(plugin.Condition):
         if self.TESTS_MISSING:
             values_if_missing = [None]
         # "any" is decided by the first value for which the condition holds,
-        # and "all" by the first for which it does not.
+        # and "all" by the first value for which it does not hold.
         decisive_result = multiple == 'any'
 
         def check(view: budget.View) -> bool:
             """Return whether the condition holds on a machine."""
-            # Without any value the condition is false, inverted or not.
+            # Without any value, the condition is false, inverted or not.
             holds = False
             for value in find(view) or values_if_missing:
-                # Inverted, it holds if the test does not.
+                # An inverted condition holds if the test does not.
                 holds = test(value, view.budget) is not invert
                 if multiple == 'first' or holds is decisive_result:
                     break
@@ -144,9 +145,9 @@ class FieldCondition(plugin.Condition):
     def explain(
         self, view: budget.View, arguments: typing.Mapping[str, typing.Any]
     ) -> str:
-        """Return what the field is: why the condition holds, or does not.
+        """Return the value of the field as the reason for the result.
 
-        Such a reason is "memory_mb is 4096".
+        For example, the reason is "memory_mb is 4096".
         """
         field: str = arguments['field']
         find = json_field.compile_field(field)
@@ -172,10 +173,10 @@ class ValueCondition(FieldCondition):
     ) -> bool:
         """Return whether the condition holds.
 
-        :param multiple: which values of the field decide, one of
+        :param multiple: which values of the field decide; one of
             :data:`MULTIPLE`.
-        :param invert: whether every result is inverted before ``multiple``
-            combines them.
+        :param invert: whether to invert each result before ``multiple``
+            combines the results.
         """
         return self.bind(
             {
@@ -190,30 +191,31 @@ class ValueCondition(FieldCondition):
 class TypedComparison(ValueCondition):
     """A comparison of the field with a value.
 
-    If the rule has the number 8, the field is read as a whole number, so that
-    "8" equals it; and as a number with a fraction for 8.0. True and false in
-    the rule count as 1 and 0. Any other value is compared as it is.
+    If the rule has a whole number such as 8, the field is read as a whole
+    number, so that "8" equals it. If the rule has 8.0, the field is read as a
+    float. True and false in the rule count as 1 and 0. Any other value is
+    compared as it is.
     """
 
     compare: typing.ClassVar[typing.Callable[[typing.Any, typing.Any], bool]]
 
     def tester(self, wanted: typing.Any) -> Test:
-        """Return the test of a field's value against the value in the rule.
+        """Build the function that compares a value with the rule's value.
 
-        The test raises :class:`.exceptions.OperationError` for a value that
-        cannot be compared with it.
+        The function raises :class:`.exceptions.OperationError` if the two
+        cannot be compared.
         """
         compare = type(self).compare
         read: typing.Callable[[typing.Any], typing.Any] = _unread
         if isinstance(wanted, float):
             read = float
         elif isinstance(wanted, int):
-            # Also for true and false, which are integers to Python.
+            # This includes true and false, which are integers in Python.
             read = int
         return functools.partial(_compare, compare, read, wanted)
 
     def relation(self, arguments: plugin.Arguments) -> tuple[str, typing.Any]:
-        """Return the comparison, which is named as a function of Python."""
+        """Return the comparison by the name of its function in Python."""
         return type(self).compare.__name__, arguments['value']
 
 
@@ -259,11 +261,11 @@ class InspectorIsEmpty(FieldCondition):
     TESTS_MISSING = True
 
     def relation(self, arguments: plugin.Arguments) -> tuple[str, typing.Any]:
-        """Return that the field is one of the empty values."""
+        """Return that the field is equal to one of the empty values."""
         return 'one-of', ['', None, [], {}]
 
     def tester(self, wanted: typing.Any) -> Test:
-        """Return the test whether a value is empty; the rule has no value."""
+        """Return the test for empty values; the rule itself has no value."""
         return _is_empty
 
     def __call__(
@@ -286,10 +288,10 @@ class InspectorInNet(ValueCondition):
     """
 
     def tester(self, wanted: typing.Any) -> Test:
-        """Return the test whether a value is an address in the network.
+        """Build the function that tests whether an address is in the network.
 
-        The test raises :class:`.exceptions.OperationError` for a value that is
-        no address.
+        The function raises :class:`.exceptions.OperationError` for a value
+        that is not an address.
         """
         try:
             network = ipaddress.ip_network(_text(wanted), strict=False)
@@ -314,16 +316,16 @@ class InspectorContains(ValueCondition):
     ) -> bool:
         """Return whether the condition holds.
 
-        :param ignored: further parameters by name, which do nothing. In a
-            condition with a regular expression, ironic-inspector took any
-            parameter, and showed it again.
+        :param ignored: further parameters by name, which have no effect. In a
+            condition with a regular expression, ironic-inspector accepted any
+            parameter, and returned it when the rule was shown.
         """
         return super().__call__(view, field, value, multiple, invert)
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield the problems of the arguments, also of ``ignored``.
+        """Yield the problems of the arguments, including ``ignored``.
 
-        A parameter of the condition itself cannot be ignored.
+        Parameters of the condition itself must not be in ``ignored``.
         """
         yield from super().problems(arguments)
         ignored = arguments.get(IGNORED)
@@ -344,44 +346,45 @@ class InspectorContains(ValueCondition):
                 )
 
     def tester(self, wanted: typing.Any) -> Test:
-        """Return the test whether the expression matches a value as text."""
+        """Build the function that matches the expression against a value."""
         if not isinstance(wanted, str):
             raise exceptions.OperationError(_('must be a regular expression'))
         matches = self.matcher(pattern.Pattern(wanted))
         return functools.partial(_matches_text, matches)
 
     def matcher(self, regex: pattern.Pattern) -> pattern.Matcher:
-        """Return the test of a text against the regular expression."""
+        """Build the function that searches a text for the expression."""
         return regex.matcher('search')
 
 
 class InspectorMatches(InspectorContains):
     """``inspector-matches``: the regular expression matches the field.
 
-    It has to match from the beginning, and the part after its last ``|`` to
-    the end. An empty one is an error for every field that exists.
+    The expression must match from the start, and its part after the last ``|``
+    must also match to the end. An empty expression is an error for each field
+    that exists.
     """
 
     def matcher(self, regex: pattern.Pattern) -> pattern.Matcher:
-        """Return the test of a text, as ironic-inspector matched it.
+        """Build the function that matches a text as ironic-inspector did.
 
-        Of ``a|b`` it holds for "ab" and "b", but not for "bc".
+        For example, ``a|b`` matches "ab" and "b", but not "bc".
         """
         if not regex.text:
-            # The rule is accepted, and fails on machines that have the field.
+            # The rule is accepted, but fails on machines that have the field.
             return _refuse_to_match
         # ironic-inspector appended "$" to the text. So only the part after the
-        # last "|" has to match to the end, and fullmatch() would not do.
+        # last "|" must match to the end, which fullmatch() does not do.
         if not regex.text.endswith('$'):
             regex = pattern.Pattern(f'{regex.text}$')
         return regex.matcher('match')
 
 
 def _refuse_to_match(_allowance: budget.Budget, _value: typing.Any) -> bool:
-    """Raise the error of an empty expression.
+    """Raise the error for an empty expression.
 
-    ironic-inspector accepted such a rule, which failed on machines that have
-    the field, and did no harm on others.
+    ironic-inspector accepted such a rule. The rule failed on machines that
+    have the field, and had no effect on other machines.
     """
     raise exceptions.OperationError(
         _('an empty regular expression matches nothing; use "is-empty"')
@@ -391,8 +394,8 @@ def _refuse_to_match(_allowance: budget.Budget, _value: typing.Any) -> bool:
 def _text(value: typing.Any) -> str:
     """Return a text as it is.
 
-    :raises: ValueError for any other value. The library would read a number,
-        a tuple or bytes as an address, too.
+    :raises: ValueError for any other value. Without this check, the library
+        would also read a number, a tuple or bytes as an address.
     """
     if not isinstance(value, str):
         raise ValueError
@@ -405,15 +408,15 @@ def _read_address(
     """Read an IP address, as ironic-inspector did.
 
     :param value: a text, or an integer: 1 is ``0.0.0.1``.
-    :raises: :class:`.exceptions.OperationError` for a value that is no
+    :raises: :class:`.exceptions.OperationError` if the value is not an
         address.
     """
     try:
         if isinstance(value, int):
-            # Also true and false, which are integers to Python.
+            # This includes true and false, which are integers in Python.
             return ipaddress.ip_address(int(value))
-        # ironic-inspector refused an address with a zone, as fe80::1%eth0. The
-        # library of today takes it; but it refuses one with a slash.
+        # ironic-inspector rejected an address with a zone, e.g. fe80::1%eth0.
+        # The library accepts it today, but still rejects one with a slash.
         return ipaddress.ip_address(_text(value).replace('%', '/'))
     except ValueError as exc:
         raise exceptions.OperationError(
@@ -422,7 +425,7 @@ def _read_address(
 
 
 def _unread(value: typing.Any) -> typing.Any:
-    """Return a value as it is, for a comparison with no number."""
+    """Return a value as it is; used if the rule's value is not a number."""
     return value
 
 
@@ -435,9 +438,9 @@ def _compare(
 ) -> bool:
     """Test a value of a field against the value in the rule.
 
-    :param relation: a function of two values, such as ``operator.lt``.
-    :param read: converts the value of the field to a number, such as ``int``;
-        or returns it as it is.
+    :param relation: a function of two values, e.g. ``operator.lt``.
+    :param read: converts the value of the field to a number, e.g. ``int``, or
+        returns it as it is.
     :param wanted: the value in the rule.
     :param value: the value of the field.
     :raises: :class:`.exceptions.OperationError` if the two cannot be compared.
@@ -456,7 +459,7 @@ def _compare(
 
 
 def _is_empty(value: typing.Any, _allowance: budget.Budget) -> bool:
-    """Return whether a value is one that ironic-inspector took for empty."""
+    """Return whether ironic-inspector considered a value empty."""
     return value in ('', None, [], {})
 
 
@@ -467,7 +470,7 @@ def _is_in(
 ) -> bool:
     """Return whether a value is an address in a network.
 
-    :raises: :class:`.exceptions.OperationError` if it is no address.
+    :raises: :class:`.exceptions.OperationError` if it is not an address.
     """
     return _read_address(value) in network
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The fields of ironic-inspector's rules: JSON paths.
+"""The fields of ironic-inspector's rules, which are JSON paths.
 
-They lead through one flat document, and the node. They are parsed by
-jsonpath-ng but keep their meaning in ironic-inspector, whose own library
-(jsonpath-rw) differs: ``[*]`` on a mapping, an integer or text returns the
-value itself, ``*`` returns the members of mappings only, and an index into a
+The paths lead through one flat document, or through the node. They are parsed
+by jsonpath-ng, but keep their meaning from ironic-inspector, whose library
+jsonpath-rw differs: ``[*]`` of a mapping, an integer or a text returns the
+value itself, ``*`` returns only the members of mappings, and an index into a
 number is an error.
 """
 
@@ -38,7 +38,7 @@ Step = str | int | types.EllipsisType
 MAX_STEPS = 64  # Maximum number of steps, alternatives and brackets.
 _STEPS = ('.', '|', '[', '(', '&', '`', ',', 'where')
 
-# The step [*], or quoted text, in which [*] is no step.
+# The step [*]; or quoted text, in which [*] is not a step.
 _ANY_ITEM = re.compile(
     r"""(?P<quoted>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|"""
     r'\[\s*\*\s*\]'
@@ -51,19 +51,19 @@ def _get_node(roots: budget.View) -> typing.Any:
 
 
 Source = typing.Callable[[budget.View], typing.Any]
-"""Returns what a JSON path leads through, of the data by root name."""
+"""Returns the data that a JSON path leads through, from all data."""
 
 SOURCES: dict[str, Source] = {
     'data': document.InspectorData,
     'node': _get_node,
 }
-"""What the JSON path of a field leads through, by scheme."""
+"""The data that the JSON path of a field leads through, by scheme."""
 
 
 def split(field: str) -> tuple[str, str]:
     """Split a field into its scheme and its JSON path.
 
-    ``node://driver`` gives ``('node', 'driver')``. Without a scheme it is
+    ``node://driver`` gives ``('node', 'driver')``. The default scheme is
     ``data``: ``cpus`` gives ``('data', 'cpus')``.
     """
     scheme, separator, path = field.partition('://')
@@ -72,19 +72,19 @@ def split(field: str) -> tuple[str, str]:
     return scheme, path
 
 
-# The library makes the tables of its parser anew for each path, which takes
-# 10 ms.
+# Cache the trees, because the library builds the tables of its parser again
+# for each path, which takes 10 ms.
 @text_cache.cache_short_texts(maxsize=4096, longest=256)
 def parse(path: str) -> Path:
     """Return the syntax tree of a JSON path, as ironic-inspector reads it.
 
-    ``[*]`` is read as ``[:]``. Trees are cached: callers must not change them.
+    ``[*]`` is read as ``[:]``. The trees are cached, so callers must not
+    change them.
 
-    :raises: :class:`.exceptions.OperationError` if it is no JSON path, or one
-        of so many steps that its tree would be too deep.
+    :raises: :class:`.exceptions.OperationError` if the text is not a JSON
+        path, or has so many steps that its tree would be too deep.
     """
-    # A text in quotes may have some of these, too, so there may be fewer
-    # steps.
+    # This is an upper limit, because quoted text may contain separators too.
     steps_at_most = sum(path.count(separator) for separator in _STEPS)
     if steps_at_most > MAX_STEPS:
         raise exceptions.OperationError(
@@ -95,7 +95,7 @@ def parse(path: str) -> Path:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore', DeprecationWarning)
             return parser.parse(path_with_slices)
-    # ValueError: an index may have more digits than Python converts.
+    # ValueError is raised if an index has more digits than Python converts.
     except (jsonpath_exceptions.JSONPathError, ValueError) as exc:
         raise exceptions.OperationError(
             _('"%(path)s" is not a JSON path: %(reason)s')
@@ -104,11 +104,11 @@ def parse(path: str) -> Path:
 
 
 def _as_slice(match: re.Match[str]) -> str:
-    """Return ``[:]`` for the step ``[*]``; quoted text stays as it is.
+    """Return ``[:]`` for the step ``[*]``; quoted text is kept.
 
-    ``[*]`` stands for the items of a list, ``*`` for the members of a mapping.
-    Newer releases of jsonpath-ng make the same tree of both, and then nobody
-    could tell them apart. The tree of ``[:]`` is always another one.
+    ``[*]`` stands for the items of a list, and ``*`` for the members of a
+    mapping. Newer releases of jsonpath-ng build the same tree for both, so
+    they could not be distinguished. The tree of ``[:]`` is always different.
     """
     quoted: str | None = match['quoted']
     if quoted:
@@ -117,12 +117,12 @@ def _as_slice(match: re.Match[str]) -> str:
 
 
 def steps(field: str) -> tuple[Step, ...]:
-    """Return the steps of a field, if its JSON path has only simple ones.
+    """Return the steps of a field if its JSON path has only simple steps.
 
     ``data://inventory.disks[0].size`` has the steps ``('inventory', 'disks',
     0, 'size')``.
 
-    :returns: names, indices, and :data:`ANY` for ``[*]``; an empty tuple if
+    :returns: names, indexes, and :data:`ANY` for ``[*]``. An empty tuple if
         the path has a union, a ``..`` or another step that is not simple.
     :raises: :class:`.exceptions.OperationError` if it is not a JSON path.
     """
@@ -136,8 +136,8 @@ def as_replacement(field: str) -> str | None:
     becomes ``{plugin_data[a][b]}``, and ``node://driver`` becomes
     ``{node[driver]}``.
 
-    :returns: None if the field may have several values, or a name in it has a
-        bracket.
+    :returns: None if the field may have several values, or if a name in it
+        contains a closing bracket.
     :raises: :class:`.exceptions.OperationError` if it is not a JSON path.
     """
     path = steps(field)
@@ -146,13 +146,13 @@ def as_replacement(field: str) -> str | None:
     names = [str(step) for step in path]
     for name in names:
         if ']' in name:
-            # It would end the brackets around the name.
+            # The bracket would end the brackets around the name.
             return None
     scheme, _path = split(field)
     if scheme == 'node':
         names.insert(0, 'node')
     elif names[0] != 'inventory':
-        # All else that the ramdisk sends is plugin data here.
+        # Everything else that the ramdisk sends is plugin data here.
         names.insert(0, 'plugin_data')
     root, *keys = names
     brackets = ''.join(f'[{key}]' for key in keys)
@@ -165,7 +165,7 @@ def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
 
     For ``inventory.disks[*].size``, it returns the sizes of all disks.
 
-    :param field: a JSON path, perhaps with ``data://`` or ``node://``.
+    :param field: a JSON path, optionally with ``data://`` or ``node://``.
     :returns: a function that takes the data by root name and returns a list
         of values. Functions are cached by the text of the field.
     :raises: :class:`.exceptions.OperationError` if the field is invalid.
@@ -180,7 +180,7 @@ def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
     tree = parse(path)
     find = _compile_node(_without_root(tree))
     if find is None:
-        # This module does not know a step of the path, such as "`parent`".
+        # This module does not support a step of the path, e.g. "`parent`".
         return functools.partial(_find_by_library, tree, source)
     return functools.partial(_find_compiled, find, source)
 
@@ -191,9 +191,9 @@ def _find_compiled(find: Find, source: Source, roots: budget.View) -> Values:
 
 
 def _find_by_library(tree: Path, source: Source, roots: budget.View) -> Values:
-    """Find values by the library's own search.
+    """Find values with the library's own search.
 
-    It is slower than ours, and spends no budget.
+    The library is slower than this module, and does not spend the budget.
     """
     return [match.value for match in tree.find(source(roots))]
 
@@ -201,9 +201,9 @@ def _find_by_library(tree: Path, source: Source, roots: budget.View) -> Values:
 def _without_root(path: Path) -> Path:
     """Return the tree of a JSON path without the ``$`` at its beginning.
 
-    ``$.a`` and ``a`` mean the same, and give the tree of ``a``. The tree of
-    ``$`` alone becomes that of "this", the value itself. The given tree is
-    not changed.
+    ``$.a`` and ``a`` mean the same, so both give the tree of ``a``. The tree
+    of ``$`` alone becomes the tree of "this", which is the value itself. The
+    given tree is not changed.
     """
     name = type(path).__name__
     if name == 'Root':
@@ -212,7 +212,7 @@ def _without_root(path: Path) -> Path:
         return path
     left = _without_root(path.left)
     if name == 'Child' and isinstance(left, jsonpath.This):
-        # Of "$.a" only "a" is left.
+        # Only "a" is left of "$.a".
         return path.right
     return type(path)(left, path.right)
 
@@ -220,20 +220,20 @@ def _without_root(path: Path) -> Path:
 def _compile_node(path: Path) -> Find | None:
     """Build the function that finds the values at a JSON path.
 
-    The function takes a value and a budget, and returns a list of values: for
-    ``a.*`` and ``{'a': {'b': 1, 'c': 2}}`` that is ``[1, 2]``. The function of
-    a tree with two parts calls those of both parts.
+    The function takes a value and a budget, and returns a list of values. For
+    ``a.*`` and ``{'a': {'b': 1, 'c': 2}}`` this is ``[1, 2]``. The function of
+    a tree with two parts calls the functions of both parts.
 
     :param path: the syntax tree of the path.
-    :returns: None if a part of the tree is not known here, or needs more than
-        the value, such as the parent of a value.
+    :returns: None if this module does not support a part of the tree, or if a
+        part needs more than the value, e.g. the parent of the value.
     """
-    # By the names of classes: not every release of the library has all.
+    # Compare names of classes: some releases of the library lack some classes.
     name = type(path).__name__
     path_steps = _list_steps(path)
     has_only_names = all(isinstance(step, str) for step in path_steps)
     if path_steps and has_only_names:
-        # Most paths are names alone, for which a single function is faster.
+        # Most paths consist only of names. A single function is faster then.
         return functools.partial(_find_at_names, path_steps)
     if name == 'This':
         return _find_itself
@@ -262,9 +262,9 @@ def _compile_node(path: Path) -> Find | None:
 def _list_steps(path: Path) -> tuple[Step, ...]:
     """Return the steps of a syntax tree if all are simple, else no steps.
 
-    A simple step is a name, an index, or ``[:]`` for any item. The tree of
-    ``disks[0].size`` has the steps ``('disks', 0, 'size')``, and that of
-    ``a|b`` has none.
+    A simple step is a name, an index, or ``[:]`` for any item. For example,
+    the tree of ``disks[0].size`` has the steps ``('disks', 0, 'size')``, but
+    no steps are returned for ``a|b``.
     """
     name = type(path).__name__
     if name == 'Child':
@@ -283,8 +283,8 @@ def _list_steps(path: Path) -> tuple[Step, ...]:
 
 
 def _list_indices(path: Path) -> tuple[int, ...]:
-    """Return the indices of a step such as ``[0]`` or ``[0, 2]``."""
-    # Releases of jsonpath-ng before 1.8 know one index only.
+    """Return the indexes of a step such as ``[0]`` or ``[0, 2]``."""
+    # Releases of jsonpath-ng before 1.8 support only one index.
     return getattr(path, 'indices', None) or (path.index,)
 
 
@@ -306,15 +306,14 @@ def _find_at_names(
 
 
 def _find_itself(value: typing.Any, _allowance: budget.Budget) -> Values:
-    """Return the value itself, which the path ``$`` finds."""
+    """Return the value itself, as the path ``$`` does."""
     return [value]
 
 
 def _find_members(value: typing.Any, _allowance: budget.Budget) -> Values:
-    """Return the values of a mapping, which ``*`` finds.
+    """Return the values of a mapping, as ``*`` does.
 
-    In a list it finds nothing, as in jsonpath-rw, the library of
-    ironic-inspector.
+    A list has no members, as in jsonpath-rw, the library of ironic-inspector.
     """
     if not isinstance(value, dict):
         return []
@@ -324,7 +323,7 @@ def _find_members(value: typing.Any, _allowance: budget.Budget) -> Values:
 def _find_named(
     names: typing.Iterable[str], value: typing.Any, allowance: budget.Budget
 ) -> Values:
-    """Return the values of the names that a mapping has, in their order."""
+    """Return the values of those names that a mapping has, in their order."""
     values: Values = []
     for name in names:
         values += _find_at_names((name,), value, allowance)
@@ -334,13 +333,13 @@ def _find_named(
 def _find_items(
     indices: tuple[int, ...], value: typing.Any, _allowance: budget.Budget
 ) -> Values:
-    """Return the items of a list, or the characters of a text, at indices.
+    """Return the items of a list, or the characters of a text, at indexes.
 
-    ``[0, 2]`` of ``['a', 'b']`` gives ``['a']``: an index behind the end finds
-    nothing, as in jsonpath-rw.
+    For example, ``[0, 2]`` of ``['a', 'b']`` gives ``['a']``: an index after
+    the end finds nothing, as in jsonpath-rw.
 
-    :raises: :class:`.exceptions.OperationError` for a value without items,
-        and for a negative index before the first item.
+    :raises: :class:`.exceptions.OperationError` for a value without items, and
+        for a negative index before the first item.
     """
     try:
         return [value[index] for index in indices if len(value) > index]
@@ -354,14 +353,14 @@ def _find_items(
 def _find_slice(
     part: slice, value: typing.Any, _allowance: budget.Budget
 ) -> Values:
-    """Return the items of a part of a list, as ``[1:3]`` finds them.
+    """Return the items of a part of a list, as ``[1:3]`` does.
 
     :raises: :class:`.exceptions.OperationError` for a value without items.
     """
     if isinstance(value, list):
         return value[part]
-    # jsonpath-rw takes a mapping, a whole number or a text for a list of this
-    # one item. For a number with a fraction, and for null, it fails.
+    # Like jsonpath-rw, treat a mapping, a whole number or a text as a list
+    # with this one item, and fail for floats and null.
     if isinstance(value, dict | int | str):
         return [value][part]
     raise exceptions.OperationError(
@@ -374,12 +373,12 @@ def _find_below(
 ) -> Values:
     """Return the values of ``left..right``, in the order of the data.
 
-    The right part is searched in every value that the left part finds, and at
-    any depth below. Every searched value costs an operation.
+    The right part is searched in each value that the left part finds, and at
+    any depth below. Each value that is searched costs an operation.
     """
     values: Values = []
-    # A stack, so that no depth exhausts Python's. Its end is the next value,
-    # so that lists are put on it in reverse.
+    # Use a stack instead of recursion, so that no depth exhausts Python's
+    # stack. The next value is at the end, so lists are pushed in reverse.
     ahead = left(value, allowance)[::-1]
     while ahead:
         allowance.spend()
@@ -397,7 +396,7 @@ def _find_children(
 ) -> Values:
     """Return the values of ``left.right``.
 
-    The right part is searched in every value that the left part finds.
+    The right part is searched in each value that the left part finds.
     """
     values: Values = []
     for parent in left(value, allowance):
@@ -410,8 +409,8 @@ def _find_where(
 ) -> Values:
     """Return the values of ``left where right``.
 
-    They are the values of the left part in which the right part finds any:
-    ``disks[*] where wwn`` finds the disks that have a ``wwn``.
+    These are the values of the left part in which the right part finds any
+    value: ``disks[*] where wwn`` finds the disks that have a ``wwn``.
     """
     return [
         candidate
@@ -423,11 +422,11 @@ def _find_where(
 def _find_both(
     left: Find, right: Find, value: typing.Any, allowance: budget.Budget
 ) -> Values:
-    """Return the values of ``left|right``, the left part first."""
+    """Return the values of ``left|right``, starting with the left part."""
     return left(value, allowance) + right(value, allowance)
 
 
-# Depending on its release, the library has either name of a union.
+# The name of the class for unions depends on the release of the library.
 _PAIRS: dict[
     str, typing.Callable[[Find, Find, typing.Any, budget.Budget], Values]
 ] = {
@@ -437,4 +436,4 @@ _PAIRS: dict[
     '_Union': _find_both,
     'Where': _find_where,
 }
-"""The functions of trees with two parts, by the name of the tree's class."""
+"""The functions for trees with two parts, by the name of the tree's class."""

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Refuses actions that would write a masked value.
+"""Rejects actions that would write a masked value.
 
-A rule that does not see secrets reads ``******`` in their place, and must not
-write that, or anything made of it. Whether the value of a field is masked can
-only be decided on the data, as the names in them say what is a secret.
+A rule that does not see secrets reads ``******`` instead. It must not write
+that, or anything computed from it. Whether the value of a field is masked can
+only be decided with the data, because names in the data determine what is
+secret.
 
-The secrets of a machine are those of its data. Tables have secrets of another
-kind, columns that their authors mark, see :class:`_FieldsOfTables`. *Masked*
-tables have ``******`` for the values of these columns, *open* tables have the
-values.
+The secrets of a machine are in its data. Tables have another kind of secrets:
+columns that their authors mark as secret, see :class:`_FieldsOfTables`. A
+*masked* table has ``******`` in these columns, and an *open* table has the
+real values.
 """
 
 import typing
@@ -30,18 +31,18 @@ _FAILED = object()
 """Stands for a value whose filter fails. It differs from any other value."""
 
 OF_RULE = (model.VARS, interpolation.ITEM)
-"""The roots of values that a rule computes: its vars, and the loop's item."""
+"""The roots of values that a rule computes: its vars, and its loop items."""
 
 
 class MaskedFields:
-    """Refuses an action that would write a masked value.
+    """Rejects an action that would write a masked value.
 
     An action of a rule that does not see all secrets calls ``refuse`` before
     it writes.
 
     :param written: the arguments as the rule has them, without messages.
     :param own_vars: the ``vars`` of the rule as they are written.
-    :param loop: the loop of the action; None for none.
+    :param loop: the loop of the action, or None.
     """
 
     __slots__ = ('_fields', '_of_tables')
@@ -52,11 +53,11 @@ class MaskedFields:
         own_vars: typing.Mapping[str, typing.Any],
         loop: typing.Any,
     ) -> None:
-        """Find the fields that may read a secret, of machines or of tables."""
+        """Find the fields that may read secrets of machines or of tables."""
         origins = origin.Origins(own_vars, loop)
-        # The fields that read the machine: each with its root, and the places
-        # of the data that its value is made of. Only vars and the item of a
-        # loop, which the rule computes, have such places.
+        # The fields that read the machine, with their roots and the places in
+        # the data from which their values are computed. Only vars and loop
+        # items have such places, because the rule computes them.
         self._fields = []
         for field in effects.fields(written):
             if field.root and field.root != _TABLES:
@@ -64,7 +65,7 @@ class MaskedFields:
                     (field, field.root, _find_places(field, origins))
                 )
         # The fields that read tables. They are computed with their filters, so
-        # that fields in arguments of filters need not be looked at alone.
+        # fields in the arguments of filters need no separate check.
         fields_with_root = [
             field for field in interpolation.fields(written) if field.root
         ]
@@ -78,20 +79,20 @@ class MaskedFields:
         """Raise an error if a field of the action has a masked value.
 
         :param view: the data by root name as the rule sees them.
-        :param unmasked: the data with all secrets; ``view`` itself if the
-            rule sees secrets.
-        :raises: :class:`.exceptions.MaskedField` if a field is, has or is
-            made of a masked value.
+        :param unmasked: the data with all secrets. It is the same object as
+            ``view`` if the rule sees secrets.
+        :raises: :class:`.exceptions.MaskedField` if the value of a field is
+            masked, contains a masked value or is computed from one.
         """
         if self._of_tables.are_any and hides_columns(view):
             self._of_tables.refuse(view)
         if view is unmasked:
-            # The rule sees the secrets of the machine, and may write them.
+            # The rule sees the secrets of the machine and may write them.
             return
         for field, root, made_of in self._fields:
             if root in OF_RULE:
-                # The rule has computed the value of masked data. There is no
-                # unmasked value to compare it with.
+                # The rule has computed the value from masked data, so there is
+                # no unmasked value to compare it with.
                 value = data_path.get(_get_root(view, root), field.steps)
                 is_masked = _is_made_of_masked(value, made_of, view, unmasked)
             else:
@@ -101,17 +102,17 @@ class MaskedFields:
 
 
 class _FieldsOfTables:
-    """The fields of an action that read tables, also by values of the rule.
+    """The fields of an action that read tables, directly or by vars or items.
 
-    What is made of a masked column need not look masked. So the value of a
-    field is computed twice, with masked and with open tables: where both are
-    the same, no secret is in it.
+    A value that is computed from a masked column need not look masked. So the
+    value of each field is computed twice, with masked and with open tables. If
+    both values are equal, they contain no secret.
 
-    ``are_any``: whether there are such fields.
+    ``are_any`` is whether there are such fields.
 
-    :param fields: all fields of the action; those without tables are left out.
+    :param fields: all fields of the action; fields without tables are skipped.
     :param own_vars: the ``vars`` of the rule as they are written.
-    :param loop: the loop of the action as it is written; None for none.
+    :param loop: the loop of the action as it is written, or None.
     """
 
     __slots__ = (
@@ -130,15 +131,15 @@ class _FieldsOfTables:
         own_vars: typing.Mapping[str, typing.Any],
         loop: typing.Any,
     ) -> None:
-        """Compile the fields that read tables, and what else they depend on.
+        """Compile the fields that read tables, and their dependencies.
 
-        A field over ``vars`` or ``item`` needs the variables or the loop.
-        These are computed with masked and with open tables as well.
+        A field over ``vars`` or ``item`` depends on the variables or the loop.
+        These are also computed with masked and with open tables.
         """
-        # Every field that reads a table: its text, and its template.
+        # Pairs of text and template, for each field that reads a table.
         self._fields: list[tuple[str, rendering.Template]] = []
-        # The roots by which these fields read tables: "tables", if they do so
-        # themselves, "vars" and "item".
+        # The roots by which these fields read tables: "tables" if they read
+        # them directly, "vars" or "item".
         roots: set[str] = set()
         for field in fields:
             roots_of_field = set(_find_roots_with_tables(field, origins))
@@ -148,7 +149,7 @@ class _FieldsOfTables:
             roots |= roots_of_field
         self.are_any = bool(self._fields)
         self._reads_item = interpolation.ITEM in roots
-        # The loop may read the vars.
+        # The vars are also needed for the loop, which may read them.
         self._reads_vars = model.VARS in roots or self._reads_item
         # Templates of the vars and of the loop, if a field needs them.
         self._own_vars: dict[str, typing.Any] = {}
@@ -162,11 +163,11 @@ class _FieldsOfTables:
     def refuse(self, view: budget.View) -> None:
         """Raise an error if a field depends on a masked column of a table.
 
-        All fields are computed with masked and with open tables, vars and the
-        item of the loop likewise, and the values are compared.
+        All fields, vars and loop items are computed with masked and with open
+        tables, and the values are compared.
 
         :param view: the data by root name, with masked tables. Its tables,
-            vars and item are replaced during the call, and put back.
+            vars and item are replaced during the call and restored afterwards.
         :raises: :class:`.exceptions.MaskedField` if a value differs.
         """
         roots = (_TABLES, model.VARS, interpolation.ITEM)
@@ -182,8 +183,8 @@ class _FieldsOfTables:
             masked_values = self._compute_values(view, item)
             self._replace_tables(view, open_tables)
             open_items = self._compute_items(view)
-            # Several items may look like the present one when they are masked.
-            # For each of them, this has a list of the values of all fields.
+            # Several items may look like the current item when they are
+            # masked. This has the values of all fields for each such item.
             open_values_by_item = []
             for open_item in _find_open_counterparts(
                 item, masked_items, open_items
@@ -212,7 +213,8 @@ class _FieldsOfTables:
         if not self._reads_vars:
             return
         values: dict[str, typing.Any] = {}
-        # Here before they are complete: a variable may use those before it.
+        # Add the vars before they are complete, because a variable may use
+        # the variables before it.
         view[model.VARS] = values
         for name, written in self._own_vars.items():
             value = _render(written, view)
@@ -222,8 +224,8 @@ class _FieldsOfTables:
     def _compute_items(self, view: budget.View) -> typing.Any:
         """Compute the items of the loop with the tables in the data.
 
-        :returns: a list, or a mapping as the only item; ``_FAILED`` if a
-            filter fails. None if no field reads the item.
+        :returns: a list; or a mapping, which counts as the only item;
+            ``_FAILED`` if a filter fails; None if no field reads the item.
         """
         if not self._reads_item:
             return None
@@ -232,9 +234,9 @@ class _FieldsOfTables:
     def _compute_values(
         self, view: budget.View, item: typing.Any
     ) -> list[typing.Any]:
-        """Compute the values of all fields, in their order.
+        """Compute the values of all fields, in order.
 
-        :param item: the item of the loop for this computation.
+        :param item: the item of the loop to use.
         """
         if self._reads_item:
             view[interpolation.ITEM] = item
@@ -246,9 +248,9 @@ def _find_roots_with_tables(
 ) -> typing.Iterator[str]:
     """Yield the roots by which a field or its filters read tables.
 
-    ``{tables.racks | row}`` does by ``tables``. ``{vars.row.room}`` does by
-    ``vars``, if the variable ``row`` is made of a table, and a field over
-    ``item`` likewise if the loop is.
+    For ``{tables.racks | row}`` the root is ``tables``. For
+    ``{vars.row.room}`` it is ``vars`` if the variable ``row`` is computed from
+    a table. The same holds for ``item`` and the loop.
     """
     for read in effects.fields_of_field(field):
         if read.root == _TABLES:
@@ -260,8 +262,8 @@ def _find_roots_with_tables(
 def _render(written: typing.Any, view: budget.View) -> typing.Any:
     """Render a template; return any other value as it is.
 
-    :returns: ``_FAILED`` if a filter fails: it may fail with a masked value
-        and not with the real value, which is a difference as well.
+    :returns: the value, or ``_FAILED`` if a filter fails. A filter may fail
+        only with the masked value, which counts as a difference.
     :raises: :class:`.exceptions.BudgetExceeded`.
     """
     if not isinstance(written, rendering.Template):
@@ -279,21 +281,21 @@ def _find_open_counterparts(
 ) -> list[typing.Any]:
     """Return the open items that a masked item of a loop may stand for.
 
-    Items that differ only in a secret are equal when they are masked. So the
-    masked item ``{'password': '******'}`` may be any of the open items with a
+    Items that differ only in secrets are equal when they are masked. So the
+    masked item ``{'password': '******'}`` may be any open item with a
     password.
 
-    :param item: the present item of the loop, with masked tables.
+    :param item: the current item of the loop, with masked tables.
     :param masked_items: all items with masked tables; None if no field reads
         the item.
     :param open_items: the same items with open tables.
-    :returns: at least one item; :data:`_FAILED`, which differs from any value,
-        if the masked item is not among the items.
+    :returns: at least one item. It is :data:`_FAILED`, which differs from any
+        value, if the masked item is not among the items.
     """
     if masked_items is None:
         return [item]
     if isinstance(masked_items, dict):
-        # A loop over a mapping has it as the only item.
+        # In a loop over a mapping, the mapping is the only item.
         masked_items = [masked_items]
         open_items = [open_items]
     if not isinstance(masked_items, list) or not isinstance(open_items, list):
@@ -315,9 +317,9 @@ def _differ(
 
     :param masked: the value of the field with masked tables.
     :param unmasked: its value with open tables.
-    :param allowance: pays for the comparison.
+    :param allowance: the budget that pays for the comparison.
     """
-    # Two missing values do not differ, whatever fields they name.
+    # Two missing values are equal, even if they name different fields.
     if isinstance(masked, rendering.Missing):
         masked = data_path.ABSENT
     if isinstance(unmasked, rendering.Missing):
@@ -330,9 +332,9 @@ def _differ(
 def _find_places(
     field: interpolation.Field, origins: origin.Origins
 ) -> tuple[origin.Origin, ...]:
-    """Return the places of the machine's data of which a field is made.
+    """Return the places in the machine's data that a field is computed from.
 
-    Only fields over vars and the item, which the rule computes, have any.
+    Only vars and loop items have such places, because the rule computes them.
     """
     if field.root not in OF_RULE:
         return ()

@@ -115,8 +115,7 @@ _PLAIN_TYPES = frozenset((str, int, float, bool, type(None)))
 # A longer name counts as secret, because searching it would take too long.
 _LONGEST_NAME = 255
 _LONGEST_CACHED = 64
-"""Maximum length of cached names; it is limited because machines choose names.
-"""
+"""Maximum length of cached names, because machines choose names."""
 _MOST_CACHED = 8192
 _HARMLESS_NAMES: set[str] = set()
 """A cache of names that do not name secrets."""
