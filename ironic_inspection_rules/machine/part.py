@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parts of a machine, such as disks, as they are in its inventory.
+"""The parts of a machine, e.g. disks, as its inventory lists them.
 
-A part is identified by its serial number, WWN or MAC address, never by a name
-that a kernel gives. A *source* is a list of parts that one reporter sends,
-such as the disks in the inventory of the ramdisk: ``agent disk
-inventory.disks``.
+A part is identified by its serial number, WWN or MAC address, but never by a
+name that a kernel assigns. A *source* is a list of parts that one reporter
+sends. For example, the disks in the inventory of the ramdisk are the source
+``agent disk inventory.disks``.
 """
 
 import collections
@@ -18,7 +18,7 @@ from ironic_inspection_rules.machine import part_identity
 from ironic_inspection_rules.machine import part_source
 
 MOST = 2000
-"""Maximum number of parts that are read; no real machine has more."""
+"""Maximum number of parts that are read; real machines have fewer."""
 
 Identity = tuple[str, str]
 """A kind of parts and an identifier: ``('disk', 's3z8nb0k')``."""
@@ -27,17 +27,17 @@ Identity = tuple[str, str]
 class Part(typing.NamedTuple):
     """A part of a machine, as one source reports it.
 
-    For example ``Part('dimm', ('s3z8',), 'S3Z8', 'A1', {'size': 32}, 'agent
+    For example, ``Part('dimm', ('s3z8',), 'S3Z8', 'A1', {'size': 32}, 'agent
     dimm inventory.dimms')``. Histories of nodes store the values in this
     order.
 
-    :param ids: identifiers of the part, by :func:`.part_identity.normalise`;
-        may be empty.
-    :param label: the first of them as it was reported; empty without any.
-    :param slot: where in the machine the part is, None if not known.
-    :param attributes: what it is, such as its model and size, by name.
-    :param source: who reported the part, and where.
-    :param unidentified: whether the identifiers are from earlier reports, and
+    :param ids: identifiers of the part, normalized by
+        :func:`.part_identity.normalise`; may be empty.
+    :param label: the first identifier as it was reported, or empty.
+    :param slot: where in the machine the part is; None if unknown.
+    :param attributes: the properties of the part by name, e.g. its model.
+    :param source: the source that reported the part.
+    :param unidentified: whether the identifiers come from earlier reports, and
         the last report of the source has none.
     """
 
@@ -56,22 +56,22 @@ class Part(typing.NamedTuple):
 
     @property
     def is_identified(self) -> bool:
-        """Whether the last report of its source says which part it is."""
+        """Whether the last report of its source identifies the part."""
         return bool(self.ids) and not self.unidentified
 
     def without(self, shared: Iterable[Identity]) -> 'Part':
         """Return the part without identities that several parts share.
 
-        All units of a disk array may report the WWN of the array, which says
-        of none of them which one it is.
+        For example, all units of a disk array may report the WWN of the array,
+        which does not identify any of them.
         """
         ids = tuple(
             name for name in self.ids if (self.kind, name) not in shared
         )
         if ids == self.ids:
             return self
-        # "unidentified" says that the identities are of an earlier report. It
-        # means nothing of a part that has no identities left.
+        # "unidentified" says that the identities come from an earlier report.
+        # Reset it if no identities are left.
         return self._replace(
             ids=ids,
             label=self.label_of(ids),
@@ -79,12 +79,13 @@ class Part(typing.NamedTuple):
         )
 
     def label_of(self, ids: tuple[str, ...]) -> str:
-        """Return the label that the part has with some identifiers.
+        """Return the label that the part has with the given identifiers.
 
-        It keeps its label, ``S3Z8``, if ``s3z8`` is one of them. Otherwise the
-        first of them is the label.
+        The part keeps its label, e.g. ``S3Z8``, if ``s3z8`` is one of them.
+        Otherwise the first of them becomes the label.
 
-        :param ids: in the form that :func:`.part_identity.normalise` returns.
+        :param ids: identifiers normalized by
+            :func:`.part_identity.normalise`.
         """
         if part_identity.normalise(self.label) in ids:
             return self.label
@@ -104,11 +105,11 @@ class Part(typing.NamedTuple):
 
 
 class Announced(typing.NamedTuple):
-    """Numbers of changes that a silent source must not announce once more.
+    """Numbers of changes that a silent source must not announce again.
 
-    While the source reported nothing, other sources announced them. Parts
-    without an identity are only counted, as they cannot be recognized when
-    the source reports again.
+    Other sources announced these changes while the source was silent. Parts
+    without an identity are only counted, because they cannot be recognized
+    when the source reports again.
 
     :param gone: number of its parts without identity that are gone.
     :param new: number of parts that are new.
@@ -122,16 +123,16 @@ class Announced(typing.NamedTuple):
 class Parts:
     """The parts of a machine, and the sources that have reported any.
 
-    A part that two sources report is there twice, with the same identities.
+    A part that two sources report is included twice, with the same identities.
 
-    :param sources: the sources that reported a list of parts, which may be
-        empty, with the time of their last report; None for the last
-        inspection.
-    :param announced: by source.
-    :param shared: identities that the report gives to several parts; only
+    :param sources: the sources that reported a list of parts, even if it was
+        empty, with the time of their last report. The time is None if it was
+        in the last inspection.
+    :param announced: changes that sources must not announce again, by source.
+    :param shared: identities that the report assigns to several parts. Only
         :func:`read` sets it.
-    :param texts: identifiers as they were reported, by their normalised form;
-        only :func:`read` sets it.
+    :param texts: identifiers as they were reported, by their normalized form.
+        Only :func:`read` sets it.
     """
 
     parts: tuple[Part, ...]
@@ -147,14 +148,14 @@ class Parts:
     )
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return the parts as JSON, to be stored with the history of a node.
+        """Return the parts as JSON, to store them in the history of a node.
 
         For example, ``{'parts': [['dimm', ['s3z8'], 'S3Z8', 'A1', {…}, 'agent
         dimm inventory.dimms', False]], 'sources': {…}, 'announced': {}}``.
         """
         parts = []
         for kind, ids, *others in self.parts:
-            # JSON has no tuples.
+            # Convert the tuple, because JSON has no tuples.
             parts.append([kind, list(ids), *others])
         announced = {}
         for source, counts in sorted(self.announced.items()):
@@ -167,7 +168,7 @@ class Parts:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, typing.Any]) -> 'Parts':
-        """Read parts from the data that :meth:`as_dict` returns."""
+        """Read parts from the data that :meth:`as_dict` returned."""
         parts = []
         for kind, ids, *others in plain['parts']:
             parts.append(Part(kind, tuple(ids), *others))
@@ -178,11 +179,11 @@ class Parts:
 
     @functools.cached_property
     def identities(self) -> dict[Identity, list[Part]]:
-        """The parts by their identities, such as ``('dimm', 's3z8')``.
+        """The parts by their identities, e.g. ``('dimm', 's3z8')``.
 
-        Without the identities that this project gives, such as that of the
-        firmware: all machines have them. Two sources may report one part: both
-        are in the list then.
+        Identities that this package assigns, e.g. that of the firmware, are
+        skipped, because all machines have them. If two sources report the same
+        part, the list contains both.
         """
         parts: dict[Identity, list[Part]] = {}
         for part in self.parts:
@@ -206,20 +207,20 @@ def read(
     plugin_data: Mapping[str, typing.Any],
     reporter: str,
 ) -> Parts:
-    """Return the parts of a machine, such as disks, from its inventory.
+    """Return the parts of a machine, e.g. disks, from its inventory.
 
-    At most :data:`MOST` parts are read. Parts without identity that another
-    entry sums up are left out: ``inventory.cpu`` is one for all processors.
+    At most :data:`MOST` parts are read. Parts without identity are skipped if
+    another entry summarizes them, e.g. ``inventory.cpu`` all processors.
 
-    :param reporter: the inspect interface, which decides what is reported.
+    :param reporter: the inspect interface, which determines what is reported.
     """
     data = {'inventory': inventory, 'plugin_data': plugin_data}
     sources: dict[str, str | None] = {}
     parts: list[Part] = []
-    # Identifiers as they were reported, by their normalised form.
+    # Identifiers as they were reported, by their normalized form.
     texts: dict[str, str] = {}
     for source in part_source.SOURCES:
-        # The limit is on all sources together: what the others have left.
+        # The limit applies to all sources together.
         most_items = MOST - len(parts)
         parts_of_source = []
         for name, item in list(source.items(data))[:most_items]:
@@ -230,16 +231,16 @@ def read(
                 texts.update(identifiers)
         parts += parts_of_source
         if parts_of_source or source.is_reported(data):
-            # None says that the source was heard in the last inspection.
+            # None means that the source reported in the last inspection.
             for kind in source.kinds:
                 sources[_source_name(source, reporter, kind)] = None
-    # Only now, with all parts read, is it known which identities they share.
+    # The shared identities are only known after all parts have been read.
     shared = _find_shared_identities(parts)
     distinct_parts = []
     for part in _leave_out_summed_up(parts):
         distinct = part.without(shared)
-        # A part that has lost its first identity has another one as its label,
-        # in normalised form. People see it as it was reported.
+        # If a part has lost its first identity, its label is another identity
+        # in normalized form. Use the form that was reported instead.
         label = texts.get(distinct.label, distinct.label)
         distinct_parts.append(distinct._replace(label=label))
     return Parts(in_order(distinct_parts), sources, shared=shared, texts=texts)
@@ -248,10 +249,10 @@ def read(
 def _read_identifiers(
     source: part_source.PartSource, item: part_source.Item
 ) -> dict[str, str]:
-    """Return the identifiers of a part, such as its serial number and WWN.
+    """Return the identifiers of a part, e.g. its serial number and WWN.
 
-    :returns: texts as they were reported, by their normalised form; the first
-        is the label. ``{'s3z8': 'S3Z8', '5002538e': '0x5002538e'}``.
+    :returns: identifiers as they were reported, by their normalized form:
+        ``{'s3z8': 'S3Z8', '5002538e': '0x5002538e'}``. The first is the label.
     """
     if source.given_id:
         return {source.given_id: source.given_id}
@@ -262,8 +263,9 @@ def _read_identifiers(
             texts.append(text)
     wwn = item.get('wwn')
     if wwn and 'wwn_with_extension' in item and len(texts) > 1:
-        # All units of one array have the same WWN, only the extension differs:
-        # the first text, with the extension, identifies the unit.
+        # All units of an array have the same WWN and differ in the extension.
+        # So keep the first text, which includes the extension, and drop the
+        # WWN.
         texts = [texts[0], *(text for text in texts[1:] if text != wwn)]
     identifiers: dict[str, str] = {}
     for text in texts:
@@ -278,14 +280,14 @@ def _make_part(
     reporter: str,
     identifiers: Mapping[str, str],
 ) -> Part | None:
-    """Return the part that an item of a source describes.
+    """Build the part that an item of a source describes.
 
-    For example, of ``{'serial': 'S3Z8', 'slot': 'A1', 'size': 32}``.
+    An item is, for example, ``{'serial': 'S3Z8', 'slot': 'A1', 'size': 32}``.
 
     :param name: name of the item in the source, which may be its slot.
     :param identifiers: see :func:`_read_identifiers`.
-    :returns: None if the item has neither attributes nor an identifier that
-        the report gives.
+    :returns: None if the item has neither attributes nor a reported
+        identifier.
     """
     attributes = source.describe(item)
     has_own_identifier = bool(identifiers) and not source.given_id
@@ -310,7 +312,8 @@ def _make_part(
 def kind_of(source: str) -> str:
     """Return the kind of parts that a source reports.
 
-    :param source: ``agent dimm inventory.dimms``, of the kind ``dimm``.
+    :param source: e.g. ``agent dimm inventory.dimms``, which has the kind
+        ``dimm``.
     """
     return source.split()[-2]
 
@@ -323,15 +326,15 @@ def _source_name(
 
 
 def _find_shared_identities(parts: Iterable[Part]) -> frozenset[Identity]:
-    """Return the identities that a source gives to several parts.
+    """Return the identities that one source assigns to several parts.
 
-    The WWN of a disk array does not say which disk a part is. Two sources may
-    give one identity to one part: that is not shared.
+    For example, the WWN of a disk array does not identify a disk. An identity
+    is not shared if two different sources report it.
     """
     counts: collections.Counter[tuple[str, Identity]] = collections.Counter()
     for part in parts:
         if part_source.GIVEN_IDS.intersection(part.ids):
-            # This plugin gives the identity, not the report.
+            # The identity does not come from the report.
             continue
         for identity in part.identities:
             counts[part.source, identity] += 1
@@ -343,13 +346,13 @@ def _find_shared_identities(parts: Iterable[Part]) -> frozenset[Identity]:
 
 
 def _leave_out_summed_up(parts: list[Part]) -> list[Part]:
-    """Return the parts without those that another entry sums up.
+    """Return the parts except those that another entry summarizes.
 
-    ``inventory.cpu`` is an entry for all processors of a machine: a list of
-    processors without serial numbers says nothing more.
+    For example, ``inventory.cpu`` summarizes all processors of a machine, so a
+    list of processors without serial numbers adds no information.
     """
-    # The kinds for which there is such an entry: this plugin gives it an
-    # identity.
+    # The kinds that have such an entry. It is recognized by its identity,
+    # which this package assigns.
     kinds_summed_up = {
         part.kind
         for part in parts

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recognises rules that are written for stock Ironic.
+"""Recognizes rules that were written for stock Ironic.
 
-Both engines have the same ops. What distinguishes a rule is what Ironic adds
-when it stores one, and what is only useful where every field becomes text.
+Both engines have the same ops. A rule can be recognized by keys that Ironic
+adds when it stores a rule, and by constructs that are only useful because
+stock Ironic turns every field into text.
 """
 
 from collections.abc import Iterator
@@ -23,11 +24,11 @@ from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem
 
-# It must stay: rules that were taken over are known by UUIDs made with it.
+# Never change this: adopted rules are known by UUIDs that are derived from it.
 NAMESPACE = uuid.UUID('0f0e7d39-6a5a-5b0c-9f6e-2f5f0d1c7b52')
 
 _FIELDS_OF_ANSWERS = ('created_at', 'links', 'updated_at')
-"""Fields that only a rule has that an API has answered with."""
+"""Fields that a rule has only if it comes from an answer of the API."""
 
 CONDITIONS: dict[str, tuple[str, ...]] = {
     'eq': ('values', 'force_strings'),
@@ -69,26 +70,26 @@ ACTIONS: dict[str, tuple[str, ...]] = {
         'backoff_factor',
     ),
 }
-"""The arguments of its actions."""
+"""The arguments of stock Ironic's actions, in their order."""
 
 _KEYS_OF_OPERATIONS = frozenset(('op', 'args', 'loop', 'multiple'))
-"""What an operation of stock Ironic may have."""
+"""The keys that an operation of stock Ironic may have."""
 
 _OUR_FIELDS = (model.VARS, 'mode', 'revision', 'built_in')
 """Fields of a rule that stock Ironic does not have."""
 
 _TEXTS_OF_PYTHON = frozenset(('True', 'False', 'None'))
-"""The texts that str() makes of values that JSON writes otherwise."""
+"""The results of Python's str() for values that JSON writes differently."""
 
 
 def load(path: str) -> list[dict[str, typing.Any]]:
-    """Read the file of ``[inspection_rules]built_in_rules``.
+    """Read the file that ``[inspection_rules]built_in_rules`` names.
 
-    Only the type of the priority of a rule is checked.
+    For each rule, only the type of its priority is checked.
 
-    :returns: the rules. A rule without a UUID gets a UUID that is made of its
-        content, and stays the same whenever the file is read.
-    :raises: ValueError if the file cannot be read, or is no list of rules.
+    :returns: the rules. A rule without a UUID gets a UUID that is computed
+        from its content, so that it stays the same whenever the file is read.
+    :raises: ValueError if the file cannot be read or is not a list of rules.
     """
     try:
         with open(path, encoding='utf-8') as file:
@@ -104,7 +105,7 @@ def load(path: str) -> list[dict[str, typing.Any]]:
             try:
                 content = json.dumps(rule, sort_keys=True, default=str)
             except TypeError as exc:
-                # Keys of YAML may be numbers beside texts.
+                # A mapping in YAML may have both numbers and texts as keys.
                 raise ValueError(f'{path}: {exc}') from exc
             name = uuid.uuid5(NAMESPACE, content)
         rules.append({**rule, 'uuid': str(name)})
@@ -114,9 +115,9 @@ def load(path: str) -> list[dict[str, typing.Any]]:
 def uuid_of(name: typing.Any) -> str:
     """Return the UUID of a rule that is adopted from stock Ironic.
 
-    There, a rule may have any text for a UUID, such as ``rack-7``: equal texts
-    give equal UUIDs. A real UUID is returned as UUIDs are stored, in lower
-    case with dashes.
+    In stock Ironic, the UUID of a rule may be any text, e.g. ``rack-7``. Equal
+    texts give equal UUIDs. A real UUID is returned in the form in which UUIDs
+    are stored, in lower case with dashes.
     """
     if uuidutils.is_uuid_like(name):
         return str(uuid.UUID(name))
@@ -124,9 +125,9 @@ def uuid_of(name: typing.Any) -> str:
 
 
 def _is_rule(rule: typing.Any) -> bool:
-    """Return whether an item of the file is a mapping with a usable priority.
+    """Return whether an item of the file is a mapping with a valid priority.
 
-    The priority sorts the rules; their other fields are checked later.
+    The priority is needed to sort the rules. Other fields are checked later.
     """
     if not isinstance(rule, dict):
         return False
@@ -136,15 +137,15 @@ def _is_rule(rule: typing.Any) -> bool:
 def find_sign(rule: typing.Any) -> Problem | None:
     """Return the first sign that a rule was written for stock Ironic.
 
-    A proof comes before a hint. For example, ``links`` prove that Ironic's API
-    has shown the rule; an empty loop is only a hint.
+    Proofs are looked for before hints. For example, ``links`` prove that
+    Ironic's API has returned the rule, but an empty loop is only a hint.
 
-    :param rule: the rule as its author wrote it, of any form.
-    :returns: where the sign is, and what to do about it; None for a rule of
-        this language, or without a sign.
+    :param rule: the rule as its author wrote it, of any type.
+    :returns: the place of the sign and what to do about it; None if the rule
+        is in this language or has no sign.
     """
-    # A rule with a field, an op or a key that stock Ironic does not know was
-    # not written for it, whatever else looks so.
+    # If a rule has a field, an op or a key that stock Ironic does not support,
+    # it was not written for stock Ironic, whatever other signs it has.
     if not isinstance(rule, dict) or any(name in rule for name in _OUR_FIELDS):
         return None
     for pointer, operation in _list_operations(rule):
@@ -174,12 +175,12 @@ def find_sign(rule: typing.Any) -> Problem | None:
 def arguments_by_name(
     args: typing.Any, names: tuple[str, ...]
 ) -> dict[str, typing.Any]:
-    """Return the arguments of an op by name, in whichever form they are.
+    """Return the arguments of an op by name, from a mapping or a list.
 
     ``['/extra/a', 1]`` gives ``{'path': '/extra/a', 'value': 1}``.
 
-    :param args: a mapping, or a list.
-    :param names: of the arguments, in the order of the list.
+    :param args: a mapping or a list.
+    :param names: names of the arguments, in the order of the list.
     """
     if isinstance(args, dict):
         return dict(args)
@@ -189,11 +190,12 @@ def arguments_by_name(
 def _find_proofs(rule: dict[str, typing.Any]) -> Iterator[Problem]:
     """Yield proofs that a rule was written for stock Ironic.
 
-    Ironic's API adds something to a rule that it shows, such as ``links``. Or
-    a regular expression matches a field in its braces, as stock Ironic leaves
-    a missing one.
+    One proof is that the rule has something that Ironic's API adds to its
+    answers, e.g. ``links``. The other is a regular expression that matches a
+    field with its braces, because stock Ironic leaves a missing field as it is
+    written.
 
-    :returns: where the proof is, and in what way it is stock Ironic's.
+    :returns: the place of each proof, and how it shows stock Ironic.
     """
     for name in _FIELDS_OF_ANSWERS:
         if name in rule:
@@ -213,7 +215,7 @@ def _find_proofs(rule: dict[str, typing.Any]) -> Iterator[Problem]:
 def _has_plugin_data(args: typing.Any) -> bool:
     """Return whether arguments have an entry that Ironic's API adds.
 
-    It is ``plugin_data``, or an empty mapping in the third place of a list:
+    This is ``plugin_data``, or an empty mapping as the third item of a list:
     ``['/path', 1, {}]``.
     """
     if isinstance(args, dict):
@@ -224,9 +226,9 @@ def _has_plugin_data(args: typing.Any) -> bool:
 def _matches_field_in_braces(args: dict[str, typing.Any]) -> bool:
     """Return whether a regular expression matches a field as it is written.
 
-    Stock Ironic leaves a missing field in its braces. So its rules match
-    ``{inventory.bmc}`` with ``\\{inventory\\.bmc\\}`` to find out that it is
-    missing.
+    Stock Ironic leaves a missing field as it is written. So its rules match
+    ``{inventory.bmc}`` with ``\\{inventory\\.bmc\\}`` to detect that the field
+    is missing.
     """
     value = args.get('value')
     regex = args.get('regex')
@@ -238,9 +240,9 @@ def _matches_field_in_braces(args: dict[str, typing.Any]) -> bool:
 def _find_hints(rule: dict[str, typing.Any]) -> Iterator[Problem]:
     """Yield hints that a rule was written for stock Ironic.
 
-    A hint is allowed here, but of no use: it works around what only stock
-    Ironic does. Stock Ironic takes an empty loop for no loop, and turns every
-    value with a field into text.
+    A hint is something that is allowed here but useless, because it works
+    around a behavior of stock Ironic. Stock Ironic ignores an empty loop, and
+    turns each value with a field into text.
     """
     for pointer, operation in _list_operations(rule):
         args = operation.get('args')
@@ -263,10 +265,10 @@ def _find_hints(rule: dict[str, typing.Any]) -> Iterator[Problem]:
 
 
 def _find_hints_in_condition(texts: list[str]) -> Iterator[str]:
-    """Yield hints at stock Ironic in the texts of a condition.
+    """Yield hints of stock Ironic in the texts of a condition.
 
-    The text ``True`` beside ``{node.maintenance}`` is a hint: only stock
-    Ironic turns the value true of the field into that text.
+    For example, the text ``True`` next to ``{node.maintenance}`` is a hint,
+    because only stock Ironic turns the value true of the field into this text.
     """
     has_field = any(map(_is_plain_field, texts))
     if not has_field:
@@ -277,10 +279,10 @@ def _find_hints_in_condition(texts: list[str]) -> Iterator[str]:
 
 
 def _find_hints_in_action(texts: list[str]) -> Iterator[str]:
-    """Yield hints at stock Ironic in the texts of an action.
+    """Yield hints of stock Ironic in the texts of an action.
 
-    JSON in a text, such as ``{"bus": 1}``, is a hint: here, its braces would
-    begin a field.
+    JSON in a text, e.g. ``{"bus": 1}``, is a hint, because here its braces
+    would begin a field.
     """
     for text in texts:
         if text.startswith(('{"', '[{"')) and _is_json(text):
@@ -288,7 +290,7 @@ def _find_hints_in_action(texts: list[str]) -> Iterator[str]:
 
 
 def _is_plain_field(text: str) -> bool:
-    """Return whether a text is one field, without filters or a format."""
+    """Return whether a text is one field without filters or a format."""
     field = interpolation.sole_field(text)
     return field is not None and bool(field.root) and field.is_plain
 
@@ -298,8 +300,8 @@ def _list_operations(
 ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
     """Yield the conditions and actions of a rule, with their pointers.
 
-    A pointer is such as ``/conditions/0``. The rule is not validated yet:
-    anything but a mapping is left out.
+    A pointer is e.g. ``/conditions/0``. The rule has not been validated yet,
+    so anything but a mapping is skipped.
     """
     for name in model.OPERATIONS:
         operations = rule.get(name)
@@ -313,13 +315,13 @@ def _list_operations(
 def unescape_regex(regex: str) -> str:
     """Return the text that a regular expression without choices matches.
 
-    ``^a\\.b$`` matches ``a.b``.
+    For example, ``^a\\.b$`` matches ``a.b``.
     """
     return re.sub(r'\\(.)', r'\1', regex).removeprefix('^').removesuffix('$')
 
 
 def _is_json(value: str) -> bool:
-    """Return whether a text can be read as JSON, as ``{"bus": 1}`` can."""
+    """Return whether a text can be parsed as JSON, e.g. ``{"bus": 1}``."""
     try:
         json.loads(value)
     except ValueError:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An action of a rule: its conditions, its loop, and how it is undone."""
+"""An action of a rule, with its conditions, its loop, and how to undo it."""
 
 import functools
 import typing
@@ -26,10 +26,10 @@ Operation = typing.Mapping[str, typing.Any]
 Target = plugin.Target
 
 Note = typing.Callable[[int, bool, budget.View], None]
-"""Takes the number of a condition of an action, its result, and the data."""
+"""Takes the index of an action's condition, its result, and the data."""
 
 CLEANUP = 'cleanup'
-"""The argument with the value that is set to undo an action."""
+"""The argument whose value is set to undo an action."""
 
 _NO_ITEMS = reasons.NotRun(reasons.EMPTY_LOOP, engine_loop.NO_ITEMS)
 _NO_MATCH = reasons.NotRun(reasons.WHEN, _('its conditions do not hold'))
@@ -38,9 +38,9 @@ _NO_MATCHING_ITEM = reasons.NotRun(
 )
 
 _Step = typing.Callable[[Target, budget.View], reasons.NotRun | None]
-"""Carries an action out, or undoes it, for the loop's item in the data.
+"""Runs or undoes an action for the loop item in the data.
 
-It returns why it did not, None if it did.
+It returns None, or the reason why it did nothing.
 """
 
 
@@ -49,10 +49,10 @@ def _note_nothing(_number: int, _holds: bool, _roots: budget.View) -> None:
 
 
 class CompiledAction:
-    """An action of a rule, ready to be carried out or undone on machines.
+    """An action of a rule, ready to run or to be undone on machines.
 
-    ``name`` is its op. ``reverts``: it is undone if its rule does not match
-    (blueprint 000 "Plugins"). ``when`` are its own conditions.
+    ``name`` is its op. ``reverts`` is whether it is undone if its rule does
+    not match (blueprint 000 "Plugins"). ``when`` are its own conditions.
     """
 
     __slots__ = (
@@ -86,11 +86,11 @@ class CompiledAction:
         self.when = when
         self._operation = operation
         self._own_vars = own_vars or {}
-        # The fields that must not read a secret, by the call that has them.
+        # The fields that must not read a secret, for each call.
         self._masked: dict[engine_call.Call, masked_field.MaskedFields] = {}
         op = ops.action(self.name.strip())
         loop = engine_loop.Loop.of(operation.get('loop'))
-        # The function that carries the action out, and its arguments.
+        # The function that runs the action, and its arguments.
         self._carry_out = op.for_machines(op.plugin)
         self._call = engine_call.Call(op, operation.get('args'), loop=loop)
         # The function that undoes the action may take fewer arguments.
@@ -101,7 +101,7 @@ class CompiledAction:
             self._revert_call = _build_revert_call(
                 op, operation.get('args'), loop
             )
-        # The function that returns the items of the loop; None without a loop.
+        # The function that returns the items of the loop, or None.
         self._items: engine_loop.Items | None = None
         if loop is not None:
             self._items = engine_loop.compile_items(operation['loop'])
@@ -109,15 +109,15 @@ class CompiledAction:
     def apply(
         self, target: Target, roots: budget.View, note: Note = _note_nothing
     ) -> reasons.NotRun | None:
-        """Carry the action out; with a loop, for every item.
+        """Run the action; if it has a loop, run it for each item.
 
-        :param target: what the action writes to.
+        :param target: the target that the action writes to.
         :param roots: the data that the rule sees, by root name.
-        :param note: called for every condition of the action that is checked.
-        :returns: None if the action was carried out, in a loop for one item at
-            least; else why it was not.
-        :raises: :class:`.exceptions.OperationError` if it cannot be carried
-            out, also because a field is missing.
+        :param note: called for each condition of the action that is checked.
+        :returns: None if the action was run, for at least one item of its
+            loop; otherwise the reason why it was not.
+        :raises: :class:`.exceptions.OperationError` if the action fails, e.g.
+            because a field is missing.
         """
         step: _Step = self._apply_once
         if self.when:
@@ -126,8 +126,8 @@ class CompiledAction:
             return step(target, roots)
         items = self._items(roots)
         if isinstance(items, rendering.Missing):
-            # The loop is a field, such as {inventory.disks}, that the data of
-            # this machine do not have.
+            # The loop is a field, e.g. {inventory.disks}, which is missing on
+            # this machine.
             raise exceptions.MissingField(items.field)
         return _take_step_for_items(items, step, target, roots)
 
@@ -136,14 +136,14 @@ class CompiledAction:
     ) -> reasons.NotRun | None:
         """Undo the action on the target, unless a field is missing.
 
-        The conditions in ``when`` are not checked: the action is undone
-        because its rule does not match.
+        The conditions in ``when`` are not checked, because the action is
+        undone if its rule does not match.
 
-        :param target: what the action writes to.
+        :param target: the target that the action writes to.
         :param roots: the data that the rule sees, by root name.
-        :returns: None if the action was undone, in a loop for one item at
-            least; else why it was not.
-        :raises: :class:`.exceptions.OperationError` if it cannot be undone.
+        :returns: None if the action was undone, for at least one item of its
+            loop; otherwise the reason why it was not.
+        :raises: :class:`.exceptions.OperationError` if undoing fails.
         """
         if self._items is None:
             return self._revert_once(target, roots)
@@ -155,15 +155,15 @@ class CompiledAction:
     def _apply_if_matching(
         self, target: Target, roots: budget.View, note: Note
     ) -> reasons.NotRun | None:
-        """Carry the action out once, if all its conditions hold.
+        """Run the action once if all its conditions hold.
 
-        :param roots: the data of the machine by root name, with the present
+        :param roots: the data of the machine by root name, with the current
             item of the loop.
-        :param note: called for every condition that is checked, with its
-            number, its result and the data.
-        :returns: the reason if it was not carried out, else None.
+        :param note: called for each condition that is checked, with its index,
+            its result and the data.
+        :returns: None, or the reason why the action was not run.
         """
-        # In a loop, the reason is only shown if no other item matches, either.
+        # In a loop, the reason is only shown if no item matches at all.
         reason = _NO_MATCH
         if self._items is not None:
             reason = _NO_MATCHING_ITEM
@@ -176,18 +176,19 @@ class CompiledAction:
         return None
 
     def _apply_once(self, target: Target, roots: budget.View) -> None:
-        """Carry the action out once; in a loop, for its present item.
+        """Run the action once; in a loop, for the current item.
 
         :raises: :class:`.exceptions.MissingField` if an argument has a field
-            that the data lack, :class:`.exceptions.MaskedField` if it would
-            write a masked secret, or the error of carrying it out.
+            that the data lack, :class:`.exceptions.MaskedField` if the action
+            would write a masked secret, or the error of the action.
         """
         call = self._call
         values = call.literals
-        # The arguments with fields.
+        # Add the arguments with fields.
         if call.varying:
-            # Before the fields are rendered: a filter or an argument may
-            # refuse "******", and the error would not name the secret.
+            # Check this before the fields are rendered. A filter or an
+            # argument may reject "******", with an error that does not name
+            # the secret.
             self._refuse_masked(call, target, roots)
             rendered = call.render(roots)
             if isinstance(rendered, rendering.Missing):
@@ -199,16 +200,17 @@ class CompiledAction:
     def _revert_once(
         self, target: Target, roots: budget.View
     ) -> reasons.NotRun | None:
-        """Undo the action once; in a loop, for its present item.
+        """Undo the action once; in a loop, for the current item.
 
-        :returns: the missing field for which it was not undone; None if it
-            was undone.
+        :returns: None if the action was undone. Otherwise the reason, which is
+            a missing field.
         :raises: :class:`.exceptions.MaskedField` if it would write a masked
             secret, or the error of undoing it.
         """
         call = self._revert_call
         rendered = call.render(roots)
-        # Checked first: an action that is not undone writes no secrets.
+        # Check this first, because an action that is not undone cannot write
+        # secrets.
         if isinstance(rendered, rendering.Missing):
             return _not_run_as_field_is_missing(rendered)
         self._refuse_masked(call, target, roots)
@@ -219,17 +221,16 @@ class CompiledAction:
     def _refuse_masked(
         self, call: engine_call.Call, target: Target, roots: budget.View
     ) -> None:
-        """Check that no masked value is written or part of a path.
+        """Check that no masked value is written or is part of a path.
 
-        :param call: the call that is about to be made, which carries the
-            action out or undoes it.
+        :param call: the call that is about to run or undo the action.
         :raises: :class:`.exceptions.MaskedField` if there is one.
         """
         if roots is target.roots and not masked_field.hides_columns(roots):
-            # The rule sees all secrets: nothing is masked in its data.
+            # The rule sees all secrets, so its data are not masked.
             return
-        # They are found here, and not when the rule is compiled: most rules of
-        # a set act on no machine.
+        # Find the fields now instead of at compile time, because most rules of
+        # a set do not act on any machine.
         if call not in self._masked:
             self._masked[call] = self._find_masked_fields(call)
         self._masked[call].refuse(roots, target.roots)
@@ -239,12 +240,12 @@ class CompiledAction:
     ) -> masked_field.MaskedFields:
         """Find the fields of a call that must not read a masked secret.
 
-        A secret reads ``******`` to a rule that does not see it. That is fine
-        in a message for people, but no node may get it as a value.
+        A rule that must not see a secret reads ``******``. This is fine in a
+        message to people, but it must not be stored as a value of a node.
         """
         op = call.op
         bound = op.signature.bind(self._operation.get('args'))
-        # The arguments of the call that have fields, without messages.
+        # The arguments of the call that have fields, except messages.
         written = {}
         for name, value in bound.values.items():
             is_message = name in op.plugin.TELLS
@@ -258,17 +259,17 @@ class CompiledAction:
 def _take_step_for_items(
     items: list[typing.Any], step: _Step, target: Target, roots: budget.View
 ) -> reasons.NotRun | None:
-    """Carry an action out, or undo it, for every item of its loop.
+    """Run or undo an action for each item of its loop.
 
-    :param step: carries the action out, or undoes it, for the present item.
-    :returns: None if this was done for one item at least. Else why it was not
-        done: the reason of the last item, or that there are no items.
+    :param step: runs or undoes the action for the current item.
+    :returns: None if this was done for at least one item. Otherwise the reason
+        of the last item, or that there are no items.
     """
     if not items:
         return _NO_ITEMS
-    # The steps may change the list of the loop itself: a loop over
-    # {node.extra.disks} that appends to /extra/disks would not end.
-    # Shared values are copied before they change, so the items stay.
+    # The steps may change the list that the loop is over. For example, a loop
+    # over {node.extra.disks} that appends to /extra/disks would not end.
+    # Released values are copied before they change, so the items stay.
     target.release(items)
     has_acted = False
     last_reason = None
@@ -285,7 +286,7 @@ def _take_step_for_items(
 
 
 def _not_run_as_field_is_missing(missing: rendering.Missing) -> reasons.NotRun:
-    """Return that an action is not undone because a field is missing."""
+    """Return the missing field as the reason why an action is not undone."""
     error = exceptions.MissingField(missing.field)
     return reasons.NotRun(reasons.ERROR, str(error))
 
@@ -293,8 +294,8 @@ def _not_run_as_field_is_missing(missing: rendering.Missing) -> reasons.NotRun:
 def reverts(operation: Operation, op: registry.Op) -> bool:
     """Return whether an action is undone if its rule does not match.
 
-    Its key ``revert`` says so. Without this key, an action that has a cleanup
-    value is undone.
+    The key ``revert`` of the action determines this. Without this key, the
+    action is undone if it has a cleanup value.
     """
     if operation.get('revert') is None:
         return has_cleanup(operation, op)
@@ -312,13 +313,13 @@ def _build_revert_call(
 ) -> engine_call.Call:
     """Build the call that undoes an action.
 
-    The method ``revert`` of a plugin may take fewer arguments than the action:
-    to undo ``set-attribute`` takes its ``path``, but not its ``value``. The
-    call has only those that the method takes.
+    The method ``revert`` of a plugin may take fewer arguments than the action.
+    For example, undoing ``set-attribute`` needs its ``path``, but not its
+    ``value``. The call has only the arguments that the method takes.
     """
     call = engine_call.Call(op, args, loop=loop)
-    # Parameters that are no arguments of a rule: the target, then the view
-    # and the budget if the plugin asks for them.
+    # Skip the parameters that are not arguments of a rule: the target, and
+    # the view and the budget if the plugin requests them.
     engine_arguments = 1
     if op.plugin.NEEDS_VIEW:
         engine_arguments += 1

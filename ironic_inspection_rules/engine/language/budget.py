@@ -2,25 +2,27 @@
 
 """The budget of a phase: time, operations, and size of the data.
 
-The data come from unauthenticated machines. So everything that grows with
-them is charged here, by who calls, whatever is called:
+The data come from unauthenticated machines. So everything whose cost grows
+with the data is charged, always by the caller:
 
-* ``call`` and ``single_condition`` for the arguments of actions and
-  conditions, ``template`` for those of filters, by their length; ``template``
-  also for what filters return, by all that is in it;
-* ``rendering`` for text that is made of fields, ``step`` for rules, actions
-  and ``vars``, ``loop`` for items, ``working_copy`` for what actions write;
-* ``masking`` and ``pattern`` for their own walks and matches.
+* ``call`` and ``single_condition`` charge for the arguments of actions and
+  conditions, and ``template`` charges for the arguments of filters, by their
+  length. ``template`` also charges for the results of filters, by everything
+  in them.
+* ``rendering`` charges for text that is built from fields, ``step`` for rules,
+  actions and ``vars``, ``loop`` for items, and ``working_copy`` for the values
+  that actions write.
+* ``masking`` and ``pattern`` charge for their own walks and matches.
 
 One operation pays for a condition, for 64 characters or items that are read,
-for 256 characters of text that is made, or for 4 items of a list or mapping
-whose items are looked at.
+for 256 characters of text that is built, or for 4 items of a list or mapping
+whose items are visited.
 
-Plugins need not know of it. Only one of which a single call can make
-something huge, or take long, before it returns charges that itself.
+Most plugins need not know about the budget. A plugin must charge by itself
+only if a single call can build something huge or take long before it returns.
 
-Code that reads the data gets a :class:`View`, which holds the budget; outside
-of a phase nothing is limited.
+Code that reads the data gets a :class:`View`, which holds the budget. Outside
+a phase, nothing is limited.
 """
 
 import collections.abc
@@ -35,12 +37,12 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.i18n import _
 
 _CHECK_EVERY = 64
-"""Operations between two looks at the clock, which take longer than one."""
+"""Operations between two checks of the clock, because a check is slow."""
 
 SHORT = 63
-"""Characters or items up to which a value is free.
+"""Maximum length of a value that is free, in characters or items.
 
-Who calls an op or a filter compares with it first: a call that charges
+Callers of ops and filters compare with it first, because a call that charges
 nothing would take longer than most conditions.
 """
 
@@ -52,11 +54,11 @@ _SIZED = frozenset((dict, list, str))
 class Limits:
     """The limits of one phase.
 
-    ``time`` is in seconds. ``operations`` counts conditions, actions, items
-    of loops, and data that are read or written, by size. ``loop`` is the
-    maximum number of items of one loop. ``depth`` and ``size`` limit the
-    values that are built: levels of nesting, as Ironic counts those of posted
-    JSON, and characters.
+    ``time`` is in seconds. ``operations`` is the number of operations for
+    conditions, actions, loop items, and data that are read or written.
+    ``loop`` is the maximum number of items of one loop. ``depth`` and ``size``
+    limit the values that are built: levels of nesting, counted as Ironic does
+    for posted JSON, and characters.
     """
 
     time: float = 10.0
@@ -78,9 +80,9 @@ BY_PHASE: typing.Mapping[str, Limits] = {
 
 
 class Budget:
-    """What is left of the limits of a phase.
+    """The remaining part of the limits of a phase.
 
-    The time runs from when it is made.
+    The time of the phase starts when the budget is created.
     """
 
     __slots__ = (
@@ -95,27 +97,28 @@ class Budget:
         """Start the time of the phase."""
         self.limits = limits
         self._operations_left = limits.operations
-        # The clock is read again when fewer operations are left. At least
-        # zero: below zero operations, the next call checks, and raises.
+        # Check the clock when fewer operations than this are left. It is at
+        # least zero, so that the next call checks and raises when there are
+        # fewer than zero operations.
         self._check_below = max(self._operations_left - _CHECK_EVERY, 0)
-        # Characters that the phase may still write.
+        # Number of characters that the phase may still write.
         self._characters_left = limits.size
         self._deadline = time.monotonic() + limits.time
 
     def spend(self, operations: int = 1) -> None:
         """Pay for operations.
 
-        :raises: :class:`.exceptions.BudgetExceeded` if too few are left, or
-            time is up.
+        :raises: :class:`.exceptions.BudgetExceeded` if too few operations are
+            left, or time is up.
         """
-        # This is called for everything that a phase does, so most calls end
-        # after one comparison.
+        # This is called for everything that a phase does, so most calls must
+        # end after one comparison.
         self._operations_left -= operations
         if self._operations_left < self._check_below:
             self._check_limits()
 
     def _check_limits(self) -> None:
-        """Check the operations and the time, and note when to check again.
+        """Check the operations and the time, and decide when to check again.
 
         :raises: :class:`.exceptions.BudgetExceeded` if too few operations are
             left, or time is up.
@@ -139,13 +142,13 @@ class Budget:
             )
 
     def remaining(self) -> float:
-        """Return how many seconds the phase may still run, more than zero.
+        """Return the seconds that the phase may still run, more than zero.
 
         :raises: :class:`.exceptions.BudgetExceeded` if time is up.
         """
         self.check_time()
-        # The deadline may come between the two looks at the clock. To "regex"
-        # a limit below zero is no limit, and "requests" refuses zero.
+        # The deadline may pass between the two readings of the clock. "regex"
+        # treats a negative limit as no limit, and "requests" rejects zero.
         return max(self._deadline - time.monotonic(), 0.001)
 
     def check_loop(self, items: int) -> None:
@@ -160,34 +163,35 @@ class Budget:
             )
 
     def pay_for_argument(self, value: typing.Any) -> None:
-        """Pay for a value that an op or a filter is called with.
+        """Pay for a value that is passed to an op or a filter.
 
-        It costs an operation for every 64 characters or items. A number is
-        free, and so is a text, list or mapping of at most :data:`SHORT`
+        It costs one operation for each 64 characters or items. Numbers are
+        free, and so are texts, lists and mappings of at most :data:`SHORT`
         characters or items.
 
-        :raises: :class:`.exceptions.BudgetExceeded` if too few are left, or
-            time is up.
+        :raises: :class:`.exceptions.BudgetExceeded` if too few operations are
+            left, or time is up.
         """
         kind = value.__class__
         if kind in _SIZED:
             if len(value) > SHORT:
                 self.spend(len(value) // 64)
             if kind is not str:
-                # What is in the items is not charged. So it may take long to
-                # work on a list of a few items.
+                # Check the time too. The contents of the items are not
+                # charged, so even a short list may take long to process.
                 self.check_time()
 
     def pay_for_result(
         self, value: typing.Any, of_parts: bool = False
     ) -> None:
-        """Pay for a value that a filter returns, or that is made of fields.
+        """Pay for a value that a filter returns, or that is built from fields.
 
-        :param of_parts: whether a list or mapping is only made of parts that
-            were charged before, as by ``sort``. Then the number of its items
-            is charged, and nothing that is in them.
-        :raises: :class:`.exceptions.BudgetExceeded` if it is too large or
-            nested too deeply, too few operations are left, or time is up.
+        :param of_parts: whether a list or mapping contains only parts that
+            were charged before, as for ``sort``. Then only the number of its
+            items is charged, not their contents.
+        :raises: :class:`.exceptions.BudgetExceeded` if the value is too large
+            or nested too deeply, if too few operations are left, or if time is
+            up.
         """
         kind = value.__class__
         if kind is str:
@@ -199,11 +203,11 @@ class Budget:
                 self.make_value(value)
 
     def make_text(self, length: int) -> None:
-        """Pay for a text that is made, an operation for 256 characters.
+        """Pay for a text that is built: one operation per 256 characters.
 
-        :param length: in characters.
-        :raises: :class:`.exceptions.BudgetExceeded` if it is too long, too
-            few operations are left, or time is up.
+        :param length: length of the text in characters.
+        :raises: :class:`.exceptions.BudgetExceeded` if the text is too long,
+            if too few operations are left, or if time is up.
         """
         if length > self.limits.size:
             raise exceptions.BudgetExceeded(
@@ -212,12 +216,12 @@ class Budget:
         self.spend(length // 256)
 
     def make_value(self, value: typing.Any) -> None:
-        """Pay for a list or a mapping that is made of other values.
+        """Pay for a list or a mapping that is built from other values.
 
-        The same value may be in it many times, and counts as often.
+        A value that occurs in it several times is counted each time.
 
-        :raises: :class:`.exceptions.BudgetExceeded` as :meth:`measure`, or
-            if it is too large.
+        :raises: :class:`.exceptions.BudgetExceeded` like :meth:`measure`, or
+            if the value is too large.
         """
         if self.measure(value) > self.limits.size:
             raise exceptions.BudgetExceeded(
@@ -232,14 +236,14 @@ class Budget:
     ) -> None:
         """Pay for a value that is written to a path.
 
-        :param before: the value that it replaces.
-        :raises: :class:`.exceptions.BudgetExceeded` as :meth:`measure`, or
-            if all that the phase has written is too large.
+        :param before: the value that is replaced.
+        :raises: :class:`.exceptions.BudgetExceeded` like :meth:`measure`, or
+            if the phase has written too much in total.
         """
-        # The path counts, too, as it is recorded with the value.
+        # Count the path too, because it is recorded with the value.
         size = self.measure(value, len(path)) + sum(map(len, path))
         if before.__class__ in _SIZED:
-            # The room of the value that it replaces is free again.
+            # The replaced value no longer takes space.
             size -= self.measure(before)
         self._characters_left -= size
         if self._characters_left < 0:
@@ -249,25 +253,26 @@ class Budget:
             )
 
     def measure(self, value: typing.Any, depth: int = 0) -> int:
-        """Return about how many characters a value has as JSON.
+        """Return the approximate length of a value as JSON, in characters.
 
-        ``{'a': [1]}`` has 13. Every list and mapping in it costs operations.
+        ``{'a': [1]}`` has 13. Each list and mapping in it costs operations.
 
-        :param depth: how many lists and mappings the value itself is in.
-        :raises: :class:`.exceptions.BudgetExceeded` if it is nested too
-            deeply, if there are too few operations left to look at it, or
-            if time is up.
+        :param depth: the number of lists and mappings around the value.
+        :raises: :class:`.exceptions.BudgetExceeded` if the value is nested too
+            deeply, if too few operations are left to visit it, or if time is
+            up.
         """
         if depth > self.limits.depth:
             raise self._too_deep_error()
         if value.__class__ is str:
             return len(value)
         if value.__class__ not in _CONTAINERS:
-            # A number, a boolean or null: it need not be exact.
+            # A number, a boolean or null. The length need not be exact.
             return 8
         size = 0
-        # Level by level, not by recursion: Ironic's threads have little
-        # stack, and a value that is too deep is refused before it is walked.
+        # Walk level by level without recursion, because Ironic's threads have
+        # a small stack. This also rejects a value that is too deep before its
+        # deepest parts are visited.
         level = [value]
         while level:
             depth += 1
@@ -275,9 +280,9 @@ class Budget:
                 raise self._too_deep_error()
             next_level: list[typing.Any] = []
             for container in level:
-                # Paid first: the same container may be in many places.
+                # Pay first, because the same container may be in many places.
                 self.spend(1 + (len(container) // 4))
-                # Brackets, and a separator and a blank for every item.
+                # Count brackets, and a separator and a blank for each item.
                 size += 2 + 2 * len(container)
                 items: collections.abc.Iterable[typing.Any] = container
                 if container.__class__ is dict:
@@ -289,7 +294,7 @@ class Budget:
                     elif item.__class__ in _CONTAINERS:
                         next_level.append(item)
                     else:
-                        # A number, a boolean or null: roughly.
+                        # A number, a boolean or null, approximately.
                         size += 4
             level = next_level
         return size
@@ -304,9 +309,9 @@ UNLIMITED = Budget(Limits(math.inf, math.inf, math.inf, math.inf, math.inf))
 
 
 class View(dict[str, typing.Any]):
-    """The data of a machine by root name, such as ``node``, with a budget.
+    """The data of a machine by root name, e.g. ``node``, with a budget.
 
-    The budget pays for what their reader does.
+    The budget pays for the work of code that reads the data.
     """
 
     __slots__ = ('budget',)
@@ -327,8 +332,9 @@ class View(dict[str, typing.Any]):
 class PaidBy:
     """A context in which views have another budget.
 
-    It is a class and no generator function, which takes longer than a
-    condition: every rule that does not match is explained in such a context.
+    This is a class, because a context manager from a generator function takes
+    longer than a condition, and each rule that does not match is explained in
+    such a context.
     """
 
     __slots__ = ('_before', '_budget', '_views')
@@ -336,7 +342,7 @@ class PaidBy:
     def __init__(self, budget: Budget, *views: View) -> None:
         self._budget = budget
         self._views = views
-        # Views of one machine have the same budget.
+        # All views of a machine have the same budget.
         self._before = views[0].budget
 
     def __enter__(self) -> None:
@@ -348,10 +354,11 @@ class PaidBy:
             view.budget = self._before
 
 
-# All but brackets: strings, whose closing quote may be missing in what is no
-# JSON, and what is between them. A match goes on as far as it can: one for
-# each string of a large table would take as much memory as the table.
-# Possessive: nothing is kept to try it in another way.
+# Everything except brackets: strings, whose closing quote may be missing in
+# invalid JSON, and the text between them. One match covers as much as
+# possible, because a match for each string of a large table would take as much
+# memory as the table. The quantifiers are possessive, so that there is no
+# backtracking.
 _NO_BRACKETS = re.compile(
     rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"?)++', re.DOTALL
 )
@@ -361,14 +368,15 @@ _OPENING = b'[{'
 def is_deeper(text: bytes, limit: int) -> bool:
     """Return whether lists and objects are nested deeper than a limit.
 
-    Nothing is parsed: parsers recurse, and Ironic's threads have so little
-    stack that a deep document ends the process instead of raising an error.
+    This does not parse the text. Parsers use recursion, and Ironic's threads
+    have such a small stack that a deep document would end the process instead
+    of raising an error.
 
     :param text: JSON in UTF-8.
     """
     depth = 0
-    # Of {"a": ["[", 1]} the brackets {[]} are left: one in a string opens
-    # nothing.
+    # Removing everything else from {"a": ["[", 1]} leaves the brackets {[]}.
+    # A bracket in a string opens nothing, and is removed too.
     for bracket in _NO_BRACKETS.sub(b'', text):
         if bracket in _OPENING:
             depth += 1

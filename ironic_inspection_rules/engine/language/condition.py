@@ -2,9 +2,9 @@
 
 """Conditions of a rule: groups, loops, and their reasons.
 
-The reason of a group or a loop is that of the part or item that decided it,
-with its number; if all of them did, it is that of all parts, or of the first
-items.
+The reason of a group or a loop is the reason of the part or item that decided
+it, with its number. If no single one decided, it contains the reasons of all
+parts, or of the first few items.
 """
 
 import abc
@@ -28,10 +28,10 @@ _MOST_ITEMS = 3
 class CompiledCondition(abc.ABC):
     """A condition of a rule, ready to be checked on machines.
 
-    ``op`` is the plugin. ``operation`` is what the author of the rule wrote,
-    ``written_op`` the op in it. ``needs_view``: it may read any of the data.
-    ``decides_first``: its rule is decided before the first action of any
-    rule.
+    ``op`` is the plugin. ``operation`` is the condition as the author wrote
+    it, and ``written_op`` is its op. ``needs_view`` is whether the condition
+    may read any of the data. ``decides_first`` is whether its rule is decided
+    before the first action of any rule.
     """
 
     __slots__ = (
@@ -43,7 +43,7 @@ class CompiledCondition(abc.ABC):
     )
 
     def __init__(self, op: registry.Op, operation: Operation) -> None:
-        """Store what all kinds of conditions have."""
+        """Store the attributes that all kinds of conditions have."""
         self.op = op
         self.operation = operation
         self.written_op: str = operation['op']
@@ -57,24 +57,25 @@ class CompiledCondition(abc.ABC):
     def decide(self, roots: budget.View) -> reasons.ConditionResult:
         """Return whether the condition holds, and why.
 
-        :returns: the result without a reason, if only :meth:`reason` can find
-            the reason by a second look at the data.
+        :returns: the result. It has no reason if :meth:`reason` must read the
+            data again to find the reason.
         """
         return reasons.ConditionResult(self.written_op, self.check(roots))
 
     @abc.abstractmethod
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
-        """Return why the condition holds or does not hold.
+        """Return the reason why the condition holds or does not hold.
 
-        :param view: the data by root name, as the rule sees them, which
-            decide.
-        :param masked_view: the data without secrets, whose values the reason
-            shows. The same object as ``view`` if the rule sees no secrets.
+        :param view: the data by root name, as the rule sees them. They
+            determine the result.
+        :param masked_view: the data without secrets, from which the reason
+            shows values. It is the same object as ``view`` if the rule sees no
+            secrets.
         """
 
 
 class CompoundCondition(CompiledCondition):
-    """A group of conditions, its parts, such as ``any-of``."""
+    """A group of conditions, which are its parts, e.g. ``any-of``."""
 
     __slots__ = ('_decide', '_inverted', 'parts')
 
@@ -87,7 +88,7 @@ class CompoundCondition(CompiledCondition):
     ) -> None:
         """Compile a group.
 
-        :param inverted: whether a ``!`` stands before its op.
+        :param inverted: whether its op has a ``!`` before it.
         """
         super().__init__(op, operation)
         self._decide = op.for_machines(op.plugin)
@@ -99,8 +100,8 @@ class CompoundCondition(CompiledCondition):
     def check(self, roots: budget.View) -> bool:
         """Return whether the group holds for the data of a machine.
 
-        A part is checked only when the group asks for its result: ``any-of``
-        asks for no more after the first part that holds.
+        A part is only checked when the group requests its result. For example,
+        ``any-of`` stops at the first part that holds.
         """
         if self._decide(check_part(part, roots) for part in self.parts):
             return not self._inverted
@@ -109,14 +110,14 @@ class CompoundCondition(CompiledCondition):
     def find_deciding_parts(self, roots: budget.View) -> dict[int, bool]:
         """Return the results of the parts that decide, by their numbers.
 
-        The reason of the group names only these parts. If ``any-of`` finds its
-        second part true, it asks for no further results, and that part alone
-        decides: ``{1: True}``. If all of its parts are false, all of them
+        The reason of the group names only these parts. If the second part of
+        ``any-of`` is true, ``any-of`` requests no further results, and this
+        part alone decides: ``{1: True}``. If all parts are false, all of them
         decide: ``{0: False, 1: False}``.
 
-        :raises: as :func:`check_part`.
+        :raises: the errors of :func:`check_part`.
         """
-        # The results that the group asks for, which may be fewer than all.
+        # The results that the group requests, which may be fewer than all.
         results: list[bool] = []
 
         def results_in_turn() -> typing.Iterator[bool]:
@@ -130,9 +131,9 @@ class CompoundCondition(CompiledCondition):
         last_alone = {last_number: results[last_number]}
         if len(results) < len(self.parts):
             return last_alone
-        # All parts were checked. Either the last one decided, or the group
-        # would have gone on, and only ran out of parts. To see which, it is
-        # asked again with the same results and one more: does it take that?
+        # All parts were checked. Either the last part decided, or the group
+        # only ran out of parts. To find out, call the group again with the
+        # same results and one more, and see whether it requests that one.
         further_result = False
         results_and_one_more = iter([*results, further_result])
         self._decide(results_and_one_more)
@@ -144,7 +145,7 @@ class CompoundCondition(CompiledCondition):
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
         """Return the reasons of the parts that decide, with their numbers.
 
-        ``condition 2 of 3: eq holds (values=[8, 8])``
+        For example, ``condition 2 of 3: eq holds (values=[8, 8])``.
         """
         reasons_of_parts = []
         for number, result in self.find_deciding_parts(view).items():
@@ -173,10 +174,10 @@ def _result_text(holds: bool) -> str:
 
 
 def check_part(part: CompiledCondition, roots: budget.View) -> bool:
-    """Check a condition in a group or of an action.
+    """Check a condition in a group, or a condition of an action.
 
-    An error names the op of the condition, such as ``contains: the item is
-    longer …``. The caller only adds the op of the group or action around it.
+    An error names the op of the condition, e.g. ``contains: the item is longer
+    …``, because the caller only adds the op of the group or action around it.
 
     :param roots: the data of the machine by root name, with the budget.
     :raises: :class:`.exceptions.BudgetExceeded`, or
@@ -186,7 +187,7 @@ def check_part(part: CompiledCondition, roots: budget.View) -> bool:
     try:
         return part.check(roots)
     except exceptions.BudgetExceeded:
-        # It ends the phase, whatever the condition.
+        # This error ends the phase, whichever condition raises it.
         raise
     except Exception as exc:
         raise exceptions.OperationError(
@@ -198,8 +199,8 @@ def check_part(part: CompiledCondition, roots: budget.View) -> bool:
 class Looped(CompiledCondition):
     """A condition that is checked for the items of a loop.
 
-    ``condition`` checks one item, ``items`` is the function that returns the
-    items for data by root name.
+    ``condition`` checks one item. ``items`` is a function that takes the data
+    by root name and returns the items.
     """
 
     __slots__ = ('_multiple', 'condition', 'items')
@@ -222,18 +223,18 @@ class Looped(CompiledCondition):
     def check_items(self, roots: budget.View) -> 'LoopResult':
         """Check the condition for the items of the loop until one decides.
 
-        ``multiple`` says which items are checked, and whether all of them or
-        any must hold. A loop without items, or over a missing field, does not
-        hold.
+        ``multiple`` determines which items are checked, and whether all or any
+        of them must hold. A loop without items, or over a missing field, does
+        not hold.
 
         :param roots: the data of the machine by root name.
         :returns: whether the condition holds, the items, and the number of
-            the item that decided, if one did.
+            the item that decided, if any.
         """
         items = self.items(roots)
         if isinstance(items, Missing) or not items:
             return LoopResult(result=False, items=items)
-        # The items that are checked, and the number of the first of them.
+        # The items that are checked, and the index of the first of them.
         checked = items
         first_number = 0
         if self._multiple == 'first':
@@ -241,28 +242,28 @@ class Looped(CompiledCondition):
         elif self._multiple == 'last':
             checked = items[-1:]
             first_number = len(items) - 1
-        # "all" is decided by the first item that does not hold, "any" and the
-        # others by the first item that holds.
+        # "all" is decided by the first item that does not hold. The other
+        # values of "multiple" are decided by the first item that holds.
         deciding_result = self._multiple != 'all'
         with engine_loop.ItemsInTurn(
             checked, roots, first_number
         ) as items_in_turn:
-            # A step of the iterator puts the item into the data.
+            # Each step of the iterator puts an item into the data.
             for number, _item in enumerate(items_in_turn, first_number):
                 if self.condition.check(roots) is deciding_result:
                     return LoopResult(deciding_result, items, decisive=number)
         result = not deciding_result
         if len(checked) < len(items):
-            # "first" or "last": the item decides with either result.
+            # For "first" or "last", the item decides with either result.
             return LoopResult(result, items, decisive=first_number)
-        # No item decided by itself.
+        # No item has decided alone.
         return LoopResult(result, items)
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
         """Return the reasons of the items that decide, with their numbers.
 
-        ``item 2 of 3: values=[480, 480]``. If all items decide, only the first
-        few are explained.
+        For example, ``item 2 of 3: values=[480, 480]``. If all items decide,
+        only the first few are explained.
         """
         loop = self.check_items(view)
         if isinstance(loop.items, Missing):
@@ -270,12 +271,13 @@ class Looped(CompiledCondition):
         if not loop.items:
             return engine_loop.NO_ITEMS
         count = len(loop.items)
-        # The items decide with their secrets, and are shown without.
+        # The items decide with their secrets, but are shown without secrets.
         masked_items: list[typing.Any] | Missing = loop.items
         if masked_view is not view:
             masked_items = self.items(masked_view)
         if isinstance(masked_items, Missing) or len(masked_items) != count:
-            # Masked data have no such list: the items are part of a secret.
+            # The masked data have no such list, so the items are part of a
+            # secret.
             return _('the items are hidden')
         if loop.decisive is not None:
             explained_numbers = [loop.decisive]
@@ -290,7 +292,7 @@ class Looped(CompiledCondition):
                 [masked_items[number]], masked_view, number
             )
             with in_view as iterator, in_masked_view as masked_iterator:
-                # A step of the iterator puts the item into the data.
+                # A step of each iterator puts the item into the data.
                 next(iterator)
                 next(masked_iterator)
                 reason = self.condition.reason(view, masked_view)
@@ -307,8 +309,8 @@ class LoopResult(typing.NamedTuple):
     """The result of a condition for the items of a loop.
 
     ``items`` are all items of the loop, or its missing field. ``decisive`` is
-    the number, from 0, of the item that decided alone. It is None if the
-    result is that of all items, as where ``any`` finds no item that holds.
+    the index of the item that decided alone. It is None if all items together
+    gave the result, e.g. if ``any`` finds no item that holds.
     """
 
     result: bool

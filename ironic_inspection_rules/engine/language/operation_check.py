@@ -45,17 +45,17 @@ def check_all(
     A problem at ``/op`` of the second action is yielded at ``/actions/1/op``.
 
     :param rule: a rule, or an operation with conditions.
-    :param name: the key of the list, such as ``actions``.
+    :param name: the key of the list, e.g. ``actions``.
     :param check: yields the problems of one operation, with pointers that
         begin in the operation.
     """
     operations = rule.get(name)
     if not isinstance(operations, list | tuple):
-        # The schema of the rule has found this problem.
+        # The schema of the rule reports this problem.
         return
     for index, operation in enumerate(operations):
         if not isinstance(operation, dict):
-            # The schema has found this one, too.
+            # The schema reports this problem too.
             continue
         for problem in check(operation):
             yield problem.below(f'/{name}/{index}')
@@ -70,9 +70,9 @@ def check_condition(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of a condition, and of the conditions in a group.
 
-    The problems are in its keys, its loop, its op and its arguments.
+    This checks its keys, its loop, its op and its arguments.
 
-    :param ops: the conditions and actions that are installed.
+    :param ops: the installed conditions and actions.
     :param early: whether the rule is of the early phase.
     :param outer: the loop of the group or action around the condition.
     :param depth: the number of groups around the condition.
@@ -80,7 +80,7 @@ def check_condition(
     name, _inverted = model.split_op(_read_op(condition))
     op = ops.conditions.get(name)
     is_group = op is not None and isinstance(op.plugin, plugin.ConditionGroup)
-    # A group has "conditions" in place of "args".
+    # A group has "conditions" instead of "args".
     shape = _CONDITION
     if is_group:
         shape = _GROUP
@@ -111,10 +111,10 @@ def check_action(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of an action, and of its own conditions.
 
-    The problems are in its keys, its loop, its op, its arguments, and in how
-    it is undone.
+    This checks its keys, its loop, its op, its arguments, and whether it can
+    be undone.
 
-    :param ops: the conditions and actions that are installed.
+    :param ops: the installed conditions and actions.
     :param early: whether the rule is of the early phase.
     """
     name = _read_op(action).strip()
@@ -132,14 +132,14 @@ def check_action(
         return
     if early and not op.plugin.SUPPORTS_EARLY:
         yield Problem('/op', _needs_node_message(name))
-    # Text that is no boolean, such as "maybe", reads as false. It has its own
-    # problem already.
+    # Text that is not a boolean, e.g. "maybe", would read as false here. Its
+    # problem has already been reported.
     is_revert_wrong = any(
         problem.pointer == '/revert' for problem in problems_of_keys
     )
     if not is_revert_wrong and engine_action.has_cleanup(action, op):
-        # The value of "cleanup" is set when the action is undone. With
-        # "revert: false" that never happens.
+        # The value of "cleanup" is set when the action is undone, which never
+        # happens with "revert: false".
         if not engine_action.reverts(action, op):
             yield Problem(
                 '/revert',
@@ -151,9 +151,9 @@ def check_action(
 
 
 def _read_op(operation: dict[str, typing.Any]) -> str:
-    """Return the op of an operation; empty if it is no text.
+    """Return the op of an operation, or an empty string if it is not text.
 
-    The schema refuses any other value.
+    The schema rejects any other value.
     """
     op = operation.get('op')
     if isinstance(op, str):
@@ -168,8 +168,9 @@ def _check_keys(
 ) -> typing.Iterator[Problem]:
     """Yield the problems that the schema of an operation finds in its keys.
 
-    An argument beside ``args``, as in ``{'op': 'fail', 'msg': 'x'}``, is an
-    unknown key to the schema; its message says that it belongs in ``args``.
+    The schema reports an argument outside ``args``, as in ``{'op': 'fail',
+    'msg': 'x'}``, as an unknown key. This changes the message, which then says
+    that the argument belongs in ``args``.
 
     :param op: None if the op is unknown.
     """
@@ -178,8 +179,8 @@ def _check_keys(
         names_of_arguments = op.signature.by_name
     for problem in shape.problems(operation):
         name = problem.pointer.removeprefix('/')
-        # An argument may have the name of a key, such as "loop": then the
-        # problem is that of the key.
+        # An argument may have the same name as a key, e.g. "loop". In this
+        # case, keep the problem of the key.
         if name in names_of_arguments and name not in _KEYS:
             yield Problem(
                 problem.pointer,
@@ -190,9 +191,9 @@ def _check_keys(
 
 
 def _check_loop(operation: dict[str, typing.Any]) -> typing.Iterator[Problem]:
-    """Yield the problems of a loop: wrong fields, or text that is no list.
+    """Yield the problems of a loop: invalid fields, or text that is no list.
 
-    ``{inventory.disks}`` may be a list on a machine; ``x{inventory.disks}``
+    ``{inventory.disks}`` may be a list on a machine. ``x{inventory.disks}``
     and ``{inventory.disks!s}`` are always text.
     """
     loop = operation.get('loop')
@@ -201,8 +202,8 @@ def _check_loop(operation: dict[str, typing.Any]) -> typing.Iterator[Problem]:
     except exceptions.OperationError as exc:
         yield Problem('/loop', str(exc))
     if not isinstance(loop, str) or not interpolation.fields(loop):
-        # A list or a mapping may be looped over. The schema refuses other
-        # values, and text without a field.
+        # Lists and mappings are valid loops. The schema rejects other values,
+        # and text without a field.
         return
     field = interpolation.sole_field(loop)
     if field is None or field.conversion or field.spec:
@@ -222,13 +223,14 @@ def _check_call(
     """Yield the problems of the op and the arguments of an operation.
 
     The op may be unknown. Arguments may be missing, unknown, of a wrong type,
-    refused by the op, or need the node, which the early phase lacks.
+    or rejected by the op. In the early phase, they may need the node, which
+    does not exist yet.
 
     :param name: the name of the op, without a ``!`` before it.
     :param ops: all conditions, or all actions.
     """
     if not isinstance(operation.get('op'), str):
-        # The schema has found this problem.
+        # The schema reports this problem.
         return
     op = ops.get(name)
     if op is None:
@@ -237,8 +239,8 @@ def _check_call(
     args = operation.get('args')
     bound = op.signature.bind(args)
     problems = bound.problems
-    # The arguments without fields: the op itself checks their values, which
-    # are the same on every machine.
+    # The arguments without fields. The op itself can check their values,
+    # because they are the same on every machine.
     literals = {}
     for argument, value in bound.values.items():
         pointer = _point_to_argument(args, op.signature, argument)
@@ -279,13 +281,13 @@ def _convert_literal(
     """Convert an argument without fields, for the checks of its op.
 
     ``"yes"`` for the argument ``unique`` gives ``{'unique': True}``. An
-    argument with fields, such as ``{node.name}``, gives ``{}``, as its value
-    depends on the machine. Of an argument that takes any number of values,
-    those without fields are returned: ``['{inventory.cpu.count}', 8]`` gives
+    argument with fields, e.g. ``{node.name}``, gives ``{}``, because its value
+    depends on the machine. If the argument takes any number of values, the
+    values without fields are returned: ``['{inventory.cpu.count}', 8]`` gives
     ``{'values': [8]}``.
 
     :raises: :class:`.exceptions.OperationError` if the argument has a wrong
-        type, or its fields cannot be read.
+        type, or if its fields cannot be parsed.
     """
     argument = op.signature.by_name[name]
     compiled = engine_call.compile_argument(op, name, value, loop)
@@ -295,7 +297,7 @@ def _convert_literal(
         return {name: arguments.convert(compiled, argument)}
     if not argument.variadic:
         if isinstance(value, list | dict):
-            # Its type is certain, whatever the values of its fields are.
+            # The values of its fields cannot change its type, so check that.
             arguments.convert(value, argument)
         return {}
     if not isinstance(compiled, rendering.List):
@@ -311,14 +313,14 @@ def _convert_literal(
 def _refuse_negative_index(path: str) -> None:
     """Check that a path has no token such as ``-1``.
 
-    In other languages, it counts from the end of a list. Here no list has
-    such an item.
+    In other languages, such an index counts from the end of a list. Here,
+    lists have no such items.
 
     :raises: :class:`.exceptions.OperationError` if it has one.
     """
     match = re.search(schema.NEGATIVE_INDEX, path)
     if match is not None:
-        # A path with slashes has the first group, a path with dots the second.
+        # The first group is for paths with slashes, the second for dots.
         token = match[1] or match[2]
         raise exceptions.OperationError(
             _('a list has no item "%s"; "-" is the place behind its last one')
@@ -336,13 +338,13 @@ def _point_to_argument(
     """Return the pointer to an argument in ``args``: ``/path`` or ``/0``.
 
     :param args: a mapping or a list of arguments, as the rule has it.
-    :returns: the empty pointer, which means all of ``args``, if the argument
-        is left out or takes several values of the list.
+    :returns: the pointer. It is empty, which refers to all of ``args``, if the
+        argument is not written or takes several values of the list.
     """
     if isinstance(args, dict):
         if name in args:
             return data_path.pointer([name])
-        # The plugin names an argument that the rule leaves out.
+        # The plugin reports an argument that is not written in the rule.
         return ''
     first = signature.arguments[0]
     if first.variadic or signature.by_name[name].variadic:

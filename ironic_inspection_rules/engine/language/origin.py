@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds the data that ``vars`` and items of loops are made of.
+"""Finds the data that ``vars`` and items of loops are computed from.
 
-A rule gives values to its ``vars`` and to the ``item`` of a loop. What it
-makes of a masked value there, such as its length, no longer looks masked. So
-a field over such a value is followed to the data.
+A rule assigns values to its ``vars`` and to the ``item`` of a loop. A value
+that is computed from a masked value, e.g. its length, no longer looks masked.
+So a field over such a value is traced back to the data.
 """
 
 import typing
@@ -28,19 +28,19 @@ _GIVES_LISTS = frozenset(
         'values',
     )
 )
-"""Filters that return a list of parts of their value as they are."""
+"""Filters that return a list of unchanged parts of their value."""
 
 _GIVES_ITEMS = frozenset(('default', 'first', 'get', 'last', 'max', 'min'))
-"""Filters that return one part of their value as it is."""
+"""Filters that return one unchanged part of their value."""
 
 _SPLITS_TEXT = frozenset(
     ('first', 'last', 'max', 'min', 'reject', 'select', 'sort', 'unique')
 )
-"""Those of them that take a text for a list of characters."""
+"""Those of these filters that treat text as a list of characters."""
 
 
 class Origin(typing.NamedTuple):
-    """A field of the data that a value of a rule is made of.
+    """A field of the data that a value of a rule is computed from.
 
     With the variable ``disk: '{inventory.disks | first}'``, the value of
     ``{vars.disk.size}`` has the origin ``{inventory.disks | first}``, with the
@@ -49,11 +49,12 @@ class Origin(typing.NamedTuple):
     :param field: the field as it is written.
     :param steps: the path below the root of the field, as far as it is known
         without a machine.
-    :param rest: the path from there to the value, in the item that a filter
-        or a loop chooses on a machine; empty if the value is all of it.
-    :param is_kept: whether the value is found in the data as it is, so that
-        a masked one still reads ``******``. ``upper`` would make another one.
-    :param is_row: whether a row of a table has the value, or is the value.
+    :param rest: the path from there to the value, inside the item that a
+        filter or a loop chooses on a machine. It is empty if the value is the
+        whole item.
+    :param is_kept: whether the value is unchanged from the data, so that a
+        masked value still reads ``******``. ``upper`` would change it.
+    :param is_row: whether the value is, or is part of, a row of a table.
     """
 
     field: interpolation.Field
@@ -69,26 +70,26 @@ class Origin(typing.NamedTuple):
 
     @property
     def key(self) -> typing.Hashable:
-        """The value by which it is compared with other origins."""
-        # Not the field itself, which has no hash if an argument of a filter
-        # is a list or a mapping.
+        """The key by which the origin is compared with other origins."""
+        # Do not use the field itself. It is not hashable if an argument of a
+        # filter is a list or a mapping.
         return self.field.text, self.steps, self.rest, self.is_kept
 
 
 class _Value(typing.NamedTuple):
-    """A variable or an item of a loop, which is followed to its origins.
+    """A variable or an item of a loop that is traced back to its origins.
 
-    To find out what ``{vars.disk.size}`` is made of, the variable ``disk`` is
-    followed, with the steps ``('size',)``.
+    For example, to find the origins of ``{vars.disk.size}``, the variable
+    ``disk`` is traced with the steps ``('size',)``.
 
     :param written: the value as the author of the rule wrote it.
-    :param steps: the path in the value to the part that is followed.
-    :param is_kept: whether the rule reads that part as it is. False if a
-        filter on the way has made something else of it.
-    :param usable: how many of the ``vars``, from the first on, the value may
-        use: only those before itself.
-    :param is_item: whether the text is a loop over a field, such as
-        ``{inventory.disks}``: the path is then that in any item of its list.
+    :param steps: the path in the value to the part that is traced.
+    :param is_kept: whether the rule reads that part unchanged. It is False if
+        a filter on the way has computed something else from it.
+    :param usable: the number of ``vars``, from the first, that the value may
+        use. These are the vars before it.
+    :param is_item: whether the text is a loop over a field, e.g.
+        ``{inventory.disks}``. The path is then inside an item of its list.
     """
 
     written: typing.Any
@@ -102,7 +103,7 @@ class Origins:
     """Finds the origins of the values of one rule.
 
     :param own_vars: the ``vars`` of the rule as they are written.
-    :param loop: the loop of the operation that reads them; None for none.
+    :param loop: the loop of the operation that reads them, or None.
     """
 
     __slots__ = ('_loop', '_numbers', '_vars')
@@ -114,7 +115,7 @@ class Origins:
     ) -> None:
         self._vars = own_vars
         self._loop = loop
-        # A variable may use those with a smaller number only.
+        # A variable may only use variables with a smaller number.
         self._numbers = {name: number for number, name in enumerate(own_vars)}
 
     def of(self, root: str, steps: data_path.Path) -> tuple[Origin, ...]:
@@ -132,7 +133,7 @@ class Origins:
     def of_tables(
         self, root: str, steps: data_path.Path
     ) -> tuple[Origin, ...]:
-        """Return the origins that read tables, also by values of the rule.
+        """Return the origins that read tables, directly or by other values.
 
         :param root: ``vars`` or ``item``.
         :param steps: the path to the value below it.
@@ -146,15 +147,15 @@ class Origins:
     def _find_all(
         self, root: str, steps: data_path.Path
     ) -> typing.Collection[Origin]:
-        """Return the origins of a value, and the ``vars`` on the way to them.
+        """Return the origins of a value, including the ``vars`` on the way.
 
         With the vars ``a: '{node.name}'`` and ``b: '{vars.a}'``, the value of
         ``b`` has the origins ``vars.a`` and ``node.name``.
         """
         values_to_follow = self._find_values(root, steps)
         origins: dict[typing.Hashable, Origin] = {}
-        # If "c" uses "b" twice and "b" uses "a" twice, four ways lead to "a":
-        # to follow them all would take exponential time.
+        # If "c" uses "b" twice and "b" uses "a" twice, four ways lead to "a".
+        # Following all of them would take exponential time.
         followed: set[typing.Hashable] = set()
         while values_to_follow:
             value = values_to_follow.pop()
@@ -162,8 +163,8 @@ class Origins:
                 origins[origin.key] = origin
                 if origin.root != model.VARS:
                     continue
-                # The same path in vars may be missing for one value, and not
-                # for another that comes later and may use more vars.
+                # The same path in vars may be missing for one value, but not
+                # for another value that comes later and may use more vars.
                 way = (origin.key, value.usable)
                 if way in followed:
                     continue
@@ -177,17 +178,17 @@ class Origins:
         """Return the values of the rule that a path may read.
 
         For ``vars`` these are the variables that the path names. For ``item``
-        it depends on the loop:
+        they depend on the loop:
 
         * In a loop over a list, ``item`` may be any item in the rule.
         * In a loop over a mapping, ``item`` is the mapping.
-        * In a loop over a text, such as ``{inventory.disks}``, ``item`` is an
-          item of a list in the data: the text is followed there.
+        * In a loop over a text such as ``{inventory.disks}``, ``item`` is an
+          item of a list in the data, so the text is traced to the data.
 
         :param root: ``vars`` or ``item``.
         :param steps: the path below it.
         """
-        # Conditions, actions and loops come after all vars, and may use them.
+        # Conditions, actions and loops come after all vars, and may use all.
         usable = len(self._vars)
         if root == model.VARS:
             return self._find_values_of_vars(
@@ -207,16 +208,17 @@ class Origins:
     ) -> list[_Value]:
         """Return the values of the rule at a path of ``vars``.
 
-        A value may only use the ``vars`` before it; later ones are missing.
+        A value may only use the ``vars`` before it; later vars are missing.
 
         :param steps: the name and the path below it; empty for all ``vars``.
         :param is_kept: see :class:`_Value`.
-        :param usable: how many of the ``vars`` may be read, from the first on.
+        :param usable: the number of ``vars``, from the first, that may be
+            read.
         """
         names = steps[:1] or tuple(self._vars)
         values = []
         for name in names:
-            # An unknown name counts as one that comes later.
+            # Treat an unknown name like a var that comes later.
             number = self._numbers.get(name, usable)
             if number < usable:
                 values.append(
@@ -229,8 +231,8 @@ def _find_texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
     """Yield the texts at the path in a value, and the rest of the path.
 
     In ``{'disk': '{inventory.disks | first}'}``, the path ``('disk', 'size')``
-    ends at the text. The rest, ``('size',)``, leads on into what the text
-    gives on a machine.
+    ends at the text. The rest, ``('size',)``, continues inside the value that
+    the text has on a machine.
     """
     # Follow the path as far as the rule writes it out.
     at_path = value.written
@@ -238,8 +240,8 @@ def _find_texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
     while rest and isinstance(at_path, dict | list):
         inner = data_path.get(at_path, rest[:1])
         if inner is data_path.ABSENT:
-            # A name in the mapping may be made of fields, so that any value
-            # in it may be meant.
+            # A name in the mapping may contain fields, so the path may lead to
+            # any value in the mapping.
             rest = ()
             break
         at_path = inner
@@ -258,25 +260,25 @@ def _find_texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
 def _find_fields_as_origins(value: _Value) -> typing.Iterator[Origin]:
     """Yield the fields in a variable or an item as origins.
 
-    They are those of all texts at the path in the value. The caller follows
-    fields over ``vars`` further.
+    These are the fields of all texts at the path in the value. The caller
+    traces fields over ``vars`` further.
     """
     for text, rest in _find_texts(value):
-        # Of a text with more than a field, only a new text remains. A field
+        # If the text is more than one field, the result is a new text. A field
         # that is the whole text may keep its value, and so may a field in its
         # filters: {node.name | default(inventory.hostname)}.
         sole = interpolation.sole_field(text)
         is_kept = value.is_kept and sole is not None and _keeps_values(sole)
         for field in effects.fields(text):
             if not field.root or field.root == interpolation.ITEM:
-                # Text that is no path reads nothing, nor does {item} here:
-                # there is no item in vars, nor in the loop itself.
+                # Skip it: text that is not a path reads nothing, and {item} is
+                # missing here, because vars and the loop itself have no item.
                 continue
             if field is sole:
                 yield _origin_of_field(value, field, rest, is_kept)
             else:
-                # It is part of a text, or an argument of a filter: the path
-                # does not lead on into its own value.
+                # The field is part of a text, or an argument of a filter. The
+                # path does not continue inside its own value.
                 yield Origin(field, field.steps, is_kept=is_kept)
 
 
@@ -286,26 +288,26 @@ def _origin_of_field(
     rest: data_path.Path,
     is_kept: bool,
 ) -> Origin:
-    """Return the field that makes up a whole text as an origin.
+    """Return the origin for a field that is a whole text.
 
-    ``{inventory.system}`` with the rest ``('serial',)`` has the origin
-    ``inventory.system.serial``.
+    For example, ``{inventory.system}`` with the rest ``('serial',)`` has the
+    origin ``inventory.system.serial``.
 
-    :param value: the variable or item that has the text in it.
+    :param value: the variable or item that contains the text.
     :param rest: the path from the value of the field to the part that is
-        followed.
-    :param is_kept: whether filters leave the value as it is in the data.
+        traced.
+    :param is_kept: whether filters keep the value as it is in the data.
     """
     if value.is_kept and gives_row(field):
-        # The row is in the table. What the field reads of the machine is only
-        # the key, so the row is not that value as it is.
+        # The row comes from the table. The field reads only the key from the
+        # machine, so the row is not an unchanged value of the machine.
         return Origin(field, field.steps, rest, is_kept=False, is_row=True)
     if not is_kept:
-        # A filter has made a new value, in which the path says nothing about
-        # the data.
+        # A filter has computed a new value, in which the path says nothing
+        # about the data.
         return Origin(field, field.steps, is_kept=False)
     if value.is_item or not field.is_plain:
-        # The data decide which item of the list, or which part the filter
+        # The data determine the item of the list, or the part that the filter
         # returns.
         return Origin(field, field.steps, rest)
     return Origin(field, (*field.steps, *rest))
@@ -323,11 +325,11 @@ def table_name(
 ) -> str | None:
     """Return the name of the table from which a filter takes a row.
 
-    It is ``racks`` for the filter of ``{tables.racks | row}``, and for that of
+    It is ``racks`` for the filters of ``{tables.racks | row}`` and
     ``{node.name | lookup(tables.racks)}``.
 
     :param call: a filter of the field.
-    :returns: None if the filter returns no row of a table.
+    :returns: None if the filter does not return a row of a table.
     """
     if call.name == filter_syntax.ROW:
         if field.root == interpolation.TABLES and field.steps:
@@ -335,8 +337,8 @@ def table_name(
         return None
     lookup, name_of_mapping = filter_syntax.LOOKUP
     if call.name == lookup and call.arguments:
-        # The first argument is the table: lookup(tables.racks), or with its
-        # name lookup(mapping=tables.racks).
+        # The first argument is the table, with or without its name:
+        # lookup(tables.racks) or lookup(mapping=tables.racks).
         name, value = call.arguments[0]
         is_mapping = name is None or name == name_of_mapping
         if is_mapping and isinstance(value, interpolation.Field):
@@ -346,20 +348,20 @@ def table_name(
 
 
 def _keeps_values(field: interpolation.Field) -> bool:
-    """Return whether the filters of a field only choose values.
+    """Return whether the filters of a field only choose existing values.
 
-    ``first`` chooses, ``upper`` makes a new value. A masked value that was
-    only chosen still reads ``******``, by which it is recognized.
+    ``first`` chooses a value, and ``upper`` computes a new one. If a masked
+    value was only chosen, it still reads ``******`` and can be recognized.
     """
-    # Whether the value of the path itself is a text is not known: it depends
-    # on the data.
+    # It is unknown whether the value of the path itself is a text, because
+    # that depends on the data.
     may_be_text = False
     for call in field.filters:
         if may_be_text and call.name in _SPLITS_TEXT:
-            # It gives a character of "******", which does not look masked.
+            # It returns a character of "******", which does not look masked.
             return False
         names_of_arguments = [name for name, _value in call.arguments]
-        # map(attribute='size') chooses, map('upper') makes new values.
+        # map(attribute='size') chooses values, map('upper') computes new ones.
         chooses_attribute = names_of_arguments == ['attribute']
         is_choosing_map = call.name == 'map' and chooses_attribute
         if is_choosing_map or call.name in _GIVES_LISTS:
@@ -370,5 +372,5 @@ def _keeps_values(field: interpolation.Field) -> bool:
         else:
             # Any other filter makes a new value.
             return False
-    # So do a conversion and a format.
+    # A conversion and a format compute new values too.
     return field.conversion is None and field.spec is None

@@ -2,10 +2,10 @@
 
 """Regular expressions with a time limit.
 
-The language is that of Python's ``re``. The text comes from unauthenticated
-machines, so a match that might take long has a time limit, which only the
-``regex`` library supports. Others are left to ``re``: the limit alone costs
-ten times as much as such a match.
+The syntax is that of Python's ``re``. The text comes from unauthenticated
+machines, so a match that may be slow has a time limit, which only the
+``regex`` library supports. All other matches use ``re``, because the time
+limit alone takes ten times as long as such a match.
 """
 
 import functools
@@ -20,16 +20,16 @@ from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
 TIME_LIMIT = 1.0
-"""Seconds that one match may take; less if less is left of the phase."""
+"""Seconds that one match may take, or less if the phase has less time left."""
 
 _MOST_WAYS = 1_000_000
-"""Maximum number of ways to match without a time limit."""
+"""Maximum number of ways to match a text without a time limit."""
 
 _SHORT_LENGTH = 64
-"""Characters up to which a match without a time limit is not worth a look at
-the clock."""
+"""Maximum length of text, in characters, for which a match without a time
+limit does not check the clock."""
 
-# The alternatives before the last skip braces that have a meaning.
+# The alternatives before the last one skip braces that have a meaning.
 _BRACES = re.compile(
     r'\\N\{[^}]*\}'  # a character by its name
     r'|\\.'  # an escaped character
@@ -38,7 +38,7 @@ _BRACES = re.compile(
     re.DOTALL,
 )
 
-# The alternatives before the named groups skip what looks like one of them.
+# The alternatives before the named groups skip text that looks like them.
 _CHOICES = re.compile(
     r'\\.'  # an escaped character
     r'|\[\^?\]?(?:\\.|[^\]\\])*\]'  # a class of characters
@@ -49,7 +49,7 @@ _CHOICES = re.compile(
     re.DOTALL,
 )
 
-# Blanks without a meaning and comments could be mistaken for other parts.
+# In verbose mode, ignored blanks and comments could be mistaken for syntax.
 _VERBOSE = re.compile(r'\(\?(?:[a-zA-Z]*x|#)')
 
 
@@ -58,10 +58,10 @@ Matcher = typing.Callable[[budget.Budget, typing.Any], bool]
 
 
 class Replacement(typing.NamedTuple):
-    """A text that replaces what a regular expression matches.
+    """A text that replaces the matches of a regular expression.
 
-    ``expands``: ``\\1`` in it stands for the first group of the match. It does
-    in a rule, but not in the data of a machine.
+    ``expands`` is whether ``\\1`` in the text stands for the first group of
+    the match. This is so in a rule, but not in the data of a machine.
     """
 
     text: str
@@ -69,10 +69,10 @@ class Replacement(typing.NamedTuple):
 
 
 class _Expansion:
-    """Builds the replacements of all matches, up to a common length.
+    """Builds the replacements of all matches, up to a limit for their length.
 
-    A pattern calls it for every match. ``\\1`` in a replacement stands for the
-    first group of the match.
+    A pattern calls this for each match. ``\\1`` in a replacement stands for
+    the first group of the match.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class _Expansion:
     ) -> None:
         self._replacement = replacement
         self._allowance = allowance
-        # The characters of all replacements so far, or somewhat more.
+        # An upper limit for the length of all replacements so far.
         self._longest_result = 0
 
     def __call__(self, match: typing.Any) -> str:
@@ -94,10 +94,10 @@ class _Expansion:
         if self._replacement.expands:
             groups = (match[0], *match.groups())
             longest_group = max(len(group or '') for group in groups)
-            # A backslash stands for one group at most.
+            # Each backslash stands for at most one group.
             self._longest_result += longest_group * text.count('\\')
         if self._longest_result > self._allowance.limits.size:
-            # This raises, before a text that large is built.
+            # This raises before such a long text is built.
             self._allowance.make_text(self._longest_result)
         if not self._replacement.expands:
             return text
@@ -107,10 +107,10 @@ class _Expansion:
 class Pattern:
     """A regular expression of a rule, with a time limit for matches.
 
-    :param from_data: whether a part of it comes from a machine. Then it is
-        not cached, and always has a time limit.
-    :raises: :class:`.exceptions.OperationError` if it is invalid. One from
-        data is not looked at before it is matched.
+    :param from_data: whether a part of the expression comes from a machine. In
+        this case it is not cached and always has a time limit.
+    :raises: :class:`.exceptions.OperationError` if the expression is invalid.
+        An expression from data is only checked when it is matched.
     """
 
     __slots__ = ('_compiled', '_limited', '_longest_quick', 'text')
@@ -118,15 +118,15 @@ class Pattern:
     def __init__(self, text: str, from_data: bool = False) -> None:
         """Compile the expression, unless a part of it comes from a machine.
 
-        Two libraries match it. ``re``, the faster one, matches texts of up to
-        ``_longest_quick`` characters by ``_compiled``. All others are matched
-        with a time limit by ``regex``: ``_limited()`` returns its pattern,
-        which is compiled when it is first needed.
+        Two libraries are used. ``re`` is faster and matches texts of up to
+        ``_longest_quick`` characters, with ``_compiled``. ``regex`` matches
+        all other texts with a time limit. Its pattern is returned by
+        ``_limited()``, and is compiled when it is first needed.
         """
         self.text = text
         if from_data:
-            # Such an expression is that of a rule with escaped texts of the
-            # machine in it. It is not checked here, but when it is matched.
+            # The expression comes from a rule and contains escaped texts of
+            # the machine. It is checked when it is matched, not here.
             self._limited = functools.partial(_compile_with_limit, text)
             self._longest_quick = -1
             return
@@ -149,11 +149,11 @@ class Pattern:
 
         :param method: a method of compiled patterns: ``search``, ``match`` or
             ``fullmatch``.
-        :param allowance: has the time that is left of the phase.
+        :param allowance: the budget, which has the time left in the phase.
         :returns: a match of ``re`` or ``regex``, or None.
-        :raises: :class:`.exceptions.OperationError` if it takes too long, or
-            :class:`.exceptions.BudgetExceeded` if the time of the phase is
-            up.
+        :raises: :class:`.exceptions.OperationError` if the match takes too
+            long; :class:`.exceptions.BudgetExceeded` if the time of the phase
+            is up.
         """
         length = len(text)
         if length <= self._longest_quick:
@@ -165,13 +165,13 @@ class Pattern:
     def replace(
         self, replacement: Replacement, text: str, allowance: budget.Budget
     ) -> str:
-        """Return the text with every match replaced, as ``re.sub`` does.
+        """Return the text with each match replaced, like ``re.sub``.
 
-        The size of the result is bounded before it is built: a machine's text
-        may have a million matches.
+        The size of the result is limited before it is built, because the text
+        of a machine may have a million matches.
 
         :raises: :class:`.exceptions.OperationError` if it takes too long, or
-            the replacement does not fit the expression;
+            if the replacement does not fit the expression;
             :class:`.exceptions.BudgetExceeded` if the result would be too
             long, or the time of the phase is up.
         """
@@ -189,12 +189,13 @@ class Pattern:
     def check_replacement(self, replacement: Replacement) -> None:
         """Check that a replacement fits the expression.
 
-        ``\\2`` does not fit an expression with a single group.
+        For example, ``\\2`` does not fit an expression with a single group.
 
-        :raises: :class:`.exceptions.OperationError` if it does not.
+        :raises: :class:`.exceptions.OperationError` if it does not fit.
         """
         try:
-            # The empty alternative matches, so the replacement is expanded.
+            # Add an empty alternative, which matches the empty text, so that
+            # the replacement is expanded.
             re.sub(f'{self.text}|', replacement.text, '')
         except (re.error, IndexError) as exc:
             raise exceptions.OperationError(
@@ -202,9 +203,9 @@ class Pattern:
             ) from exc
 
     def has_group(self, group: typing.Any) -> bool:
-        """Return whether the expression has a group of a number or name.
+        """Return whether the expression has a group with a number or name.
 
-        Not for expressions from data, which are not compiled yet.
+        Do not call this for expressions from data, which are not compiled.
         """
         if isinstance(group, str):
             return group in self._compiled.groupindex
@@ -213,22 +214,22 @@ class Pattern:
     def matcher(self, method: str) -> Matcher:
         """Build the function that checks whether a value matches as text.
 
-        It is built once for a rule and called for every machine. Null does
-        not match; other values are matched as Python writes them, true as
+        It is built once for a rule and called for each machine. Null never
+        matches. Other values are matched as Python writes them, e.g. true as
         ``True``. The function raises the errors of :meth:`find`.
 
         :param method: a method of compiled patterns: ``search``, ``match`` or
             ``fullmatch``.
         """
-        # Most texts are short: they are matched here, without a call of
-        # find(). An expression from data has no method for that.
+        # Most texts are short and are matched directly, without calling
+        # find(). An expression from data has no compiled pattern for that.
         longest_quick = min(self._longest_quick, _SHORT_LENGTH)
         match: typing.Any = None
         if longest_quick >= 0:
             match = getattr(self._compiled, method)
 
         def holds(allowance: budget.Budget, value: typing.Any) -> bool:
-            # Null has no text to match.
+            # Null has no text that could match.
             if value is None:
                 return False
             text = value
@@ -245,18 +246,18 @@ class Pattern:
     ) -> typing.Any:
         """Call a method of the slower library's pattern with a time limit.
 
-        :param method: the name of the method, such as ``search``.
+        :param method: the name of the method, e.g. ``search``.
         :param args: the arguments of the method.
-        :raises: :class:`.exceptions.OperationError` if it takes too long, or
-            :class:`.exceptions.BudgetExceeded` if the time of the phase is
-            up.
+        :raises: :class:`.exceptions.OperationError` if the call takes too
+            long; :class:`.exceptions.BudgetExceeded` if the time of the phase
+            is up.
         """
         limit = min(TIME_LIMIT, allowance.remaining())
         call = getattr(self._limited(), method)
         try:
             return call(*args, timeout=limit)
         except TimeoutError as exc:
-            # The limit may have been that of the phase.
+            # If the limit was that of the phase, this raises another error.
             allowance.check_time()
             raise exceptions.OperationError(
                 _(
@@ -268,26 +269,27 @@ class Pattern:
 
 
 def _find_longest_quick(compiled: re.Pattern[str]) -> int:
-    """Return how long a text may be to be matched without a time limit.
+    """Return the maximum length of texts that need no time limit.
 
-    The longer the text, the more ways there are to match. ``^a.*b|c$`` has
-    one repetition and one branch: (length + 1) ** 2 * 2 ways.
+    The longer the text, the more ways there are to match it. For example,
+    ``^a.*b|c$`` has one repetition and one branch, which gives
+    (length + 1) ** 2 * 2 ways.
 
     :returns: the number of characters; -1 if every text needs a time limit.
     """
     if compiled.flags & re.VERBOSE or _VERBOSE.search(compiled.pattern):
-        # What is counted below may stand in a comment, and mean nothing.
+        # The syntax that is counted below might be part of a comment.
         return -1
     choices = [
         match.lastgroup for match in _CHOICES.finditer(compiled.pattern)
     ]
     if 'nested' in choices:
-        # Repetitions in repetitions have no useful bound.
+        # There is no useful limit for repetitions inside repetitions.
         return -1
-    # A text has length + 1 places, at any of which the match and every
-    # repetition may end, and a branch doubles the ways to match. So n
-    # repetitions have (length + 1) ** (n + 1) * 2 ** branches ways. This is
-    # solved for the length, with the most ways that are allowed.
+    # A text has length + 1 positions, where the match and each repetition may
+    # end, and each branch doubles the number of ways. So n repetitions have
+    # (length + 1) ** (n + 1) * 2 ** branches ways. Solve this for the length
+    # with the maximum number of ways.
     branches = choices.count('branch')
     repetitions = choices.count('repeat')
     most_ways_by_places = _MOST_WAYS // 2**branches
@@ -298,13 +300,13 @@ def _find_longest_quick(compiled: re.Pattern[str]) -> int:
 def _compile_with_limit(pattern: str) -> typing.Any:
     """Compile a pattern of ``re`` with ``regex``, which has more syntax.
 
-    Text without a meaning in ``re`` is escaped: ``{e}`` would be fuzzy
-    matching, and ``[[:`` a POSIX class.
+    Syntax that has no meaning in ``re`` is escaped: in ``regex``, ``{e}``
+    would be fuzzy matching, and ``[[:`` would begin a POSIX class.
     """
     escaped = _BRACES.sub(_escape_lone_brace, pattern)
     escaped = escaped.replace('[:', r'[\:')
-    # The cache of the library would keep a pattern of any length. That of
-    # _compile_known keeps only short ones.
+    # The cache of the library would keep patterns of any length. The cache of
+    # _compile_known keeps only short patterns.
     return regex_library.compile(escaped, cache_pattern=False)
 
 
@@ -314,7 +316,7 @@ def _escape_lone_brace(match: re.Match[str]) -> str:
     return match[0]
 
 
-# Only for patterns of rules, whose authors are authenticated.
+# Use this only for patterns of rules, whose authors are authenticated.
 _compile_known = text_cache.cache_short_texts(maxsize=1024, longest=4096)(
     _compile_with_limit
 )

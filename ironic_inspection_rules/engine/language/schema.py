@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The shape of a rule as JSON Schema (draft 7), declared once.
+"""The shape of a rule as JSON schema (draft 7), declared once.
 
-Validation checks rules with it, and the schema for editors is made of it; the
-meaning of a rule is checked in Python. ``errorMessage`` is the message for a
-value that does not fit, also in language servers for YAML.
+Validation checks rules with this schema, and the schema for editors is built
+from it. The meaning of a rule is checked in Python. ``errorMessage`` is the
+message for a value that does not match; YAML language servers show it too.
 
-Patterns must mean the same to Python and to ECMAScript, which editors use.
-They have no ``$``: in Python it also matches before a newline at the end.
+Patterns must mean the same in Python and in ECMAScript, which editors use.
+They do not use ``$``, because in Python it also matches before a newline at
+the end.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,24 +29,24 @@ Schema = dict[str, typing.Any]
 
 END = r'(?![\s\S])'  # The end of a text.
 FIELD = r'^(?:[^{}]|\}|\{\{)*\{(?!\{)[^}]*\}'
-"""Text with a replacement field in it."""
+"""Text that contains a replacement field."""
 
 NEGATIVE_INDEX = (
     r'^(?:/?[^/{]+/(?:[^{]*/)?(-[0-9]+)(?:/[^{]*)?|'
     r'[^/{]+\.(-[0-9]+)(?:\.[^/{]*)?)' + END
 )
-"""A path with a negative index, such as ``/l/-1``."""
+"""A path with a negative index, e.g. ``/l/-1``."""
 
 VARIES_TEXT: Schema = {'type': 'string', 'pattern': FIELD}
 
 VARIES: Schema = {'$ref': '#/definitions/varies'}
-"""A value with a replacement field anywhere in it."""
+"""A value that contains a replacement field anywhere."""
 
 UUID = r'^(?:urn:|uuid:)*[{}]*-*(?:[0-9A-Fa-f]-*){32}[{}]*' + END
 
 
 def match_words(known: Iterable[str]) -> str:
-    """Return the pattern of any of some words, in upper or lower case.
+    """Return a pattern that matches any of the words, ignoring case.
 
     ``['on']`` gives ``(?:[Oo][Nn])``.
     """
@@ -54,8 +55,8 @@ def match_words(known: Iterable[str]) -> str:
 
 
 def _match_in_any_case(word: str) -> str:
-    """Return the pattern of a word in upper or lower case: ``[Oo][Nn]``."""
-    # ECMAScript knows no "(?i)" inside of a pattern.
+    """Return a pattern that matches a word, ignoring case: ``[Oo][Nn]``."""
+    # ECMAScript does not support "(?i)" inside a pattern.
     pattern = ''
     for character in word:
         if character.isalpha():
@@ -66,17 +67,17 @@ def _match_in_any_case(word: str) -> str:
 
 
 def text_matching(pattern: str) -> Schema:
-    """Return the schema of a text that matches a pattern from end to end."""
+    """Return the schema of text that matches a pattern from start to end."""
     return {'type': 'string', 'pattern': f'^{pattern}{END}'}
 
 
 def match_names(known: Iterable[str]) -> str:
-    """Return the pattern of any of some names: ``(?:eq|version-eq)``."""
+    """Return a pattern that matches any of some names, e.g. ``(?:eq|lt)``."""
     return f'(?:{"|".join(map(re.escape, known))})'
 
 
 def any_of(*schemas: Schema) -> Schema:
-    """Return the schema of a value that meets any of some schemas."""
+    """Return the schema of a value that matches any of the schemas."""
     if len(schemas) == 1:
         return schemas[0]
     return {'anyOf': list(schemas)}
@@ -96,8 +97,8 @@ NUMBER = (
     r'(?:[eE][+-]?[0-9]+)?\s*'
 )
 
-# Draft 7 has "contains" for lists only. An object has such a value if it is
-# not true that all of its values, or names, are none.
+# In draft 7, "contains" works only for lists. So for an object, say that it is
+# not true that none of its values, or of its names, has a field.
 _HAS_VARYING_VALUE: Schema = {
     'type': 'object',
     'not': {'additionalProperties': {'not': VARIES}},
@@ -116,7 +117,7 @@ VARYING: Schema = {
 }
 """The definition that :data:`VARIES` refers to."""
 
-# Characters of a column, variables of a rule, and levels of groups.
+# Maximum length of text columns, number of vars, and depth of groups.
 MAX_TEXT = 255
 MOST_VARS = 100
 PRIORITIES = range(10000)
@@ -126,7 +127,7 @@ _NAME = '[A-Za-z0-9_-]{1,255}'
 _PRIORITY = r'\s*(?:\+?0*[0-9]{1,4}|-0+)\s*'
 
 UNSTORABLE = _('must not hold the characters NUL and U+D800 to U+DFFF')
-"""The message for text that databases refuse."""
+"""The message for text that databases reject."""
 
 _TEXT: Schema = {
     'type': ['string', 'null'],
@@ -186,7 +187,7 @@ _VARS: Schema = {
 
 
 def _filled_list(message: str) -> Schema:
-    """Return the schema of a list of operations that is not empty."""
+    """Return the schema of a nonempty list of operations."""
     return {
         'type': 'array',
         'minItems': 1,
@@ -198,8 +199,8 @@ def _filled_list(message: str) -> Schema:
 def rule(built_in: bool = False) -> Schema:
     """Return the schema of a rule, without the schemas of its operations.
 
-    An operation only has to be a mapping: which keys and arguments it may have
-    depends on its op.
+    An operation only has to be a mapping, because its keys and arguments
+    depend on its op.
 
     :param built_in: whether priorities outside 0 … 9999 are allowed.
     """
@@ -214,7 +215,7 @@ def rule(built_in: bool = False) -> Schema:
     priority = _PRIORITY_OF_USERS
     if built_in:
         priority = _PRIORITY_OF_BUILT_IN
-    # The fields that are more than a text, a boolean or a choice.
+    # The fields that are not just a text, a boolean or a choice.
     properties |= {
         'uuid': _UUID,
         'priority': priority,
@@ -251,9 +252,9 @@ def _schema_of_operation(
 ) -> Schema:
     """Return the schema of an action, a condition or a group of conditions.
 
-    :param required: the properties that it must have besides ``op``.
+    :param required: the required properties besides ``op``.
     :param properties: the schemas of its properties besides ``op`` and
-        ``loop``, by name. Any other property is refused.
+        ``loop``, by name. All other properties are rejected.
     """
     return {
         'type': 'object',
@@ -276,7 +277,7 @@ def _check_required(
     instance: typing.Any,
     schema: Schema,
 ) -> Iterator[jsonschema.ValidationError]:
-    """Yield an error for every missing property, at the place of the property.
+    """Yield an error for each missing property, at the place of the property.
 
     jsonschema calls this for the keyword "required".
 
@@ -285,7 +286,7 @@ def _check_required(
     :param schema: the schema that has the keyword.
     """
     if not isinstance(instance, dict):
-        # The keyword "type" yields this error.
+        # The keyword "type" reports this error.
         return
     for name in names:
         if name not in instance:
@@ -294,15 +295,15 @@ def _check_required(
             )
 
 
-# The errors of jsonschema itself have the name only in their message, and
-# their place is that of the mapping.
+# jsonschema's own errors for "required" have the name of the property only in
+# their message, and their place is that of the mapping.
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft7Validator, {'required': _check_required}
 )
 
 
 def check(schema: Schema) -> None:
-    """Check that a schema is a JSON Schema of draft 7.
+    """Check that a schema is a JSON schema of draft 7.
 
     :raises: jsonschema.SchemaError
     """
@@ -310,11 +311,11 @@ def check(schema: Schema) -> None:
 
 
 class Shape:
-    """A JSON Schema whose problems are messages for authors of rules.
+    """A JSON schema whose problems are messages for authors of rules.
 
-    :param kind: what messages call a property, such as "field".
-    :param elsewhere: messages by the names of properties that belong in
-        another mapping.
+    :param kind: the name of a property in messages, e.g. "field".
+    :param elsewhere: messages for properties that belong into another mapping,
+        by the name of the property.
     """
 
     def __init__(
@@ -328,22 +329,22 @@ class Shape:
         self._elsewhere = elsewhere or {}
 
     def problems(self, value: typing.Any) -> Iterator[exceptions.Problem]:
-        """Yield the problems of a value, in words for authors of rules."""
+        """Yield the problems of a value as messages for authors of rules."""
         for error in self._validator.iter_errors(value):
-            # The pointer to the wrong part of the value. The keyword of the
-            # schema that it does not meet is error.validator.
+            # This is the pointer to the wrong part of the value.
+            # error.validator is the keyword of the schema that it violates.
             pointer = data_path.pointer(error.absolute_path)
             properties = error.schema.get('properties', {})
             if error.validator == 'additionalProperties':
-                # One error of jsonschema stands for all unknown properties.
+                # jsonschema has a single error for all unknown properties.
                 for name in error.instance:
                     if name not in properties:
                         yield self._problem_of_unknown(
                             pointer, name, properties
                         )
             elif error.validator == 'required':
-                # The error has the place and the message of the property, see
-                # _check_required().
+                # The error already has the place and the message of the
+                # property, see _check_required().
                 yield exceptions.Problem(pointer, error.message)
             else:
                 yield _convert_error(pointer, error)
@@ -353,14 +354,15 @@ class Shape:
     ) -> exceptions.Problem:
         """Return the problem of a property that is not in the schema.
 
-        It names a near property, or the mapping in which this one belongs.
+        It suggests a similar property, or the mapping that the property
+        belongs into.
 
-        :param pointer: to the mapping with the property.
+        :param pointer: the pointer to the mapping with the property.
         :param known: the properties of the schema.
         """
         place = pointer + data_path.pointer([name])
         if name in self._elsewhere:
-            # The message says in which mapping it belongs.
+            # The message says into which mapping it belongs.
             return exceptions.Problem(place, self._elsewhere[name])
         return suggestion.unknown_at(place, self._kind, str(name), known)
 
@@ -368,13 +370,13 @@ class Shape:
 def _convert_error(
     pointer: str, error: jsonschema.ValidationError
 ) -> exceptions.Problem:
-    """Convert an error of jsonschema to a problem, in words for authors.
+    """Convert an error of jsonschema to a problem for authors of rules.
 
     ``'mian' is not one of ['early', 'preprocess', 'main', None]`` becomes
     "must be one of early, preprocess, main, not "mian"; did you mean "main"?".
     """
     if error.validator == 'enum':
-        # Null and false are accepted, too, but not suggested.
+        # Null and false are accepted too, but are not suggested.
         choices = [
             choice
             for choice in error.validator_value
@@ -385,7 +387,7 @@ def _convert_error(
     expects_text = error.schema.get('type') == ['string', 'null']
     is_scalar = not isinstance(error.instance, list | dict)
     if error.validator == 'type' and expects_text and is_scalar:
-        # YAML reads no, off and 12:30 without quotes as something else.
+        # Without quotes, YAML reads no, off and 12:30 as other types.
         return dataclasses.replace(
             problem, hint=_('put it in quotes if it is meant as text')
         )
@@ -393,17 +395,17 @@ def _convert_error(
 
 
 def _describe_error(error: jsonschema.ValidationError) -> str:
-    """Return the message for a value that does not fit its schema.
+    """Return the message for a value that does not match its schema.
 
-    It ends with the value, as in ``must be true or false, not "maybe"``. Where
-    a list or an operation is expected, or a text is too long, it says only
-    what is expected.
+    The message ends with the value: ``must be true or false, not "maybe"``. If
+    a list or an operation is expected, or if a text is too long, it omits the
+    value.
     """
     schema = error.schema
     value = error.instance
     expected = schema.get('errorMessage', error.message)
     if 'propertyNames' in error.absolute_schema_path:
-        # Here, the value is the name of a property.
+        # In this case, the value is the name of a property.
         return _('the name %(name)s %(expected)s') % {
             'name': suggestion.quoted(value),
             'expected': expected,
@@ -413,7 +415,7 @@ def _describe_error(error: jsonschema.ValidationError) -> str:
     if schema.get('type') in ('array', ['array', 'null']):
         if value in (None, []):
             return str(expected)
-        # The expectation may be about the number of items.
+        # The expected message may be about the number of items.
         return _('must be a list')
     if schema.get('type') == 'object' or error.validator == 'maxLength':
         return str(expected)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions set-, extend- and del-attribute, of nodes and ports.
+"""The actions set-, extend- and del-attribute, for nodes and ports.
 
-Paths are those of a JSON patch in Ironic's API, or older forms of them (spec
+Paths are written as in a JSON patch of Ironic's API, or in older forms (spec
 003 "Available actions").
 """
 
@@ -25,13 +25,13 @@ class AttributeAction(plugin.Action):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         """Yield the problems of the path, and of values for the path.
 
-        For the path ``/diver`` that is ``('path', 'attribute "diver" does not
-        exist …')``. Nothing is checked if a field stands for the attribute.
+        For example, the path ``/diver`` gives ``('path', 'attribute "diver"
+        does not exist …')``. Nothing is checked if the attribute is a field.
         """
         path = arguments.get('path')
         if path is None or '{' in path[0]:
-            # Such as "/{plugin_data.attribute}". Existing rules have such
-            # paths; they are checked when they run.
+            # The path is e.g. "/{plugin_data.attribute}". Existing rules have
+            # such paths, which are checked when the rules run.
             return
         try:
             schema.check_path(path, self.TABLE)
@@ -49,10 +49,12 @@ class AttributeAction(plugin.Action):
     ) -> None:
         """Check a literal argument together with the path.
 
-        Derived classes check the arguments that depend on the path.
+        Derived classes override this to check the arguments that depend on the
+        path.
 
         :param name: the name of the argument, which may be ``path`` itself.
-        :raises: :class:`.exceptions.OperationError` if it is invalid there.
+        :raises: :class:`.exceptions.OperationError` if the argument is invalid
+            for the path.
         """
 
     def place(
@@ -60,15 +62,15 @@ class AttributeAction(plugin.Action):
     ) -> tuple[str, data_path.Path]:
         """Check that rules may change a place, and return the place.
 
-        It is returned as the target names it: of the node, ``/extra/rack`` is
-        ``('node', ('extra', 'rack'))``; of its first port,
+        The place is returned in the form that the target uses: ``/extra/rack``
+        of the node is ``('node', ('extra', 'rack'))``, and of its first port
         ``('ports', ('0', 'extra', 'rack'))``.
 
         :param path: the path below the node or the port.
         :param port_id: MAC address or UUID of the port; None for the node.
         :returns: the root, and the path below it.
-        :raises: :class:`.exceptions.OperationError` if rules may not change
-            what the path leads to, or the node has no such port.
+        :raises: :class:`.exceptions.OperationError` if rules must not change
+            the place, or if the node has no such port.
         """
         if port_id is None:
             schema.check_path(path, self.TABLE)
@@ -82,8 +84,8 @@ class AttributeAction(plugin.Action):
     ) -> None:
         """Remove the value at a path of the node or of a port.
 
-        A whole attribute gets its default: without ``/retired``, a node is not
-        retired.
+        A whole attribute is set to its default: a node is not retired after
+        ``/retired`` is removed.
         """
         root, path_of_root = self.place(target, path, port_id)
         is_attribute = len(path) == 1
@@ -100,14 +102,14 @@ class AttributeAction(plugin.Action):
         value: typing.Any = data_path.ABSENT,
         extends: bool = False,
     ) -> plugin.Write:
-        """Declare what the action writes, and where.
+        """Declare the write of the action.
 
-        For ``set-attribute`` of ``/retired`` to "yes", that is a write of true
-        to ``/retired`` of the ``node``.
+        For example, ``set-attribute`` of ``/retired`` to "yes" writes true to
+        ``/retired`` of the ``node``.
 
         :param arguments: the arguments of the action, as the rule has them.
-        :param value: the value that is written. Without a value, the present
-            value is removed, and a whole attribute gets its default.
+        :param value: the value that is written. By default, the current value
+            is removed, and a whole attribute is set to its default.
         :param extends: whether the value is appended to a list.
         """
         kind = 'node'
@@ -116,8 +118,8 @@ class AttributeAction(plugin.Action):
         path = arguments['path']
         value_afterwards = value
         if not extends:
-            # Later rules read the converted value, or the default of a removed
-            # attribute.
+            # Later rules read the converted value, or the default if the
+            # attribute was removed.
             value_afterwards = schema.value_afterwards(path, value, self.TABLE)
         return plugin.Write(
             kind,
@@ -129,7 +131,7 @@ class AttributeAction(plugin.Action):
 
 
 class _Set(AttributeAction):
-    """Base of the actions that set an attribute, and can be undone."""
+    """The base of the actions that set an attribute and can be undone."""
 
     def cases(
         self,
@@ -142,7 +144,7 @@ class _Set(AttributeAction):
     def check(
         self, name: str, value: typing.Any, path: data_path.Path
     ) -> None:
-        # A cleanup value of null stands for no cleanup value.
+        # A null means that there is no cleanup value.
         is_cleanup_value = name == 'cleanup' and value is not None
         if name == 'value' or is_cleanup_value:
             schema.read_value(path, value, self.TABLE)
@@ -156,11 +158,12 @@ class _Set(AttributeAction):
     ) -> None:
         """Set the value at a path of the node or of a port.
 
-        :param path: leads to an attribute, which gets a value of its kind, or
-            into one that is a mapping, which may hold any value.
+        :param path: a path to an attribute, which gets a value of its kind, or
+            into an attribute that is a mapping, which may contain any value.
         :param port_id: MAC address or UUID of the port; None for the node.
-        :raises: :class:`.exceptions.OperationError` if the attribute may not
-            be changed or cannot have the value, or the node has no such port.
+        :raises: :class:`.exceptions.OperationError` if rules must not change
+            the attribute, if it cannot have the value, or if the node has no
+            such port.
         """
         root, path_of_root = self.place(target, path, port_id)
         converted = schema.read_value(path, value, self.TABLE)
@@ -178,15 +181,15 @@ class _Set(AttributeAction):
     ) -> None:
         """Undo what the action set when the rule matched earlier.
 
-        The place gets the cleanup value. Without a cleanup value, the present
-        value is removed; an attribute that cannot be removed stays as it is.
+        The cleanup value is set. If there is none, the current value is
+        removed, but an attribute that cannot be removed is not changed.
 
         :param cleanup: None for no cleanup value.
         """
         if cleanup is not None:
             self._set_value(target, path, cleanup, port_id)
             return
-        # Called only for the error of a path that rules may not change.
+        # This raises an error if rules must not change the path.
         self.place(target, path, port_id)
         attribute = self.TABLE[path[0]]
         is_in_attribute = len(path) > 1
@@ -244,7 +247,7 @@ class SetPortAttribute(_Set):
 
 
 class _Extend(AttributeAction):
-    """Base of the actions that append to a list inside of an attribute."""
+    """The base of the actions that append to a list inside an attribute."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield self._declare_write(
@@ -259,7 +262,7 @@ class _Extend(AttributeAction):
 
     @staticmethod
     def _check_may_be_list(path: data_path.Path) -> None:
-        """Check that a path leads into an attribute: none is a list itself."""
+        """Check that a path leads into an attribute, as none is a list."""
         if len(path) == 1:
             raise exceptions.OperationError(
                 _('attribute "%s" is not a list') % path[0]
@@ -275,14 +278,14 @@ class _Extend(AttributeAction):
     ) -> None:
         """Append a value to a list of the node or of a port.
 
-        :param unique: whether a list that has an equal item stays as it is.
+        :param unique: whether to do nothing if the list has an equal item.
         :raises: :class:`.exceptions.OperationError` if the path does not lead
-            into an attribute or to a list, or the node has no such port.
+            into an attribute or to a list, or if the node has no such port.
         """
         root, path_of_root = self.place(target, path, port_id)
         self._check_may_be_list(path)
         if root == plugin.NODE:
-            # Refuses a path to capabilities: these must stay text.
+            # Reject a path to capabilities, because they must stay text.
             schema.check_capabilities(path, [value])
         target.extend(root, path_of_root, value, unique)
 
@@ -339,7 +342,7 @@ class ExtendPortAttribute(_Extend):
 
 
 class _Delete(AttributeAction):
-    """Base of the actions that remove an attribute, or a part of one."""
+    """The base of the actions that remove an attribute, or a part of one."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield self._declare_write(arguments)
@@ -348,7 +351,7 @@ class _Delete(AttributeAction):
         self, name: str, value: typing.Any, path: data_path.Path
     ) -> None:
         if name == 'path':
-            # Null stands for a removal: an attribute may refuse it.
+            # Null stands for a removal, which the attribute may reject.
             schema.read_value(path, None, self.TABLE)
 
 

@@ -2,8 +2,8 @@
 
 """The attributes of nodes and ports that rules may change, and their values.
 
-These are the ones Ironic's own API lets a PATCH change; a test compares the
-two.
+These are the attributes that a PATCH of Ironic's own API may change. A test
+compares the two.
 """
 
 import re
@@ -25,19 +25,19 @@ NAME_KIND = 'letters, digits, "-", ".", "_" and "~", and no UUID'
 """The kind of the name of a node."""
 
 NODE_NAME = '[A-Za-z0-9._~-]+'
-"""A pattern of text of those characters."""
+"""A pattern of text that consists of those characters."""
 
 UUID_LIKE = '-*(?:[0-9A-Fa-f]-*){32}'
-"""A pattern of text of those characters that Ironic takes for a UUID."""
+"""A pattern of text of those characters that Ironic recognizes as a UUID."""
 
 TEXT_KINDS = ('a string', NAME_KIND)
-"""The kinds that also take numbers, and have a maximum length."""
+"""The kinds that also accept numbers and have a maximum length."""
 
 
 class Attribute(typing.NamedTuple):
     """An attribute of a node or a port that rules may change.
 
-    :ivar kind: what its value must be, such as ``a string``: one of
+    :ivar kind: the kind of its values, e.g. ``a string``; one of
         :data:`KINDS`.
     :ivar default: its value after it was removed or set to null; ``...`` if it
         cannot be removed.
@@ -50,17 +50,17 @@ class Attribute(typing.NamedTuple):
 
     @property
     def is_removable(self) -> bool:
-        """Whether it can be removed, or set to null."""
+        """Whether the attribute can be removed or set to null."""
         return self.default is not ...
 
     def read(self, value: typing.Any) -> typing.Any:
         """Convert a value to the attribute's kind; null gives its default.
 
-        An attribute that is true or false reads ``'yes'`` as True.
+        For example, a boolean attribute reads ``'yes'`` as True.
 
         :raises: :class:`.exceptions.OperationError` if the value is of
-            another kind, too long, null for an attribute that cannot be
-            removed, or a text that the database cannot store.
+            another kind, is too long, is null although the attribute cannot be
+            removed, or is a text that the database cannot store.
         """
         if value is None:
             if not self.is_removable:
@@ -79,8 +79,9 @@ class Attribute(typing.NamedTuple):
                 _('must not be longer than %d characters') % self.longest
             )
         if table_members.UNSTORABLE.search(converted):
-            # This text is a column of its own. Texts in a mapping are stored
-            # as JSON, which escapes such characters.
+            # Reject the text, because it is a database column of its own.
+            # Texts in a mapping are stored as JSON, which escapes such
+            # characters.
             raise exceptions.OperationError(engine_schema.UNSTORABLE)
         return converted
 
@@ -107,7 +108,7 @@ def _read_node_name(value: typing.Any) -> str:
 
 
 def _read_truth(value: typing.Any) -> bool:
-    """Read true or false, also of words such as "yes" and "off".
+    """Read a boolean, including words such as "yes" and "off".
 
     :raises: TypeError or ValueError for any other value.
     """
@@ -139,12 +140,12 @@ def _read_mac(value: typing.Any) -> str:
 
 
 class AttributeKind(typing.NamedTuple):
-    """What the value of an attribute may be, such as true or false.
+    """A kind of values that an attribute may have, e.g. booleans.
 
-    :ivar read: converts a value of a rule to such a value; raises TypeError or
+    :ivar read: converts a value of a rule to this kind; raises TypeError or
         ValueError if it cannot.
-    :ivar schemas: JSON Schemas of the values that ``read`` takes. Every such
-        value meets at least one of them.
+    :ivar schemas: JSON schemas of the values that ``read`` accepts. Each
+        accepted value matches at least one of them.
     """
 
     read: typing.Callable[[typing.Any], typing.Any]
@@ -179,7 +180,7 @@ KINDS = {
         _read_mac, [{'type': 'string', 'pattern': _MAC}]
     ),
 }
-"""The kinds of values, by what messages call them."""
+"""The kinds of values, by their names in messages."""
 
 _TEXT = Attribute('a string')
 _UUID = Attribute('a UUID')
@@ -243,20 +244,20 @@ PORT = {
 
 
 CAPABILITIES = ('properties', 'capabilities')
-"""The path of the text that has all capabilities of a node."""
+"""The path of the text that contains all capabilities of a node."""
 
 
 def path_schemas(
     table: typing.Mapping[str, Attribute], targets: typing.Iterable[str]
 ) -> dict[str, list[dict[str, typing.Any]]]:
-    """Return the JSON Schemas of the argument ``path`` of an action.
+    """Return the JSON schemas for the argument ``path`` of an action.
 
-    Every action takes paths into an attribute that is a mapping. If that is
-    ``extra``, and ``name`` is the only target, the pattern matches
+    Each action accepts paths into attributes that are mappings. If ``extra``
+    is such an attribute and ``name`` is the only target, the pattern matches
     ``/extra/a``, ``extra.a`` and ``/name``, but not ``/driver``.
 
     :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
-    :param targets: the attributes that the action takes as a whole.
+    :param targets: the attributes that the action accepts as a whole.
     :returns: ``{'path': [{'type': 'string', 'pattern': …}]}``.
     """
     mappings = engine_schema.match_names(
@@ -265,7 +266,7 @@ def path_schemas(
         if attribute.kind == 'a mapping'
     )
     patterns = [
-        # Into a mapping: "/extra/a", "extra/a", and the older "extra.a".
+        # A path into a mapping: "/extra/a", "extra/a", or the older "extra.a".
         rf'/?{mappings}/',
         rf'{mappings}\.[^/]*{engine_schema.END}',
     ]
@@ -273,7 +274,7 @@ def path_schemas(
         # A whole attribute: "/driver".
         whole = engine_schema.match_names(targets)
         patterns.append(rf'/?{whole}{engine_schema.END}')
-    # A field may stand for any name.
+    # A path with a field is accepted, because it may stand for any name.
     patterns.append(r'/?[^/]*\{')
     return {
         'path': [{'type': 'string', 'pattern': f'^(?:{"|".join(patterns)})'}]
@@ -290,17 +291,17 @@ def list_removable(table: typing.Mapping[str, Attribute]) -> list[str]:
 def list_cases(
     table: typing.Mapping[str, Attribute],
 ) -> typing.Iterator[tuple[str, dict[str, typing.Any], dict[str, typing.Any]]]:
-    """Yield the JSON Schemas of the values of all attributes.
+    """Yield the JSON schemas of the values of all attributes.
 
-    Attributes with the same schemas come together. For example, for all that
-    hold a mapping and may be removed::
+    Attributes with the same schemas are combined. For example, all attributes
+    that are mappings and may be removed give::
 
         ('^/?(?:extra|properties)…',
          {'anyOf': [{'type': 'object'}, VARIES, NULL]},
          {'anyOf': [{'type': 'object'}, VARIES, NULL]})
 
-    :returns: a pattern of the path, then JSON Schemas of the value and of
-        the cleanup value.
+    :returns: triples of a pattern for the path, the JSON schema of the value,
+        and that of the cleanup value.
     """
     # Attributes that differ only in their default have the same schemas.
     names_by_form: dict[tuple[str, int, bool], list[str]] = {}
@@ -314,9 +315,9 @@ def list_cases(
                 schemas.append({**schema_of_kind, 'maxLength': longest})
             else:
                 schemas.append(schema_of_kind)
-        # A text with a field may stand for any value.
+        # A text with a field may become any value.
         schemas.append(engine_schema.VARIES)
-        # Null stands for no cleanup value, whatever the attribute is.
+        # A null means that there is no cleanup value, for any attribute.
         cleanup = engine_schema.any_of(*schemas, engine_schema.NULL)
         if is_removable:
             schemas.append(engine_schema.NULL)
@@ -329,8 +330,9 @@ def check_path(
 ) -> None:
     """Check that a path leads to or into one of the attributes.
 
-    ``('driver',)`` and ``('extra', 'a')`` do; ``('driver', 'a')`` does not, as
-    the driver is no mapping, nor does ``('diver',)``.
+    ``('driver',)`` and ``('extra', 'a')`` are accepted. ``('driver', 'a')`` is
+    rejected because the driver is not a mapping, and ``('diver',)`` because
+    there is no such attribute.
 
     :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
     :raises: :class:`.exceptions.OperationError` if it does not.
@@ -357,11 +359,12 @@ def read_value(
 ) -> typing.Any:
     """Convert a value to the kind of the attribute at a path.
 
-    For ``('retired',)``, "yes" becomes True. A value inside of an attribute,
-    as at ``('extra', 'a')``, may be of any kind and stays as it is.
+    For ``('retired',)``, "yes" becomes True. A value inside an attribute, e.g.
+    at ``('extra', 'a')``, may be of any kind and is not changed.
 
     :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
-    :raises: :class:`.exceptions.OperationError` if it cannot hold the value.
+    :raises: :class:`.exceptions.OperationError` if the attribute cannot hold
+        the value.
     """
     if len(path) > 1:
         return value
@@ -381,54 +384,55 @@ def value_afterwards(
 ) -> typing.Any:
     """Return the value that a path has after an action.
 
-    A whole attribute always has a value of its kind: after "yes" was written
-    to ``/retired`` it is True, and after a removal it is its default, False. A
-    value with fields is returned as it is, as it is known on a machine only.
+    A whole attribute always has a value of its kind. For example, ``/retired``
+    is True after "yes" was written to it, and False, its default, after a
+    removal. A value with fields is returned unchanged, because it is only
+    known on a machine.
 
-    :param path: the path as the rule has it, which may be no text at all.
+    :param path: the path as the rule has it, which may be of any type.
     :param value: the written value; :data:`.path.ABSENT` for a removal.
     :param table: the attributes of nodes or of ports, by name.
-    :returns: :data:`.path.ABSENT` if no value is left.
+    :returns: the value, or :data:`.path.ABSENT` if no value is left.
     """
     if not isinstance(path, str) or interpolation.fields([path, value]):
         return value
     written = value
     if value is data_path.ABSENT:
-        # Null stands for a removal: it gives the default.
+        # Read null instead, which gives the default.
         written = None
     try:
         tokens = data_path.parse(path)
         if len(tokens) > 1:
-            # Inside of an attribute any value stays as it was written.
+            # Inside an attribute, a value stays as it was written.
             return value
         check_path(tokens, table)
         return read_value(tokens, written, table)
     except exceptions.OperationError:
-        # The validation of the rule reports it.
+        # The validation of the rule reports the error.
         return value
 
 
 def check_capabilities(path: data_path.Path, value: typing.Any) -> None:
-    """Check that ``properties/capabilities`` stays text after a write.
+    """Check that ``properties/capabilities`` is still text after a write.
 
-    Otherwise, every later inspection would fail, as Ironic reads it as text.
-    The value may be written to the capabilities, inside of them, to
-    ``properties`` as a whole, or anywhere else.
+    Ironic reads it as text, so otherwise every later inspection would fail.
+    The value may be written to the capabilities, into them, to the whole of
+    ``properties``, or anywhere else.
 
     :param path: the path of the value below the node.
     :param value: the value to be written.
-    :raises: :class:`.exceptions.OperationError` if they would become anything
-        but text, null or absent.
+    :raises: :class:`.exceptions.OperationError` if the capabilities would not
+        be text, null or absent.
     """
     if path[0] != CAPABILITIES[0]:
-        # Most paths are in another attribute.
+        # Most paths lead to another attribute.
         return
     common = min(len(path), len(CAPABILITIES))
     if path[:common] != CAPABILITIES[:common]:
         return
-    # A path inside of the text would make a mapping of it.
+    # A write to a path inside the text would turn it into a mapping.
     is_inside = len(path) > len(CAPABILITIES)
-    # The value may be all of ``properties``, with capabilities or without.
+    # The value may be all of ``properties``, with or without capabilities.
     capabilities = data_path.get(value, CAPABILITIES[common:])
     is_text = isinstance(capabilities, str)
     is_nothing = capabilities is None or capabilities is data_path.ABSENT

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inspection data as ironic-inspector's rules read them.
+"""The inspection data in the form that ironic-inspector's rules read.
 
-They are what the ramdisk sent and inspection hooks added: ``inventory``, and
-beside it the keys of plugin data. Hooks that ran in each ironic-inspector
-added values that Ironic's do not: ``scheduler``, ``root_disk_selection`` and
-``validate_interfaces``. A step that the data do not have finds these values,
-with the meaning that ironic-inspector 12.5.0 gave them under its default
-options. The document as a whole does not have them.
+The data are what the ramdisk sent and what inspection hooks added:
+``inventory``, and the keys of plugin data next to it. The hooks ``scheduler``,
+``root_disk_selection`` and ``validate_interfaces`` ran in every
+ironic-inspector and added values that Ironic's hooks do not add. If a path
+leads to such a value and the data lack it, it is computed as
+ironic-inspector 12.5.0 did with its default options. The document as a whole
+does not contain these values.
 """
 
 import re
@@ -33,27 +34,29 @@ IN_IRONIC = {
     'ipmi_v6address': 'inventory.bmc_v6address',
     'memory_mb': 'inventory.memory.physical_mb',
 }
-"""Where Ironic has the values that ironic-inspector added beside
+"""The places where Ironic has the values that ironic-inspector added next to
 ``inventory``, by name."""
 
 NO_ADDRESS = {'ipmi_address': '0.0.0.0', 'ipmi_v6address': '::/0'}
-"""What the ramdisk sends for a BMC that has no address of that version."""
+"""The text that the ramdisk sends if the BMC has no address of that version.
+"""
 
 
 def place_in_ironic(steps: typing.Iterable[typing.Any]) -> Steps:
     """Return where Ironic has a value that a rule of ironic-inspector reads.
 
-    * ``inventory.cpu`` is ``inventory.cpu``, as before.
-    * ``cpus`` is ``inventory.cpu.count``, by :data:`IN_IRONIC`.
-    * ``interfaces.eth0.ip`` is
-      ``plugin_data.valid_interfaces.eth0.ipv4_address``; the last name is by
-      :data:`.interface.IN_IRONIC`.
-    * ``interfaces.eth0.lldp_processed`` is ``plugin_data.parsed_lldp.eth0``.
-    * ``custom.a`` is ``plugin_data.custom.a``, as all else.
+    * ``inventory.cpu`` is not changed.
+    * ``cpus`` becomes ``inventory.cpu.count``, see :data:`IN_IRONIC`.
+    * ``interfaces.eth0.ip`` becomes
+      ``plugin_data.valid_interfaces.eth0.ipv4_address``; for the last name,
+      see :data:`.interface.IN_IRONIC`.
+    * ``interfaces.eth0.lldp_processed`` becomes
+      ``plugin_data.parsed_lldp.eth0``.
+    * ``custom.a`` becomes ``plugin_data.custom.a``, like everything else.
 
-    :param steps: the path in the data of ironic-inspector: names and indices,
-        such as ``('cpus',)``.
-    :returns: the path in Ironic, such as ``('inventory', 'cpu', 'count')``.
+    :param steps: the path in the data of ironic-inspector: names and indexes,
+        e.g. ``('cpus',)``.
+    :returns: the path in Ironic, e.g. ``('inventory', 'cpu', 'count')``.
     """
     path = tuple(steps)
     if not path:
@@ -74,21 +77,21 @@ def place_in_ironic(steps: typing.Iterable[typing.Any]) -> Steps:
 
 
 class InspectorData(dict[str, typing.Any]):
-    """Inventory and plugin data as ironic-inspector had them.
+    """The inventory and plugin data in the form of ironic-inspector.
 
-    The values that its hooks added are computed by ``__missing__``, when a
-    rule reads them.
+    ``__missing__`` computes the values that its hooks added when a rule reads
+    them.
 
     :param roots: the data of a machine by root name.
     """
 
     def __init__(self, roots: budget.View) -> None:
-        # The inventory is the first key, and counts more than plugin data of
-        # that name.
+        # The inventory must be the first key, and it takes precedence over
+        # plugin data with this name.
         super().__init__({'inventory': None, **roots['plugin_data']})
         self.inventory = roots['inventory']
         self['inventory'] = self.inventory
-        # What rules have noted of themselves, ironic-inspector did not have.
+        # Remove the traces of rules, which ironic-inspector did not have.
         self.pop(model.TRACE_KEY, None)
         self.budget = roots.budget
         self._roots = roots
@@ -97,10 +100,10 @@ class InspectorData(dict[str, typing.Any]):
 
     @property
     def lldp(self) -> Container:
-        """What switches say of their ports, by name of an interface.
+        """The data that switches announce for each interface, by its name.
 
-        It is ``parsed_lldp`` of the plugin data, or empty without a mapping
-        there.
+        This is ``parsed_lldp`` of the plugin data, or empty if that is not a
+        mapping.
         """
         parsed = self.get('parsed_lldp')
         if not isinstance(parsed, dict):
@@ -108,11 +111,11 @@ class InspectorData(dict[str, typing.Any]):
         return parsed
 
     def interfaces(self, interfaces: Container) -> interface.Interfaces:
-        """Return interfaces that also have the names of ironic-inspector.
+        """Return interfaces that also have ironic-inspector's names.
 
         :param interfaces: interfaces as Ironic has them, by name.
         """
-        # To copy them is cheap: 16 interfaces cost one operation.
+        # Copying is cheap: 16 interfaces cost one operation.
         self.budget.spend(len(interfaces) // 16)
         return interface.Interfaces(interfaces, self.lldp)
 
@@ -128,9 +131,9 @@ class InspectorData(dict[str, typing.Any]):
     def __missing__(self, name: str) -> typing.Any:
         """Return a value that ironic-inspector had in another place.
 
-        A value that a hook of ironic-inspector added, such as ``cpus``, is
-        made as the hook made it. Any other is read from the place where Ironic
-        has it.
+        A value that a hook of ironic-inspector added, e.g. ``cpus``, is
+        computed like the hook did. Any other value is read from its place in
+        Ironic.
 
         :raises: KeyError if there is no such value.
         """
@@ -138,8 +141,8 @@ class InspectorData(dict[str, typing.Any]):
             return _ADDED_BY_HOOKS[name](self)
         places_in_ironic = rendering.SECOND_NAMES.get(name, ())
         for root, *steps in places_in_ironic:
-            # All these roots are "inventory", which is always there: looking
-            # it up does not come back here.
+            # The root is always "inventory", which always exists, so this
+            # look-up does not call __missing__ again.
             value = data_path.get(self[root], tuple(steps))
             # An empty address counts as missing.
             if value and value is not data_path.ABSENT:
@@ -169,11 +172,11 @@ def _cpu_arch(document: InspectorData) -> str:
 
 
 def _read_number(document: InspectorData, steps: data_path.Path) -> int:
-    """Return a whole number of the inventory.
+    """Return a whole number from the inventory.
 
-    :param steps: its path in the inventory: ``('cpu', 'count')``.
-    :raises: KeyError if there is no number: ironic-inspector only logged that,
-        and did not add the value.
+    :param steps: its path in the inventory, e.g. ``('cpu', 'count')``.
+    :raises: KeyError if there is no number. In this case ironic-inspector only
+        logged a message and did not add the value.
     """
     value = data_path.get(document.inventory, steps)
     try:
@@ -183,19 +186,19 @@ def _read_number(document: InspectorData, steps: data_path.Path) -> int:
 
 
 def _ipmi_address(document: InspectorData) -> typing.Any:
-    """Return the IPv4 address of the BMC, None if it has none."""
+    """Return the IPv4 address of the BMC, or None if it has none."""
     return _read_address_of_bmc(document, 'ipmi_address')
 
 
 def _ipmi_v6address(document: InspectorData) -> typing.Any:
-    """Return the IPv6 address of the BMC, None if it has none."""
+    """Return the IPv6 address of the BMC, or None if it has none."""
     return _read_address_of_bmc(document, 'ipmi_v6address')
 
 
 def _read_address_of_bmc(document: InspectorData, name: str) -> typing.Any:
-    """Return an address of the BMC, None for a BMC without such an address.
+    """Return an address of the BMC, or None if it has no such address.
 
-    Where it has none, the ramdisk writes ``0.0.0.0`` or ``::/0``.
+    If there is no address, the ramdisk sends ``0.0.0.0`` or ``::/0``.
 
     :param name: ``ipmi_address`` or ``ipmi_v6address``.
     """
@@ -207,17 +210,17 @@ def _read_address_of_bmc(document: InspectorData, name: str) -> typing.Any:
 
 
 def _local_gb(document: InspectorData) -> int:
-    """Return the size of the root disk in GiB, one less for partitions.
+    """Return the size of the root disk in GiB, minus one for partitions.
 
-    :returns: 0 where the machine has no disks, and its node no root device
+    :returns: 0 if the machine has no disks and its node has no root device
         hints.
-    :raises: KeyError if the root disk or its size is not known.
+    :raises: KeyError if the root disk or its size is unknown.
     """
     disk = _find_root_disk(document)
     if not disk:
-        # The node has no hints, and the ramdisk has named no root disk: either
-        # it found no disk at all, or the inspection was by Redfish, which
-        # lists disks but never names the root disk.
+        # The node has no hints, and the ramdisk has not named a root disk.
+        # Either there is no disk at all, or Redfish inspected the machine,
+        # which lists disks but never names the root disk.
         if document.inventory.get('disks'):
             raise KeyError('root_disk')
         return 0
@@ -228,16 +231,16 @@ def _local_gb(document: InspectorData) -> int:
 
 
 def _find_root_disk(document: InspectorData) -> typing.Any:
-    """Return the disk that the root device hints of the node choose.
+    """Return the disk that the root device hints of the node select.
 
-    Without hints, it is the disk that the ramdisk has chosen. Only hints of
-    plain text are followed, such as ``{'serial': 'S1'}``: the disk must have
-    the same text. Hints with operators or numbers, and the property
-    ``skip_block_devices`` of the node, need Ironic's hook ``root-device``.
+    Without hints, return the disk that the ramdisk has selected. Only hints
+    that are plain text are supported, e.g. ``{'serial': 'S1'}``: the disk must
+    have the same text. Hints with operators or numbers, and the node property
+    ``skip_block_devices``, need Ironic's hook ``root-device``.
 
-    :returns: None where there are no hints, and the ramdisk names no disk.
-    :raises: KeyError if no disk meets the hints, or only Ironic's hook can
-        find the disk.
+    :returns: None if there are no hints and the ramdisk names no disk.
+    :raises: KeyError if no disk matches the hints, or if only Ironic's hook
+        can find the disk.
     """
     hints = data_path.get(document.node, ('properties', 'root_device'))
     if not hints or hints is data_path.ABSENT:
@@ -260,15 +263,15 @@ def _find_root_disk(document: InspectorData) -> typing.Any:
         for disk in disks:
             if isinstance(disk, dict) and _meets_hints(disk, wanted):
                 return disk
-    # No disk meets the hints.
+    # No disk matches the hints.
     raise KeyError('root_disk')
 
 
 def _meets_hints(disk: dict[str, typing.Any], hints: dict[str, str]) -> bool:
-    """Return whether a disk meets all hints, whatever the case of letters.
+    """Return whether a disk matches all hints, ignoring case.
 
-    :param hints: texts in lower case, such as ``{'serial': 's1'}``, by the
-        names of the disk's values.
+    :param hints: texts in lower case by the name of the disk's value, e.g.
+        ``{'serial': 's1'}``.
     """
     for name, hint in hints.items():
         if str(disk.get(name)).strip().lower() != hint:
@@ -277,9 +280,9 @@ def _meets_hints(disk: dict[str, typing.Any], hints: dict[str, str]) -> bool:
 
 
 def _all_interfaces(document: InspectorData) -> interface.Interfaces:
-    """Return all interfaces of the inventory, by ironic-inspector's names too.
+    """Return all interfaces of the inventory, with ironic-inspector's names.
 
-    :raises: KeyError if none has a name and a MAC address.
+    :raises: KeyError if no interface has a name and a MAC address.
     """
     return interface.read_all(
         document.inventory.get('interfaces'),
@@ -290,12 +293,12 @@ def _all_interfaces(document: InspectorData) -> interface.Interfaces:
 
 
 def _suitable_interfaces(document: InspectorData) -> interface.Interfaces:
-    """Return the interfaces that ironic-inspector made ports for.
+    """Return the interfaces for which ironic-inspector created ports.
 
-    Ironic's hook ``validate-interfaces`` has chosen them already, if it ran;
-    else they are chosen here, as ironic-inspector did by default.
+    If Ironic's hook ``validate-interfaces`` ran, it has already chosen them.
+    Otherwise they are chosen here, like ironic-inspector did by default.
 
-    :raises: KeyError if there are no interfaces to choose from, or none is
+    :raises: KeyError if there are no interfaces to choose from, or if none is
         suitable.
     """
     chosen_by_hook = document.get('valid_interfaces')
@@ -306,7 +309,7 @@ def _suitable_interfaces(document: InspectorData) -> interface.Interfaces:
         has_hook_chosen = False
         interfaces = document['all_interfaces']
     if not isinstance(interfaces, interface.Interfaces):
-        # The ramdisk has sent something else by the name "all_interfaces".
+        # The ramdisk has sent something else as "all_interfaces".
         raise KeyError('interfaces')
     document.budget.spend(len(interfaces))
     suitable = interface.choose_suitable(

@@ -3,8 +3,8 @@
 """Translates rules of ironic-inspector to ops of this engine, and back.
 
 A condition or an action of ironic-inspector becomes an op whose name begins
-with ``inspector-`` and whose arguments are the words of ironic-inspector. So
-nothing is lost, and the original form can be restored at any time::
+with ``inspector-``. Its arguments have the names that ironic-inspector used.
+So nothing is lost, and the original form can always be restored::
 
     {'op': 'eq', 'field': 'memory_mb', 'value': 4096, 'invert': True}
     {'op': 'inspector-eq',
@@ -28,9 +28,9 @@ Operation = dict[str, typing.Any]
 PREFIX = 'inspector-'
 IGNORED = condition.IGNORED
 
-# Blueprint 000 says "key" for the path of an action.
+# Blueprint 000 uses "key" for the path of an action.
 _OLDER_ARGUMENTS = {'key': 'path'}
-# The only required argument that may be null, with its op.
+# The op and the argument that is required but may be null.
 _NULLABLE = ('inspector-set-attribute', 'value')
 
 _FIELDS = ('uuid', 'description', 'scope', 'conditions', 'actions', 'links')
@@ -42,14 +42,14 @@ def parse(
 ) -> model.Rule:
     """Translate a rule of ironic-inspector to a rule of this engine.
 
-    The rule is checked as well.
+    The rule is validated too.
 
     :param rule: a mapping with ``uuid``, ``description``, ``scope``,
         ``conditions`` and ``actions``.
-    :param only_known: whether keys of the rule and of its conditions that
-        ironic-inspector ignored are refused.
+    :param only_known: whether to reject keys of the rule and of its conditions
+        that ironic-inspector ignored.
     :raises: :class:`.exceptions.InvalidRule` with all problems, and pointers
-        into the rule as it was given.
+        into the given rule.
     """
     if not isinstance(rule, dict):
         raise exceptions.InvalidRule(
@@ -57,7 +57,7 @@ def parse(
         )
     fields: dict[str, typing.Any] = {}
     for name in ('uuid', 'description', 'scope'):
-        # Any empty value, such as "", meant the same as none.
+        # Any empty value, e.g. "", meant the same as no value.
         fields[name] = rule.get(name) or None
     problems: list[Problem] = []
     if only_known:
@@ -76,7 +76,7 @@ def parse(
                 operation, ops, only_known
             )
             fields[name].append(new_operation)
-            # "/value" of the second condition is "/conditions/1/value".
+            # "/value" of the second condition becomes "/conditions/1/value".
             for problem in problems_of_operation:
                 problems.append(problem.below(f'/{name}/{index}'))
     problems += list(_check_translated(fields, ops, problems))
@@ -97,7 +97,7 @@ def _check_translated(
 
     :param fields: the fields of the translated rule.
     :param problems: the problems of the translation. An operation that has any
-        is not checked: its author would not understand further problems.
+        is skipped, because its author would not understand further problems.
     """
     places_with_problems = {
         _shorten_to_operation(problem.pointer) for problem in problems
@@ -105,15 +105,15 @@ def _check_translated(
     for problem in validation.validate(fields, ops):
         if _shorten_to_operation(problem.pointer) in places_with_problems:
             continue
-        # ironic-inspector has the arguments in the operation itself.
+        # In ironic-inspector, the arguments are in the operation itself.
         pointer = problem.pointer.replace('/args', '', 1)
         yield problem.at(pointer)
 
 
 def _find_unknown_fields(rule: dict[typing.Any, typing.Any]) -> list[Problem]:
-    """Return a problem for every field that ironic-inspector would ignore.
+    """Return a problem for each field that ironic-inspector would ignore.
 
-    Such a field may be mistyped: ``action`` in place of ``actions``.
+    Such a field may be a typo, e.g. ``action`` instead of ``actions``.
 
     :param rule: the rule of ironic-inspector.
     """
@@ -138,16 +138,16 @@ def _translate_condition(
 ) -> tuple[Operation, list[Problem]]:
     """Translate a condition of ironic-inspector, as :mod:`.translate` shows.
 
-    :param only_known: whether keys that ironic-inspector ignored are refused.
-    :returns: the condition, empty if it cannot be translated; and its
+    :param only_known: whether to reject keys that ironic-inspector ignored.
+    :returns: the condition, which is empty if it cannot be translated; and its
         problems, with pointers such as ``/invert``.
     """
     new_condition, problems = _translate_operation(
         operation, 'op', ops.conditions, only_known
     )
     args = new_condition.get('args', {})
-    # ironic-inspector refused the values below. This engine would take them:
-    # it converts them to text or a boolean, and null is no argument to it.
+    # Check values that ironic-inspector rejected, but this engine would accept
+    # because it converts them to text or a boolean, or ignores null.
     if 'field' in args and not isinstance(args['field'], str):
         problems.append(Problem('/field', _('must be a string')))
     if 'invert' in args and not isinstance(args['invert'], bool):
@@ -165,13 +165,14 @@ def _translate_action(
     ``{'action': 'add-trait', 'name': 'CUSTOM_A'}`` becomes ``{'op':
     'inspector-add-trait', 'args': {'name': 'CUSTOM_A'}}``.
 
-    :param only_known: makes no difference here, as no action ignores keys.
-    :returns: the action, empty if it cannot be translated; and its problems.
+    :param only_known: has no effect, because no action ignores keys.
+    :returns: the action, which is empty if it cannot be translated; and its
+        problems.
     """
     new_action, problems = _translate_operation(
         operation, 'action', ops.actions, only_known
     )
-    # To this engine "revert" is no argument, but a key of the action.
+    # In this engine, "revert" is a key of the action instead of an argument.
     if 'revert' in new_action.get('args', {}):
         new_action['revert'] = new_action['args'].pop('revert')
     return new_action, problems
@@ -185,11 +186,11 @@ def _translate_operation(
 ) -> tuple[Operation, list[Problem]]:
     """Translate a condition or an action of ironic-inspector.
 
-    :param word: the key with its name there: ``op`` or ``action``.
-    :param only_known: whether keys of a condition that ironic-inspector
-        ignored are refused.
-    :returns: the operation, empty if it cannot be translated; and its
-        problems, with pointers into the operation as it was given.
+    :param word: the key with the name of the operation: ``op`` or ``action``.
+    :param only_known: whether to reject keys of a condition that
+        ironic-inspector ignored.
+    :returns: the operation, which is empty if it cannot be translated; and its
+        problems, with pointers into the given operation.
     """
     if not isinstance(operation, dict):
         return {}, [Problem('', _('must be a mapping'))]
@@ -204,7 +205,7 @@ def _translate_operation(
             f'/{word}', name, sorted(names_of_inspector)
         )
         return {}, [problem]
-    # All other keys of the operation are its parameters.
+    # All other keys of the operation are parameters.
     parameters = {}
     for key, value in operation.items():
         if key != word:
@@ -218,14 +219,14 @@ def _translate_parameters(
 ) -> tuple[Operation, list[Problem]]:
     """Return the arguments of an op for the parameters of an operation.
 
-    They have the same names, but for ``key``, which becomes ``path``. Unknown
-    parameters become arguments as well, which validation refuses. But if the
-    op ignores them, they become ``{'ignored': {'a': 1}}``.
+    The names are the same, except that ``key`` becomes ``path``. Unknown
+    parameters become arguments too, so that validation rejects them. But if
+    the op ignores them, they become ``{'ignored': {'a': 1}}``.
 
     :param parameters: the values by their names in ironic-inspector.
-    :param only_known: whether to refuse unknown parameters also if the op
+    :param only_known: whether to reject unknown parameters even if the op
         ignores them.
-    :returns: the arguments by name; and the problems of the parameters.
+    :returns: the arguments by name, and the problems of the parameters.
     """
     declared = op.signature.by_name
     ignores_unknown = IGNORED in declared and not only_known
@@ -239,8 +240,8 @@ def _translate_parameters(
         is_known = argument in declared and argument != IGNORED
         if not is_known:
             if value is None:
-                # Null meant the same as no value, so it is no error that the
-                # operation has no such argument.
+                # Null meant the same as no value. So it is not an error that
+                # the operation has no such argument.
                 continue
             if ignores_unknown:
                 ignored[key] = value
@@ -263,13 +264,14 @@ def restore(
 ) -> dict[str, list[Operation]] | None:
     """Translate conditions and actions back to ironic-inspector's language.
 
-    Clients of ironic-inspector see rules in that language. It has no vars, and
-    no mode in which a rule does not act. Priority and phase, which it does not
-    have either, are left out: they only say when a rule acts.
+    Clients of ironic-inspector see rules in this language. It has no vars, and
+    no mode in which a rule does not act. It does not have priority and phase
+    either, but these are just left out, because they only determine when a
+    rule acts.
 
     :param rule: an object with ``conditions``, ``actions``, ``mode`` and
         ``vars``.
-    :returns: ``{'conditions': […], 'actions': […]}``; None if that language
+    :returns: ``{'conditions': […], 'actions': […]}``; None if the language
         cannot express the rule.
     """
     if rule.mode != model.ENFORCE or rule.vars:
@@ -279,7 +281,7 @@ def restore(
         restored = _restore_operation(operation, 'op', ops.conditions)
         if restored is None:
             return None
-        # The API of ironic-inspector showed the defaults.
+        # The API of ironic-inspector included the defaults.
         conditions.append({'multiple': 'any', 'invert': False, **restored})
     actions = []
     for operation in rule.actions:
@@ -298,14 +300,14 @@ def _restore_operation(
     ``{'op': 'inspector-eq', 'args': {'field': 'cpus', 'value': 8}}`` becomes
     ``{'op': 'eq', 'field': 'cpus', 'value': 8}``.
 
-    :param word: the key with its name there: ``op`` or ``action``.
-    :returns: None if that language has no such op, or the operation has a loop
-        or conditions of its own.
+    :param word: the key with the name of the operation: ``op`` or ``action``.
+    :returns: None if the language has no such op, or if the operation has a
+        loop or conditions of its own.
     """
     name = operation['op']
     if not name.startswith(PREFIX) or name not in ops:
         return None
-    # An empty list of conditions says nothing, and is left out.
+    # An empty list of conditions has no effect and is left out.
     if operation.get('loop') is not None or operation.get('when'):
         return None
     args, _problems = ops[name].signature.bind(operation.get('args'))

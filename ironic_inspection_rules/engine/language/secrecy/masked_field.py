@@ -377,12 +377,12 @@ def _is_made_of_masked(
     view: budget.View,
     unmasked: typing.Mapping[str, typing.Any],
 ) -> bool:
-    """Return whether a value is made of a secret.
+    """Return whether a value is computed from a secret.
 
-    It need not show that: the first letter of ``******`` is ``*``.
+    The value need not show that: the first letter of ``******`` is ``*``.
 
-    :param value: a variable or the item, as the rule sees it.
-    :param made_of: the places of the machine's data of which it is made.
+    :param value: a variable or loop item, as the rule sees it.
+    :param made_of: the places in the machine's data that it is computed from.
     """
     if not made_of:
         # The value is written in the rule, even if it reads "******".
@@ -405,7 +405,7 @@ def _is_made_of_masked(
 
 
 def _get_root(view: budget.View, name: str) -> typing.Any:
-    """Return the data under a root, :data:`.path.ABSENT` without the root."""
+    """Return the data under a root, or :data:`.path.ABSENT`."""
     try:
         return view[name]
     except KeyError:
@@ -418,10 +418,10 @@ def _is_masked(
     view: budget.View,
     unmasked: typing.Mapping[str, typing.Any],
 ) -> bool:
-    """Return whether a value in the machine's data is masked, or a part of it.
+    """Return whether a value in the machine's data, or part of it, is masked.
 
     :param steps: the steps from the root to the value. The first step below
-        ``ports`` may be the address of a port; a missing port is not masked.
+        ``ports`` may be the address of a port. A missing port is not masked.
     """
     if root in rendering.PORT_ROOTS and steps:
         ports = _get_root(view, root)

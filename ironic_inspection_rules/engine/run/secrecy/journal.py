@@ -14,23 +14,23 @@ from ironic_inspection_rules.engine.run import views
 from ironic_inspection_rules.i18n import _
 
 _MOST_CONFIRMED = 1000
-"""Values that were there already of which the journal has a record; a loop
-over a machine's data may set one value again and again."""
+"""Maximum number of confirmed values in the journal. It is limited because a
+loop over a machine's data may set the same value again and again."""
 
 
 class Journal:
-    """Changes and notes of a phase.
+    """The changes and notes of a phase.
 
-    Whoever shows ``changes``, ``confirmed`` and ``notes`` needs no check of
-    their own: none of them is of a sensitive rule.
+    ``changes``, ``confirmed`` and ``notes`` never include anything of a
+    sensitive rule, so code that shows them needs no further check.
 
     :ivar changes: the changes of the data.
     :ivar confirmed: the values that rules have set but that were there
         already.
-    :ivar keeps_confirmed: false where nobody reads ``confirmed``.
+    :ivar keeps_confirmed: False if nobody reads ``confirmed``.
     :ivar notes: the lines that were logged, and the requests that were sent.
     :ivar withheld: the changes and confirmed values of sensitive rules.
-    :param ports: the ports as they are before the phase.
+    :param ports: the ports before the phase.
     """
 
     def __init__(
@@ -42,22 +42,22 @@ class Journal:
         self.notes: list[str] = []
         self.withheld: list[engine_change.Change] = []
         self._ports = ports
-        # The changes of all rules, also of sensitive ones, in the order in
-        # which they were made: length counts them, blame() finds the last rule
-        # in them.
+        # The changes of all rules, including sensitive rules, in the order in
+        # which they were made. The property "length" counts them, and blame()
+        # finds the last rule in them.
         self._made: list[engine_change.Change] = []
-        # The action that runs now; enter() sets these.
+        # The current action, which enter() sets.
         self._rule: model.Rule | None = None
         self._action = ''
-        # Whether its secrets are masked in what is recorded.
+        # Whether to mask secrets in what the action records.
         self._masked = False
-        # Whether its rule is sensitive, so that its changes are withheld.
+        # Whether the rule is sensitive, so that its changes are withheld.
         self._is_rule_sensitive = False
 
     def enter(self, rule: model.Rule, action: str, masked: bool) -> None:
-        """Begin an action: all records that follow are of this action.
+        """Begin an action: all following records belong to this action.
 
-        :param action: the op of the action, such as ``set-attribute``.
+        :param action: the op of the action, e.g. ``set-attribute``.
         :param masked: whether secrets are hidden from the rule.
         """
         self._rule = rule
@@ -73,12 +73,12 @@ class Journal:
 
     @property
     def length(self) -> int:
-        """The number of changes, those of sensitive rules among them."""
+        """The number of changes, including those of sensitive rules."""
         return len(self._made)
 
     @property
     def port_names(self) -> list[str]:
-        """The names of ports in changes, by index."""
+        """The names that changes use for ports, by the index of the port."""
         return [engine_change.port_name(port) for port in self._ports]
 
     @property
@@ -93,11 +93,11 @@ class Journal:
     ) -> exceptions.RuleError | None:
         """Build the error of a rule whose changes cannot be saved.
 
-        Of all rules that changed one of the attributes, it is the last one. If
-        no rule did, it is the last rule that changed the object.
+        This is the last rule that changed one of the attributes. If no rule
+        did, it is the last rule that changed the object.
 
         :param name: the object: ``node``, ``port <MAC>`` or ``traits``.
-        :param attributes: the attributes that Ironic refuses: their names, or
+        :param attributes: the attributes that Ironic rejects: their names, or
             paths to parts of them.
         :param exc: the error of saving.
         :returns: the error with its cause; None if no rule changed the object.
@@ -110,11 +110,11 @@ class Journal:
         reason: str | None = str(exc)
         cause: Exception | None = exc
         if rule.sensitive:
-            # Nobody may see what such a rule reads or sets.
+            # Nobody may see what a sensitive rule reads or sets.
             reason = None
             cause = None
         elif any(_is_value_hidden(change) for change in suspects):
-            # The message of the error may have such a value.
+            # The message of the error may contain a hidden value.
             reason = _(
                 'what it sets has a secret, or a value of a sensitive rule'
             )
@@ -143,8 +143,8 @@ class Journal:
                 continue
             of_object.append(change)
             for place in places:
-                # A change of "extra" or of "extra/rack/unit" is also one of
-                # "extra/rack": one of both paths begins with the other.
+                # A change of "extra" or of "extra/rack/unit" also changes
+                # "extra/rack", because one of the paths begins with the other.
                 depth = min(len(change.place), len(place))
                 if change.place[:depth] == place[:depth]:
                     of_attributes.append(change)
@@ -152,12 +152,10 @@ class Journal:
         return of_attributes or of_object
 
     def log(self, level: str, message: str) -> str:
-        """Record a line that is logged.
+        """Record a line that is logged, unless the rule is sensitive.
 
-        That of a sensitive rule is not recorded.
-
-        :returns: the message that the log gets. Of a sensitive rule it only
-            says that the rule logs something.
+        :returns: the message for the log. For a sensitive rule, it only says
+            that the rule logs something.
         """
         if self._is_rule_sensitive:
             return _('a sensitive rule logs what is withheld')
@@ -167,11 +165,11 @@ class Journal:
     def note_request(self, url: str) -> str:
         """Note a GET request that the current action sends.
 
-        A request of a sensitive rule is not noted: nobody may see what such a
-        rule does.
+        Requests of sensitive rules are not noted, because nobody may see what
+        such a rule does.
 
-        :returns: the request as messages of errors name it, with the secrets
-            in its URL masked, such as ``GET http://mirror/hosts``.
+        :returns: the request as error messages name it, with the secrets in
+            its URL masked, e.g. ``GET http://mirror/hosts``.
         """
         text = f'GET {masking.mask_url(url)}'
         if not self._is_rule_sensitive:
@@ -183,11 +181,11 @@ class Journal:
     ) -> None:
         """Record that a rule has set a value that was there already.
 
-        It is recorded only if somebody reads ``confirmed``, and up to a limit.
-        For a sensitive rule it is always recorded, as the value at this place
-        is withheld from now on.
+        This is only recorded if somebody reads ``confirmed``, and up to a
+        limit. It is always recorded for a sensitive rule, because the value at
+        this place must be withheld from now on.
 
-        :param root: ``node``; ``plugin_data``; ``ports``, for which the path
+        :param root: ``node`` or ``plugin_data``; ``ports``, for which the path
             begins with the index of the port; or ``traits``, for which the
             path is the name of the trait.
         """
@@ -216,9 +214,9 @@ class Journal:
         before: typing.Any = None,
         part: data_path.Path = (),
     ) -> None:
-        """Record a change; secrets that the rule does not see are masked.
+        """Record a change, and mask secrets that the rule must not see.
 
-        A change by a sensitive rule is withheld: it is not in ``changes``.
+        A change by a sensitive rule is withheld, and is not in ``changes``.
 
         :param op: ``add``, ``replace`` or ``remove``.
         :param data: the data below the root after the change.
@@ -229,8 +227,8 @@ class Journal:
         """
         change = self._make_change(op, root, path, value, before, part)
         if data_path.APPEND in path:
-            # The index of the appended item takes the place of "-". The path
-            # of a port begins with its number, which its place lacks: that of
+            # Replace "-" with the index of the appended item. The path of a
+            # port begins with its index, which its place lacks: the place of
             # ('0', 'extra', 'disks', '-') is ('extra', 'disks', '2').
             tokens_of_port = len(path) - len(change.place)
             resolved_path = data_path.resolve_append(data, path)
@@ -244,10 +242,10 @@ class Journal:
     def record_traits(
         self, before: typing.Sequence[str], after: typing.Sequence[str]
     ) -> None:
-        """Record a removal or an addition for every trait that differs.
+        """Record a removal or an addition for each trait that differs.
 
         :param before: the names of the node's traits before the change.
-        :param after: the names after it.
+        :param after: their names after the change.
         """
         names_before = set(before)
         names_after = set(after)
@@ -266,10 +264,7 @@ class Journal:
                 self._add(addition)
 
     def _add(self, change: engine_change.Change) -> None:
-        """Add a change to one of both lists.
-
-        That of a sensitive rule is withheld.
-        """
+        """Add a change; withhold it if the rule is sensitive."""
         self._made.append(change)
         if self._is_rule_sensitive:
             self.withheld.append(change)
@@ -285,10 +280,10 @@ class Journal:
         before: typing.Any,
         part: data_path.Path = (),
     ) -> engine_change.Change:
-        """Build a change; secrets that the rule does not see are masked."""
+        """Build a change, and mask secrets that the rule must not see."""
         if root != engine_change.TRAITS:
-            # Where there is no value, it stays None: below a secret, None
-            # would be masked as well, as if a secret were there.
+            # If there is no value, keep None. Below a secret, None would be
+            # masked too, as if there was a secret.
             if op == 'remove':
                 value = None
             else:
@@ -307,24 +302,23 @@ class Journal:
         change = engine_change.Change(
             name, op, data_path.pointer(path), value, before, (*path, *part)
         )
-        # With these as arguments, by name, it takes nearly twice as long to
-        # make.
+        # Passing these as keyword arguments would take nearly twice as long.
         change.port = uuid
         change.rule = self._rule
         change.action = self._action
         return change
 
     def _disclose(self, path: data_path.Path, value: typing.Any) -> typing.Any:
-        """Return a value as the current rule sees it: masked, or as it is."""
+        """Return a value as the current rule sees it, masked or unmasked."""
         if self._masked:
             return disclosure.value_at(path, value)
         return value
 
 
 def _is_value_hidden(change: engine_change.Change) -> bool:
-    """Return whether nobody may see the value of a change.
+    """Return whether the value of a change is hidden from everybody.
 
-    It is the value of a sensitive rule, or it is masked.
+    This is the case if its rule is sensitive, or if the value is masked.
     """
     if change.rule is not None and change.rule.sensitive:
         return True
