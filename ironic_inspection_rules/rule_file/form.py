@@ -2,15 +2,16 @@
 
 """Finds the values in a file that are rules.
 
-What is a rule is decided by where it stands. A document is
+The position of a value determines whether it is a rule. A document is one of
+these:
 
-* a list of rules,
-* a mapping with ``actions``: one rule,
-* a mapping with ``rules`` or ``inspection_rules``, as requests and answers of
-  the API have them: a list of rules, with other members of these, and
-  ``tables``; or with ``tables`` alone,
-* any other mapping of names to rules and lists of rules, such as a file of
-  variables of Ansible, where text refers to other variables.
+* a list of rules;
+* a mapping with ``actions``, which is one rule;
+* a mapping with lists of rules as ``rules`` or ``inspection_rules``, as in
+  requests and answers of the API. It may have other members of these, and
+  ``tables``. It may also have only ``tables``;
+* any other mapping of names to rules and lists of rules, e.g. a file of
+  Ansible variables, in which text may refer to other variables.
 """
 
 import re
@@ -22,10 +23,10 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import yaml_text
 
 LISTS = ('rules', 'inspection_rules')
-"""Members of a document that have its rules."""
+"""The members of a document that contain its rules."""
 
 TABLES = 'tables'
-"""Member of a document that has its tables by name."""
+"""The member of a document that contains its tables by name."""
 
 REQUEST = ('message', 'revision')
 ANSWER = (
@@ -37,73 +38,74 @@ ANSWER = (
     'user_id',
     'warnings',
 )
-"""Members that may stand beside these, and are not read."""
+"""Members that are allowed next to these, and are ignored."""
 
-# A variable of Ansible, which stands for a rule of the same file.
+# A reference to an Ansible variable, which is a rule of the same file.
 _ANSIBLE_VARIABLE = re.compile(r'\{\{\s*(\w+)\s*\}\}')
 
 
 def find_rule_nodes(node: yaml.Node) -> list[yaml.Node]:
-    """Return the nodes of a document that stand where rules should.
+    """Return the nodes of a document that are in the position of rules.
 
-    A document is a list of rules, ``[{actions: […]}]``, one rule, ``{actions:
-    […]}``, a mapping with a list of rules, ``{rules: [{actions: […]}]}``, or a
-    file of variables that are rules. Whether they are valid is checked later.
+    A document is a list of rules, ``[{actions: […]}]``; one rule, ``{actions:
+    […]}``; a mapping with a list of rules, ``{rules: [{actions: […]}]}``; or a
+    file of variables that are rules. The rules are validated later.
 
     :param node: the root of the document.
-    :raises: MarkedYAMLError for an object of Kubernetes, a double name, an
-        unknown member, a member without a list of rules, and a variable that
-        may be a rule that is written wrongly.
+    :raises: MarkedYAMLError for a Kubernetes object, a duplicate name, an
+        unknown member, a member that is not a list of rules, and a variable
+        that may be an invalid rule.
     """
     if isinstance(node, yaml.SequenceNode):
         return list(node.value)
     if node.tag == yaml_text.NULL and not node.value:
-        # An empty document.
+        # The document is empty.
         return []
     if not isinstance(node, yaml.MappingNode):
-        # For example plain text. It is reported as a rule that is no mapping.
+        # This is e.g. plain text. Validation reports that it is not a mapping.
         return [node]
     yaml_text.check_names(node)
     members = {key.value: value for key, value in node.value}
     if 'apiVersion' in members and 'kind' in members:
         raise _kubernetes_error(node, members)
     if _find_actions(node) is not None:
-        # One rule, without a list around it.
+        # The document is one rule, without a list around it.
         return [node]
     # Under "rules" or "inspection_rules".
     has_list = not members.keys().isdisjoint(LISTS)
     if has_list or _has_tables_alone(members):
         return _rules_in_lists(node)
-    # A mapping of any other form is taken for a rule: its errors are reported.
+    # Treat any other mapping as a rule, so that its errors are reported.
     return _rules_by_name(node) or [node]
 
 
 def find_table_nodes(
     node: yaml.Node,
 ) -> list[tuple[yaml.Node, yaml.Node]] | None:
-    """Return the tables of a document: pairs of a name and a node.
+    """Return the tables of a document, as pairs of a name and a node.
 
-    ``{rules: [], tables: {racks: {…}}}`` has one, "racks". The nodes are
-    checked later.
+    For example, ``{rules: [], tables: {racks: {…}}}`` has the table "racks".
+    The nodes are checked later.
 
     :param node: the root of a document that :func:`find_rule_nodes` accepts.
     :returns: an empty list for an empty mapping, which says that there are no
-        tables; None for a document that says nothing of tables.
-    :raises: MarkedYAMLError if ``tables`` is no mapping, or has a name twice.
+        tables; None if the document does not define tables.
+    :raises: MarkedYAMLError if ``tables`` is not a mapping, or has a name
+        twice.
     """
     if not isinstance(node, yaml.MappingNode):
         return None
     if _find_actions(node) is not None:
-        # The document is a single rule, of which "tables" is no member.
+        # The document is a single rule, and rules have no member "tables".
         return None
     members = {key.value: value for key, value in node.value}
     has_list = not members.keys().isdisjoint(LISTS)
     if not has_list and not _has_tables_alone(members):
-        # A file of variables, in which "tables" is the name of a rule.
+        # In a file of variables, "tables" is the name of a rule.
         return None
     member = members.get(TABLES)
     if member is None or member.tag == yaml_text.NULL:
-        # Rules alone, or nothing under the name.
+        # There are only rules, or "tables" has no value.
         return None
     if not isinstance(member, yaml.MappingNode):
         raise yaml.MarkedYAMLError(
@@ -118,8 +120,8 @@ def find_table_nodes(
 def _has_tables_alone(members: dict[str, yaml.Node]) -> bool:
     """Return whether a document without a list of rules has tables.
 
-    ``{tables: {racks: {…}}}`` has. A file of variables has not: in
-    ``{tables: {actions: […]}}``, "tables" is the name of a rule.
+    For example, ``{tables: {racks: {…}}}`` has tables. ``{tables: {actions:
+    […]}}`` has none: it is a file of variables with a rule named "tables".
 
     :param members: the nodes of the document by name.
     """
@@ -130,11 +132,12 @@ def _has_tables_alone(members: dict[str, yaml.Node]) -> bool:
 def _rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
     """Return the rules of a document with ``rules`` or ``inspection_rules``.
 
-    A request to the API has these members, and so has its answer: a file may
-    be either.
+    Both requests to the API and its answers have these members, and a file
+    may contain either of them.
 
-    :returns: the items of these lists; none if it has tables alone.
-    :raises: MarkedYAMLError for an unknown member, and for what is no list.
+    :returns: the items of these lists; none if the document has only tables.
+    :raises: MarkedYAMLError for an unknown member, and for a member that is
+        not a list.
     """
     unknown = [
         key
@@ -142,7 +145,7 @@ def _rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
         if key.value not in (*LISTS, TABLES, *REQUEST, *ANSWER)
     ]
     if unknown:
-        # Members of an answer are accepted, but no author is to write them.
+        # Accept members of answers, but do not suggest them to authors.
         suggested = (*LISTS, TABLES, *REQUEST)
         raise yaml.MarkedYAMLError(
             problem=suggestion.all_unknown(
@@ -166,7 +169,7 @@ def _rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
 
 
 def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
-    """Return the rules of a file of variables, such as a file of Ansible.
+    """Return the rules of a file of variables, e.g. of Ansible.
 
     A variable is a rule or a list of rules: ``rack_rule: {actions: […]}``, or
     ``my_rules: [{actions: […]}, "{{ rack_rule }}"]``. Other variables may be
@@ -174,18 +177,18 @@ def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
 
     :returns: an empty list if no variable is a rule.
     :raises: MarkedYAMLError for a variable of another type in a file with
-        rules, as it may be a rule that is written wrongly.
+        rules, because it may be an invalid rule.
     """
     names = {key.value for key, _value in node.value}
     rules: list[yaml.Node] = []
-    # The names of variables that may be rules written wrongly.
+    # The names of variables that may be invalid rules.
     doubtful: list[yaml.Node] = []
     for key, value in node.value:
         if _is_named_rule(value):
             rules.append(value)
         elif _is_list_with_rule(value):
-            # "{{ rack_rule }}" stands for a rule that is read under its own
-            # name.
+            # Skip references such as "{{ rack_rule }}", because that rule is
+            # read under its own name.
             rules += [
                 item
                 for item in value.value
@@ -206,21 +209,21 @@ def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
 
 
 def _is_named_rule(node: yaml.Node) -> bool:
-    """Return whether a variable is a rule: a mapping with a list of actions.
+    """Return whether a variable is a rule, i.e. a mapping with actions.
 
-    ``{actions: [{op: fail}]}`` is. ``actions`` may also be null, as the API
-    shows a sensitive rule.
+    For example, ``{actions: [{op: fail}]}`` is a rule. ``actions`` may also be
+    null, because the API returns this for a sensitive rule.
     """
     actions = _find_actions(node)
     if actions is None:
-        # No mapping, or one without "actions".
+        # It is not a mapping, or has no "actions".
         return False
     is_list = isinstance(actions, yaml.SequenceNode)
     return is_list or actions.tag == yaml_text.NULL
 
 
 def _is_list_with_rule(node: yaml.Node) -> bool:
-    """Return whether a variable is a list that has a rule among its items."""
+    """Return whether a variable is a list that contains a rule."""
     if not isinstance(node, yaml.SequenceNode):
         return False
     return any(map(_is_named_rule, node.value))
@@ -235,10 +238,10 @@ def _is_scalar_or_list_of_scalars(node: yaml.Node) -> bool:
 
 
 def _find_actions(node: yaml.Node) -> yaml.Node | None:
-    """Return the node under ``actions`` of a mapping, None without one.
+    """Return the node under ``actions`` of a mapping, or None.
 
-    With a merge key, ``<<: *base``, the node may be in another mapping. Of
-    several, ``<<: [*base, *other]``, the first that has the node counts.
+    With a merge key, ``<<: *base``, the node may be in another mapping. If
+    there are several, ``<<: [*base, *other]``, use the first that has it.
 
     :param node: any node; only a mapping has actions.
     """
@@ -274,11 +277,11 @@ def _refers_to_variable(node: yaml.Node, names: set[str]) -> bool:
 def _kubernetes_error(
     node: yaml.MappingNode, members: dict[str, yaml.Node]
 ) -> yaml.MarkedYAMLError:
-    """Build the error for a file that is an object of Kubernetes.
+    """Build the error for a file that is a Kubernetes object.
 
-    A ConfigMap or a Secret may have a file of rules as text, such as
-    ``data.rules.yaml``: the error says to write that text to a file. In
-    ``data`` of a Secret, the text is in base64.
+    A ConfigMap or a Secret may contain a file of rules as text, e.g. in
+    ``data.rules.yaml``. The error tells the user to write that text to a file.
+    In ``data`` of a Secret, the text is encoded in base64.
 
     :param members: the nodes of the mapping by name.
     """

@@ -19,14 +19,14 @@ UNCHANGED = 'unchanged'
 _SIGNS = {CREATED: '+', UPDATED: '~', DELETED: '-'}
 
 MOST_SHOWN = 10
-"""Rows of each kind that are shown."""
+"""Maximum number of rows of each kind that are shown."""
 
 Pairs = typing.Iterable[typing.Sequence[typing.Any]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RowChange:
-    """A row before and after a change, None where there is none."""
+    """A row before and after a change; None if there is no such row."""
 
     key: str
     before: table.Row | None
@@ -35,9 +35,9 @@ class RowChange:
 
 @dataclasses.dataclass(slots=True)
 class RowChanges:
-    """The new, the changed or the gone rows.
+    """All new rows, all changed rows, or all rows that are gone.
 
-    ``count`` is their number, ``first`` are the first :data:`MOST_SHOWN`.
+    ``count`` is their number, and ``first`` are the first :data:`MOST_SHOWN`.
     """
 
     count: int = 0
@@ -52,7 +52,7 @@ class RowChanges:
 
 @dataclasses.dataclass(slots=True)
 class TableDifference:
-    """How the rows of two tables differ."""
+    """The differences between the rows of two tables."""
 
     new: RowChanges = dataclasses.field(default_factory=RowChanges)
     changed: RowChanges = dataclasses.field(default_factory=RowChanges)
@@ -60,7 +60,7 @@ class TableDifference:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return the number of rows of each kind."""
+        """The number of rows of each kind."""
         return {
             'new': self.new.count,
             'changed': self.changed.count,
@@ -72,11 +72,11 @@ def compare(before: Pairs, after: Pairs) -> TableDifference:
     """Compare the rows of two tables by their keys.
 
     :param before: the keys and rows of the old table.
-    :param after: those of the new table. A row that is the same in both tables
-        may be missing in both.
+    :param after: the keys and rows of the new table. A row that is the same in
+        both tables may be left out of both.
     """
     difference = TableDifference()
-    # Old rows that were not found in the new table so far, by key.
+    # Old rows, by key, that have not been found in the new table so far.
     old_rows: dict[str, table.Row] = {}
     for key, row in before:
         old_rows[key] = row
@@ -85,8 +85,8 @@ def compare(before: Pairs, after: Pairs) -> TableDifference:
         if old_row is None:
             difference.new.add(RowChange(key, before=None, after=row))
             continue
-        # For "==", 1 and 1.0 and true are equal. same() tells them apart, but
-        # is slow, so it is called only for rows that are equal.
+        # "==" considers 1, 1.0 and true as equal. same() distinguishes them,
+        # but is slow, so it is only called for rows that are equal.
         is_same = old_row == row and data_path.same(old_row, row)
         if not is_same:
             difference.changed.add(RowChange(key, before=old_row, after=row))
@@ -97,11 +97,11 @@ def compare(before: Pairs, after: Pairs) -> TableDifference:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Step:
-    """The part of a plan for one table.
+    """The part of a plan that concerns one table.
 
-    ``before`` and ``after`` are its definitions, None where there is none.
-    ``difference`` is that of its rows. ``moved`` is whether rows or columns
-    are in another order.
+    ``before`` and ``after`` are its definitions; None if there is no table.
+    ``difference`` is the difference between its rows. ``moved`` is whether
+    the order of rows or columns changes.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Step:
 
     @property
     def outcome(self) -> str:
-        """What becomes of the table: CREATED, UPDATED, DELETED, UNCHANGED."""
+        """The result for the table: CREATED, UPDATED, DELETED, UNCHANGED."""
         if self.before is None:
             return CREATED
         if self.after is None:
@@ -123,7 +123,7 @@ class Step:
 
     @property
     def fields(self) -> list[str]:
-        """Return the members besides rows that differ."""
+        """The members besides rows that differ."""
         if self.before is None or self.after is None:
             return []
         before = self.before.as_dict()
@@ -133,8 +133,8 @@ class Step:
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the step as plain JSON data, with its secrets masked.
 
-        Of the rows that are new, changed or gone it has the numbers, and the
-        first :data:`MOST_SHOWN`.
+        It has the numbers of the rows that are new, changed or gone, and the
+        first :data:`MOST_SHOWN` of them.
         """
         # A column is masked if it is secret before or after the change.
         secret: set[str] = set()
@@ -165,7 +165,7 @@ class Step:
 def _represent(
     key: str, row: table.Row | None, secret: typing.Collection[str]
 ) -> dict[str, typing.Any]:
-    """Return a row that is new or gone."""
+    """Return a row that is new or gone, with its secrets masked."""
     return {'key': key, 'row': disclosure.row(row or {}, secret)}
 
 
@@ -193,9 +193,9 @@ def _represent_changed(
 def _pick(
     row: table.Row, names: typing.Collection[str]
 ) -> dict[str, typing.Any]:
-    """Return the columns of a row that are named, in the order of the names.
+    """Return the named columns of a row, in the order of the names.
 
-    A name that the row does not have is left out.
+    Names that the row does not have are skipped.
     """
     return {column: row[column] for column in names if column in row}
 
@@ -203,12 +203,13 @@ def _pick(
 def with_kept_secrets(
     wanted: table.Table, stored: table.Table
 ) -> list[table.Row] | None:
-    """Return the rows of a table, with secrets of the stored rows.
+    """Return the rows of a table, completed with secrets of the stored rows.
 
-    An exported file lacks the columns that are secret. When it is posted
-    again, its rows get these values back from the stored rows of the same key:
-    ``{'rack': 'A1'}`` becomes ``{'rack': 'A1', 'password': 'x'}`` if both
-    tables keep ``password`` secret. To remove a value, a client posts null.
+    An exported file lacks the secret columns. When it is posted again, its
+    rows get these values back from the stored rows with the same key:
+    ``{'rack': 'A1'}`` becomes ``{'rack': 'A1', 'password': 'x'}`` if
+    ``password`` is secret in both tables. To remove a value, a client must
+    post null.
 
     :param wanted: the table as it was posted.
     :param stored: the table that it replaces.
@@ -227,7 +228,7 @@ def with_kept_secrets(
         missing = [column for column in secret_in_both if column not in row]
         stored_row: typing.Any = None
         if missing:
-            # path.ABSENT if the key is new.
+            # This is path.ABSENT if the key is new.
             stored_row = stored.row(key)
         if not isinstance(stored_row, dict):
             rows.append(row)
@@ -235,8 +236,8 @@ def with_kept_secrets(
         stored_secrets = _pick(stored_row, missing)
         if stored_secrets:
             has_any_secret_back = True
-        # The order of columns is stored, too. A secret comes back at its old
-        # place, as the row would otherwise look changed.
+        # Put each secret back at its old place. The order of columns is stored
+        # too, so otherwise the row would look changed.
         columns_in_order = dict.fromkeys([*stored_row, *row])
         rows.append(_pick({**row, **stored_secrets}, columns_in_order))
     if not has_any_secret_back:
@@ -247,7 +248,7 @@ def with_kept_secrets(
 def plan_lines(
     steps: typing.Iterable[typing.Mapping[str, typing.Any]],
 ) -> typing.Iterator[str]:
-    """Yield the plan of tables as lines of a diff, for people to read.
+    """Yield the plan of tables as the lines of a human-readable diff.
 
     For example::
 
@@ -259,11 +260,11 @@ def plan_lines(
         …
          and 4 more rows
 
-    An empty line ends each table. Tables that do not change are left out.
+    An empty line ends each table. Tables that do not change are skipped.
 
-    :param steps: a mapping for every table: its ``name`` and ``outcome``, the
-        ``fields`` besides rows that differ, the numbers of ``rows`` that are
-        new, changed and gone, and the first of these rows as ``new``,
+    :param steps: a mapping for each table, with its ``name`` and ``outcome``,
+        the ``fields`` besides rows that differ, the numbers of ``rows`` that
+        are new, changed and gone, and the first of these rows as ``new``,
         ``changed`` and ``gone``; see :meth:`Step.as_dict`.
     """
     for step in steps:
@@ -277,7 +278,7 @@ def plan_lines(
             yield f'+{row_change["key"]}: {_text(row_change["after"])}'
         for row_change in step['new']:
             yield f'+{row_change["key"]}: {_text(row_change["row"])}'
-        # All rows are counted, but of each kind a step has only the first.
+        # A step counts all rows, but contains only the first of each kind.
         left_out = 0
         for kind in ('new', 'changed', 'gone'):
             left_out += step['rows'][kind] - len(step[kind])

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replacement fields in text, such as ``{node.extra[rack]}``.
+"""Replacement fields in text, e.g. ``{node.extra[rack]}``.
 
-The grammar is Python's format strings (spec 003 "Variable interpolation")
-without Python behind it: a path steps through plain data only, so that no
-text whatsoever reaches an attribute of an object.
+The grammar is that of Python's format strings (spec 003 "Variable
+interpolation"), but they are not evaluated by Python. A path leads through
+plain data only, so that no text can access an attribute of an object.
 
 ::
 
@@ -14,7 +14,7 @@ text whatsoever reaches an attribute of an object.
 
 The syntax of filters is in :mod:`.filter_syntax`.
 
-Text between braces that is not a path is a missing field; an unpaired brace
+Text between braces that is not a path is a missing field. An unpaired brace
 is literal text.
 """
 
@@ -27,10 +27,10 @@ from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
 NODE, PORTS, PLUGIN_DATA = 'node', 'ports', 'plugin_data'
-"""The roots that actions change."""
+"""The roots that actions can change."""
 
 OF_NODE = (NODE, PORTS, 'port_groups', 'previous')
-"""The roots that the early phase does not have."""
+"""The roots that do not exist in the early phase."""
 
 TABLES = 'tables'
 ROOTS = (*OF_NODE, 'inventory', PLUGIN_DATA, 'vars', TABLES)
@@ -42,7 +42,7 @@ _PATH = re.compile(
     r'(?P<steps>(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*)'
 )
 
-# A key after a dot ends before what has a meaning between arguments.
+# A key after a dot ends before characters that have a meaning in arguments.
 _PATH_IN_ARGUMENT = re.compile(
     r"""(?P<root>[A-Za-z_][A-Za-z0-9_]*)"""
     r"""(?P<steps>(?:\.[^\s.\[\]{}!:|,()='"]+|\[[^\]]{1,255}\])*)"""
@@ -50,23 +50,22 @@ _PATH_IN_ARGUMENT = re.compile(
 
 # One step of a path: ".rack", "[0]".
 _STEP = re.compile(r'\.([^\s.\[\]{}!:|]+)|\[([^\]]+)\]')
-# What may follow a path: a conversion, a format, and the last brace.
+# The end of a field: optionally a conversion and a format, and the brace.
 _END = re.compile(r'(?P<conversion>![sr])?(?::(?P<spec>[^{}]{0,40}))?\}')
 _ESCAPED_BRACE = re.compile(r'\{\{|\}\}')
 _BRACE = re.compile(r'[{}]')
 
-# A format such as ":99999" would make a short value a long text.
+# A format such as ":99999" would turn a short value into a long text.
 _WIDE_FORMAT = re.compile(r'\d{5}')
 
 
 class Field(typing.NamedTuple):
-    """One replacement field, such as ``{node.name | upper}``.
+    """One replacement field, e.g. ``{node.name | upper}``.
 
-    ``text`` is what stands between the braces. ``root`` is None if that is
-    not a path, and may be a name that is none of :data:`ROOTS`.
-    ``conversion`` is ``s``, ``r`` or None, ``spec`` the format after the
-    colon. ``problem`` says what is wrong with its filters, None if nothing
-    is.
+    ``text`` is the text between the braces. ``root`` is None if the text is
+    not a path; it may be a name that is not in :data:`ROOTS`. ``conversion``
+    is ``s``, ``r`` or None, and ``spec`` is the format after the colon.
+    ``problem`` is the problem of its filters, or None.
     """
 
     text: str
@@ -90,36 +89,36 @@ class Field(typing.NamedTuple):
 
 
 def parse(text: str) -> list[str | Field]:
-    """Split text into literal pieces and fields; never raises.
+    """Split text into literal pieces and fields; never raise an error.
 
-    ``a{{b}}{node.name}`` gives ``a{b}`` and the field ``node.name``. Text
-    between braces that is no path, such as ``{a b}``, gives a field without a
-    root, which is missing on every machine.
+    ``a{{b}}{node.name}`` gives ``a{b}`` and the field ``node.name``. If the
+    text between braces is not a path, e.g. ``{a b}``, the field has no root
+    and is missing on every machine.
     """
     return list(_parse_pieces(text))
 
 
-# Checks of a rule read its texts many times.
+# Cache the results, because the checks of a rule parse its texts many times.
 @text_cache.cache_short_texts(maxsize=2048, longest=256)
 def _parse_pieces(text: str) -> tuple[str | Field, ...]:
     """Split text into literal pieces and fields, as a tuple to be cached.
 
-    :func:`parse` makes a list of the tuple, which its callers may change.
+    :func:`parse` copies the tuple to a list, which its callers may change.
     """
     pieces: list[str | Field] = []
-    # The literal text since the last field.
+    # The literal text after the last field.
     literal = ''
     position = 0
     last_closing = text.rfind('}')
     while position < len(text):
         if _ESCAPED_BRACE.match(text, position):
-            # Two braces stand for one.
+            # A doubled brace stands for a single brace.
             literal += text[position]
             position += 2
             continue
         opens_field = text[position] == '{' and position < last_closing
         if not opens_field:
-            # Literal text, or a lone brace: it ends before the next brace.
+            # Literal text, or a single brace. It ends before the next brace.
             end = len(text)
             brace = _BRACE.search(text, position + 1)
             if brace is not None:
@@ -132,7 +131,7 @@ def _parse_pieces(text: str) -> tuple[str | Field, ...]:
             literal = ''
         field = field_at(text, position)
         if field is None:
-            # Text up to the next closing brace, which opens_field has seen.
+            # Use the text up to the next "}", which exists (see opens_field).
             closing = text.index('}', position)
             field = Field(text[position + 1 : closing], root=None)
         pieces.append(field)
@@ -143,9 +142,9 @@ def _parse_pieces(text: str) -> tuple[str | Field, ...]:
 
 
 def sole_field(text: typing.Any) -> Field | None:
-    """Return the field of a text that is a single field, else None.
+    """Return the field if a text consists of a single field, or None.
 
-    ``{node.name}`` is; ``a{node.name}`` is not.
+    For example, this applies to ``{node.name}``, but not to ``a{node.name}``.
 
     :param text: any value of a rule.
     """
@@ -158,18 +157,18 @@ def sole_field(text: typing.Any) -> Field | None:
 
 
 def escape(text: str) -> str:
-    """Double the braces of a text, so that they begin no field."""
+    """Double the braces of a text, so that they do not begin a field."""
     return text.replace('{', '{{').replace('}', '}}')
 
 
 def field_at(text: str, position: int) -> Field | None:
-    """Read the field at a position, or return None if there is none.
+    """Parse the field at a position; return None if there is none.
 
     ``{node.name | upper!s:>8}`` has the path ``node.name``, the filter
     ``upper``, and the end ``!s:>8}``.
 
     :param position: the position of the opening brace.
-    :returns: the field, with a ``problem`` if the syntax of its filters is
+    :returns: the field. It has a ``problem`` if the syntax of its filters is
         wrong. Its root may be an unknown name.
     """
     path = _PATH.match(text, position + 1)
@@ -180,7 +179,7 @@ def field_at(text: str, position: int) -> Field | None:
         filters = reader.read(path.end())
     except filter_syntax.SyntaxProblem as exc:
         return _make_wrong_field(text, position, path, str(exc))
-    # Blanks may follow a filter, but not a path alone: {node.name } is none.
+    # Blanks are allowed after a filter, but not after a path: {node.name }.
     start_of_end = path.end()
     if filters:
         start_of_end = reader.position
@@ -208,12 +207,12 @@ def field_at(text: str, position: int) -> Field | None:
 
 
 def _split_steps(path: re.Match[str]) -> data_path.Path:
-    """Return the keys and indices of a path as text.
+    """Return the keys and indexes of a path as text.
 
-    ``node.extra[rack]`` has ``extra`` and ``rack``.
+    For example, ``node.extra[rack]`` gives ``extra`` and ``rack``.
     """
     steps = []
-    # A step has a dot or brackets; the group of the other form is empty.
+    # A step has either a dot or brackets, so one of the groups is empty.
     for dotted, bracketed in _STEP.findall(path['steps']):
         steps.append(dotted or bracketed)
     return tuple(steps)
@@ -228,8 +227,9 @@ def _make_wrong_field(
 
     :param position: the position of the opening brace.
     :param beginning: the match of ``node.name`` in ``{node.name | }``.
-    :returns: None if there is no closing brace, or if the name is no root of
-        the data: ``{a | }`` is like any other text in braces that is no path.
+    :returns: None if there is no closing brace, or if the name is not a root
+        of the data. ``{a | }`` is treated like any text in braces that is not
+        a path.
     """
     inside, closing_brace, _rest = text[position + 1 :].partition('}')
     root = beginning['root']
@@ -242,13 +242,14 @@ def _make_wrong_field(
 def _read_path_in_argument(
     text: str, position: int
 ) -> tuple[Field, int] | None:
-    """Read a path among the arguments of a filter.
+    """Parse a path in the arguments of a filter.
 
-    In ``{inventory.a | default(node.name)}`` it is ``node.name``.
+    For example, this is ``node.name`` in ``{inventory.a |
+    default(node.name)}``.
 
-    :returns: the path as a field, and the position behind it. None if the text
-        does not begin with the name of a root, but with a word such as
-        ``true``, or with a mistake.
+    :returns: the path as a field, and the position after it. None if the text
+        does not begin with the name of a root, e.g. if it is a word such as
+        ``true``, or invalid.
     """
     path = _PATH_IN_ARGUMENT.match(text, position)
     if path is None or path['root'] not in (*ROOTS, ITEM):
@@ -258,17 +259,17 @@ def _read_path_in_argument(
 
 
 def fill_item(text: str, item: typing.Any) -> str:
-    """Replace ``{item…}`` in a text of a rule by an item of a literal loop.
+    """Replace ``{item…}`` in a text of a rule with an item of a literal loop.
 
     With the item ``{'name': 'a'}``, ``{item.name}_{node.name}`` becomes
-    ``a_{node.name}``. Other fields stay as they are. So does ``{item…}`` with
-    a filter or a format, or if its value is missing, a list or a mapping.
-    Braces in the item are not escaped: they become fields of the text.
+    ``a_{node.name}``. Other fields are kept. ``{item…}`` is also kept if it
+    has a filter or a format, or if its value is missing, a list or a mapping.
+    Braces in the item are not escaped, so they become fields of the text.
     """
     filled = ''
     for piece in parse(text):
         if isinstance(piece, str):
-            # Parsing has halved the double braces.
+            # Restore the doubled braces, which parsing has reduced to one.
             filled += escape(piece)
             continue
         value = data_path.ABSENT
@@ -282,10 +283,10 @@ def fill_item(text: str, item: typing.Any) -> str:
 
 
 def fields(value: typing.Any) -> list[Field]:
-    """Return all fields in a value, with fields in keys of mappings.
+    """Return all fields in a value, including fields in keys of mappings.
 
-    Fields in arguments of filters are left out; :func:`.effects.fields` has
-    them.
+    Fields in the arguments of filters are not included, unlike in
+    :func:`.effects.fields`.
 
     :param value: any value of a rule.
     """

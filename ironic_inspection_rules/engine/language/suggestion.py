@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages for unknown names, with the nearest known name.
+"""Messages for unknown names that suggest the most similar known name.
 
 They are the same for rules, files, requests, options and plugins.
 """
@@ -20,7 +20,7 @@ _MOST_LISTED = 40
 """Maximum number of known names in one message."""
 
 _LONGEST = 80
-"""Maximum number of characters of an unknown name, which users choose."""
+"""Maximum length of an unknown name in a message, because users choose it."""
 
 _WORDS_OF_OTHERS = {
     'eq': ('=', '==', 'equal', 'equals', 'is', 'same'),
@@ -53,13 +53,13 @@ _WORDS_OF_OTHERS = {
     'loop': ('with-items', 'for-each', 'items'),
     'main': ('default', 'normal'),
 }
-"""Names in this project, and what others call the same thing."""
+"""Names in this project, with the words for them in other languages."""
 
 
 def _names_by_word() -> dict[str, str]:
     """Return the names in this project by the words of other languages.
 
-    ``==`` stands for ``eq``.
+    For example, ``==`` stands for ``eq``.
     """
     meanings = {}
     for name, others in _WORDS_OF_OTHERS.items():
@@ -74,18 +74,19 @@ _NAMES_BY_WORD = _names_by_word()
 def find_nearest(
     name: str, known: typing.Iterable[str], cutoff: float = 0.6
 ) -> str | None:
-    """Find the nearest known name, for a message about an unknown name.
+    """Find the most similar known name, for a message about an unknown name.
 
-    Case and punctuation do not count: ``Is_None`` is near ``is-none``. So is
-    ``null``, the word of other languages. Next comes the only name with one
-    typing error, and at last the most similar name.
+    Case and punctuation are ignored: ``Is_None`` matches ``is-none``. Words of
+    other languages match too, e.g. ``null``. Otherwise a name matches if it is
+    the only one that differs by one typo, and finally if it is the most
+    similar one.
 
     :param cutoff: the least similarity, 0 to 1, of the most similar name; 0.6
         is the default of difflib.
-    :returns: None if no name is near.
+    :returns: None if no name is similar.
     """
-    # The known names by their forms: {'is-none': 'is-none'}. Of names with
-    # the same form, the first in the alphabet is left.
+    # The known names by their normalized forms: {'is-none': 'is-none'}. If
+    # names have the same form, the first one in alphabetical order is kept.
     by_form = {
         _normalise(known_name): known_name
         for known_name in sorted(known, reverse=True)
@@ -94,11 +95,11 @@ def find_nearest(
     form = _normalise(name)
     if form in by_form:
         return by_form[form]
-    # A word such as "==" has no letter: its form is empty.
+    # The normalized form of a word such as "==" is empty, so try both.
     for word in (name.strip().lower(), form):
         if _NAMES_BY_WORD.get(word) in by_form.values():
             return _NAMES_BY_WORD[word]
-    # Before difflib, to which two letters in the wrong order are two errors.
+    # Try this before difflib, which counts two swapped letters as two errors.
     one_letter_off = [
         known_form
         for known_form in by_form
@@ -113,14 +114,15 @@ def find_nearest(
 
 
 def find_intended(name: str, known: typing.Iterable[str]) -> str | None:
-    """Find the only known name that differs by a typing error.
+    """Find the only known name that differs by a typo.
 
-    A letter is omitted, inserted, replaced or swapped with the next, or case
-    or punctuation differ. ``lint --fix`` writes the name into files. The name
-    that :func:`find_nearest` returns is not sure enough for that.
+    A typo is a letter that is omitted, inserted, replaced or swapped with the
+    next one, or a difference in case or punctuation. ``lint --fix`` writes the
+    result into files. The result of :func:`find_nearest` is not reliable
+    enough for that.
 
-    :returns: None if no name or several names differ so, or if the name itself
-        is known.
+    :returns: None if no name or several names differ like this, or if the name
+        itself is known.
     """
     name = name[:_LONGEST]
     known = list(known)
@@ -142,13 +144,14 @@ def find_intended(name: str, known: typing.Iterable[str]) -> str | None:
 
 
 def _differs_by_typing_error(first: str, second: str) -> bool:
-    """Return whether two texts differ by at most one typing error.
+    """Return whether two texts differ by at most one typo.
 
-    ``rack`` differs so from ``rck``, ``raack``, ``rock`` and ``rcak``.
+    For example, this is true for ``rack`` and ``rck``, ``raack``, ``rock`` or
+    ``rcak``.
     """
     short, long = sorted((first, second), key=len)
     first_difference = len(os.path.commonprefix([short, long]))
-    # What follows the letters that both begin with: "ck" and "ack".
+    # The texts after their common prefix, e.g. "ck" and "ack".
     short_rest = short[first_difference:]
     long_rest = long[first_difference:]
     if short_rest == long_rest[1:]:
@@ -157,16 +160,17 @@ def _differs_by_typing_error(first: str, second: str) -> bool:
     if short_rest[1:] == long_rest[1:]:
         # A letter is replaced.
         return True
-    # The first two letters of the rest in the other order: "cak" for "ack".
+    # Swap the first two letters of the rest: "cak" for "ack".
     swapped = long_rest[1::-1] + long_rest[2:]
     return short_rest == swapped
 
 
 def hint(name: str, known: typing.Iterable[str]) -> str:
-    """Return a hint with the nearest known name, or with all known names.
+    """Return a hint with the most similar known name, or with all names.
 
-    :returns: a phrase without a full stop, such as ``did you mean "eq"?``;
-        empty if no name is near, and none or too many are known.
+    :returns: a phrase without a period, e.g. ``did you mean "eq"?``. It is
+        empty if no name is similar, and if there are no names or too many to
+        list.
     """
     known = sorted(known)
     near = find_nearest(name, known)
@@ -178,9 +182,9 @@ def hint(name: str, known: typing.Iterable[str]) -> str:
 
 
 def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
-    """Return the message for an unknown name, with a near name.
+    """Return the message for an unknown name, with a similar name.
 
-    :param kind: the kind of the name, such as ``field`` or ``op``.
+    :param kind: the kind of the name, e.g. ``field`` or ``op``.
     """
     return unknown_at('', kind, name, known).sentence
 
@@ -188,9 +192,9 @@ def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
 def unknown_at(
     pointer: str, kind: str, name: str, known: typing.Iterable[str]
 ) -> exceptions.Problem:
-    """Return the problem of an unknown name, with a near name as its hint.
+    """Return the problem of an unknown name, with a similar name as its hint.
 
-    :param kind: the kind of the name, such as ``field`` or ``op``.
+    :param kind: the kind of the name, e.g. ``field`` or ``op``.
     """
     detail = _('unknown %(kind)s "%(name)s"') % {
         'kind': kind,
@@ -204,8 +208,8 @@ def all_unknown(
 ) -> str:
     """Return one message for all names that are unknown.
 
-    :param kind: the kind of the names, such as ``field`` or ``op``.
-    :returns: the empty text if all names are known.
+    :param kind: the kind of the names, e.g. ``field`` or ``op``.
+    :returns: an empty string if all names are known.
     """
     unknown_names = [name for name in names if name not in known]
     if not unknown_names:
@@ -222,9 +226,9 @@ def not_one_of(value: object, known: typing.Sequence[str]) -> str:
 def not_one_of_at(
     pointer: str, value: object, known: typing.Sequence[str]
 ) -> exceptions.Problem:
-    """Return the problem of a value that is none of the known values.
+    """Return the problem of a value that is not one of the known values.
 
-    The hint for a text is the nearest known value.
+    If the value is text, the hint is the most similar known value.
     """
     detail = _('must be one of %(known)s, not %(value)s') % {
         'known': ', '.join(known),
@@ -241,7 +245,8 @@ def not_one_of_at(
 def quoted(value: object) -> str:
     """Return a value for a message: ``"text"``, ``8``, ``true`` or ``null``.
 
-    Lists and mappings, which may be long, become ``a list`` and ``a mapping``.
+    Lists and mappings become ``a list`` and ``a mapping``, because they may be
+    long.
     """
     if isinstance(value, str):
         return f'"{shown(value)}"'
@@ -250,7 +255,7 @@ def quoted(value: object) -> str:
     return kind_of(value)
 
 
-# In this order: a bool is also an int.
+# The order matters, because a bool is also an int.
 _KINDS: tuple[tuple[type | types.UnionType, str], ...] = (
     (bool, _('a boolean')),
     (int | float, _('a number')),
@@ -262,9 +267,9 @@ _KINDS: tuple[tuple[type | types.UnionType, str], ...] = (
 
 
 def kind_of(value: object) -> str:
-    """Return what a value is, for a message: ``a number``, ``text``.
+    """Return the kind of a value for a message: ``a number``, ``text``.
 
-    ``must be a list, not a mapping`` ends in it.
+    For example, it is the end of ``must be a list, not a mapping``.
     """
     for python_type, kind in _KINDS:
         if isinstance(value, python_type):
@@ -273,9 +278,9 @@ def kind_of(value: object) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text for a message, cut if it is too long.
+    """Return a text for a message, truncated if it is too long.
 
-    A user chooses it, and it must not fill an answer or the log.
+    Users choose the text, and it must not fill an answer or the log.
     """
     if len(text) <= _LONGEST:
         return text
@@ -285,6 +290,6 @@ def shown(text: str) -> str:
 def _normalise(name: str) -> str:
     """Return a name in lower case, with a dash for any punctuation.
 
-    ``Is_None`` becomes ``is-none``.
+    For example, ``Is_None`` becomes ``is-none``.
     """
     return re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')

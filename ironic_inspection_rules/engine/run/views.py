@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data of a machine by root; changes leave the original.
+"""The data of a machine by root name; changes do not affect the original.
 
-A container is copied when something in it is first changed; from then on the
-copy is the tree's own and is changed in place. So a loop that fills a list
-takes linear time, not quadratic.
+A container is copied when something in it is first changed. After that, the
+copy belongs to the tree and is changed in place. So a loop that fills a list
+takes linear instead of quadratic time.
 """
 
 import dataclasses
@@ -29,18 +29,19 @@ Place = tuple[str, data_path.Path]
 
 
 class Tree:
-    """Changes data, and copies every container before its first change.
+    """Changes data, and copies each container before its first change.
 
-    The data themselves are kept by the caller: each method that changes them
-    takes them and returns them, or a copy if they were not the tree's own.
+    The caller keeps the data. Each method that changes data takes them and
+    returns them, or a copy if they did not belong to the tree.
     """
 
     __slots__ = ('_item_identities', '_own')
 
     def __init__(self) -> None:
-        # The copies that may be changed, and of some lists the identities of
-        # their items. Both are by id(), and refer to the container as well:
-        # the id of one that is gone could be given to another.
+        # The copies that may be changed in place; and for some lists, the
+        # identities of their items. The keys are id(container). The values
+        # also refer to the container, because the id of a deleted container
+        # could be assigned to another one.
         self._own: dict[int, Container] = {}
         self._item_identities: dict[
             int, tuple[Container, set[typing.Any]]
@@ -52,14 +53,14 @@ class Tree:
         """Set the value at a path.
 
         Parents that are absent or null are created: a list for ``-``,
-        mappings otherwise. In a list, an index replaces an item; the next
-        free index and ``-`` append.
+        otherwise mappings. In a list, an index replaces an item, and the next
+        free index and ``-`` append an item.
 
-        In ``{'a': [1]}``, the value 2 at ``('a', '-')`` gives ``{'a': [1,
-        2]}``, and at ``('b', 'c')`` it gives ``{'a': [1], 'b': {'c': 2}}``.
+        For example, setting 2 in ``{'a': [1]}`` gives ``{'a': [1, 2]}`` at
+        ``('a', '-')``, and ``{'a': [1], 'b': {'c': 2}}`` at ``('b', 'c')``.
 
-        :returns: the changed data: the same object if they are a copy that
-            this tree has made; else a new copy of them.
+        :returns: the changed data. This is the same object if it is a copy
+            that this tree has made, otherwise a new copy.
         :raises: :class:`.exceptions.OperationError` if the path leads
             through a plain value or beyond the end of a list.
         """
@@ -76,10 +77,10 @@ class Tree:
             inner = value
             if rest:
                 inner = self.assign(data.get(token), rest, value)
-            # Mostly it is the tree's own, and a call is spared.
+            # Usually the data belong to the tree, so this saves a call.
             if id(data) not in self._own:
                 data = self._owned(data)
-            # Keys of data are plain texts; a token may be a Key.
+            # Convert the token, which may be a Key, to plain text.
             data[str(token)] = inner
             return data
         if not isinstance(data, list):
@@ -100,7 +101,8 @@ class Tree:
         inner = self.assign(item, rest, value)
         data = self._owned(data)
         self._item_identities.pop(id(data), None)
-        # The position after the last item is an empty slice: this appends.
+        # If the position is after the last item, the slice is empty, and this
+        # appends.
         data[position : position + 1] = [inner]
         return data
 
@@ -109,21 +111,21 @@ class Tree:
     ) -> typing.Any:
         """Append a value to the list at a path.
 
-        The list is created if nothing or null is there. The caller has checked
-        that no other value is.
+        The list is created if there is nothing or null. The caller must ensure
+        that there is no other value.
 
-        :returns: the changed data, as :meth:`assign` returns them.
+        :returns: the changed data, like :meth:`assign`.
         """
         items = data_path.get(data, path)
-        # A list that this tree has copied is already in data that it has
-        # copied: to append to it changes them in place.
+        # If this tree has copied the list, it has also copied the data that
+        # contain the list. So appending to the list changes the data in place.
         if id(items) not in self._own:
             if items is data_path.ABSENT or items is None:
                 items = []
             items = self._owned(items)
             data = self.assign(data, path, items)
         items.append(value)
-        # has_member() keeps the identities of the items of some lists.
+        # Update the identities that has_member() keeps for some lists.
         if id(items) in self._item_identities:
             _items, identities = self._item_identities[id(items)]
             identities.add(data_path.identity(value))
@@ -134,9 +136,9 @@ class Tree:
     ) -> bool:
         """Return whether the list at a path has an item equal to a value.
 
-        If there is no list, the answer is False. The items of the list are
-        kept as a set for the next call: so a loop that appends what is not
-        there yet takes linear time.
+        Return False if there is no list. The items of the list are kept as a
+        set for the next call, so that a loop that appends only missing items
+        takes linear time.
         """
         items = data_path.get(data, path)
         if not isinstance(items, list):
@@ -148,9 +150,9 @@ class Tree:
         return data_path.identity(value) in identities
 
     def remove(self, data: typing.Any, path: data_path.Path) -> typing.Any:
-        """Remove the value at a path, where the caller has found one.
+        """Remove the value at a path; the caller must ensure that it exists.
 
-        :returns: the changed data, as :meth:`assign` returns them.
+        :returns: the changed data, like :meth:`assign`.
         """
         key: str | int = path[0]
         rest = path[1:]
@@ -168,13 +170,13 @@ class Tree:
         return data
 
     def release(self, value: Container) -> None:
-        """Note that a container is now in a second place.
+        """Note that a container is now also in a second place.
 
-        This tree copies it, and all containers in it, before their next
-        change. Otherwise the change would show in the second place as well.
+        The tree will copy it, and all containers in it, before their next
+        change. Otherwise the change would be visible in the second place too.
         """
         if not self._own:
-            # Nothing was copied so far: the first change copies in any case.
+            # Nothing has been copied yet, so the first change copies anyway.
             return
         ahead = [value]
         while ahead:
@@ -183,14 +185,14 @@ class Tree:
             items: typing.Iterable[typing.Any] = container
             if container.__class__ is dict:
                 items = container.values()
-            # Most items are plain, and are skipped without a step each: a
-            # loop may write one large value to many places.
+            # Filter plain items here instead of visiting each of them, because
+            # a loop may write one large value to many places.
             ahead += [item for item in items if item.__class__ in CONTAINERS]
 
     def release_all(self) -> None:
-        """Note that all containers are now in a second place, too.
+        """Note that all containers are now also in a second place.
 
-        They are copied before their next change, as after :meth:`release`.
+        They will be copied before their next change, see :meth:`release`.
         """
         self._own.clear()
 
@@ -198,7 +200,7 @@ class Tree:
         """Return a container that this tree may change in place.
 
         :param data: the container. It is returned itself if it is a copy that
-            this tree has made; else a new copy.
+            this tree has made, otherwise a new copy is returned.
         """
         if id(data) not in self._own:
             data = data.copy()
@@ -210,12 +212,12 @@ class Tree:
 class Facts:
     """The data of a machine, as plain JSON.
 
-    :ivar node: the node, whose key ``traits`` lists the names of its traits;
+    :ivar node: the node, whose key ``traits`` lists the names of its traits.
         None in the early phase.
-    :ivar previous: ``inventory`` and ``plugin_data`` that the last successful
-        inspection stored; None if there was none.
-    :ivar withheld_places: the places whose values nobody may see, as sensitive
-        rules have set them.
+    :ivar previous: ``inventory`` and ``plugin_data`` from the last successful
+        inspection; None if there was none.
+    :ivar withheld_places: the places whose values nobody may see, because
+        sensitive rules have set them.
     """
 
     inventory: dict[str, typing.Any]
@@ -227,14 +229,14 @@ class Facts:
     withheld_places: frozenset[Place] = dataclasses.field(
         default=frozenset(), compare=False, repr=False
     )
-    # By root, the data that were masked last, and the masked data.
+    # For each root, the data that were masked last, and the result.
     _masked: dict[str, tuple[typing.Any, typing.Any]] = dataclasses.field(
         default_factory=dict, compare=False, repr=False
     )
 
     @property
     def scope(self) -> str | None:
-        """The inspection scope of the node, None if it has none."""
+        """The inspection scope of the node, or None if it has none."""
         if self.node is None:
             return None
         properties = self.node.get('properties')
@@ -244,9 +246,9 @@ class Facts:
         return scope
 
     def has_withheld_place(self, name: str) -> bool:
-        """Return whether a value in an object, such as ``node``, is withheld.
+        """Return whether any value in an object, e.g. ``node``, is withheld.
 
-        A sensitive rule has set that value.
+        A value is withheld if a sensitive rule has set it.
         """
         for name_of_object, _path in self.withheld_places:
             if name_of_object == name:
@@ -259,13 +261,13 @@ class Facts:
         data: typing.Any,
         mask: typing.Callable[[typing.Any], typing.Any],
     ) -> typing.Any:
-        """Return the masked data of a root; the same data are masked once.
+        """Return the masked data of a root, and cache the result.
 
-        So a root that no rule changes, such as the inventory, is masked by the
-        first phase of a dry run only.
+        In a dry run, a root that no rule changes, e.g. the inventory, is only
+        masked in the first phase.
 
-        :param root: the name of the root, such as ``inventory``.
-        :param data: the data of the root now. They must not change any more.
+        :param root: the name of the root, e.g. ``inventory``.
+        :param data: the current data of the root. They must not change later.
         :param mask: returns data without their secrets.
         """
         if root in self._masked:
@@ -277,18 +279,18 @@ class Facts:
         return masked
 
     def roots(self) -> dict[str, typing.Any]:
-        """Return the data by the first name of replacement fields.
+        """Return the data by root name, as replacement fields use them.
 
-        In the early phase the names are ``inventory`` and ``plugin_data``;
-        later also ``node``, ``ports``, ``port_groups`` and, after an earlier
-        inspection, ``previous``.
+        In the early phase the names are ``inventory`` and ``plugin_data``.
+        Later there are also ``node``, ``ports``, ``port_groups`` and, if there
+        was an earlier inspection, ``previous``.
         """
         roots: dict[str, typing.Any] = {
             'inventory': self.inventory,
             'plugin_data': self.plugin_data,
         }
         if self.node is None:
-            # In the early phase neither the node nor its ports are known.
+            # In the early phase, the node and its ports are not known yet.
             return roots
         roots['node'] = self.node
         roots['ports'] = list(self.ports)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What clients see of stored rules, secrets left out.
+"""Builds the form of stored rules that clients may see, without secrets.
 
 A sensitive rule can be written, but not read. Clients get null for its
-*content*, the conditions, actions and vars. They may send that back, and the
-rule keeps the stored content; it stays sensitive.
+*content*, which is its conditions, actions and vars. If they send null back,
+the rule keeps the stored content and stays sensitive.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ Fields = Mapping[str, typing.Any]
 
 
 class HasMark(typing.Protocol):
-    """A rule, stored or built-in."""
+    """A rule with its mark ``sensitive``, stored or built in."""
 
     sensitive: bool
 
@@ -28,9 +28,9 @@ class HasMark(typing.Protocol):
 def content(
     rule: HasMark, fields: Fields, instead: typing.Any = None
 ) -> dict[str, typing.Any]:
-    """Return some content of a rule as anybody may see it.
+    """Return content of a rule in a form that anybody may see.
 
-    Of a sensitive rule, ``{'conditions': […]}`` becomes ``{'conditions':
+    For a sensitive rule, ``{'conditions': […]}`` becomes ``{'conditions':
     None}``.
 
     :param fields: conditions, actions or vars by name, and no other fields.
@@ -42,10 +42,10 @@ def content(
 
 
 def of_revision(rule: Fields) -> Fields:
-    """Return a rule of a revision as anybody may see it.
+    """Return a rule of a revision in a form that anybody may see.
 
     If the rule is sensitive in any revision, its content is null in all of
-    them: an older revision must not show what is hidden since.
+    them, because an older revision must not show what was hidden later.
 
     :param rule: the fields of the rule in this revision, and ``secret``:
         whether it is sensitive in any revision.
@@ -56,7 +56,7 @@ def of_revision(rule: Fields) -> Fields:
 
 
 def mark_if_ever_sensitive(rule: Fields) -> Fields:
-    """Return a rule of a revision, made sensitive if it is so in any revision.
+    """Mark a rule of a revision as sensitive if any revision of it is.
 
     :param rule: as for :func:`of_revision`.
     """
@@ -66,10 +66,10 @@ def mark_if_ever_sensitive(rule: Fields) -> Fields:
 def close_restored(
     rules: Iterable[Fields], present: Iterable[Fields]
 ) -> Sequence[Fields]:
-    """Return the rules of a revision that is restored, some made sensitive.
+    """Return the rules of a revision to restore, some made sensitive.
 
-    A rule becomes sensitive if it is so today or in any revision: what is
-    hidden today must not become readable when an older revision is restored.
+    A rule becomes sensitive if it is sensitive today or in any revision.
+    Otherwise, restoring an older revision would reveal what is hidden today.
 
     :param rules: the rules of the revision, with content and ``secret``:
         whether the rule is sensitive in any revision.
@@ -90,20 +90,20 @@ def close_restored(
 def is_posted_sensitive(rule: typing.Any) -> bool:
     """Return whether a posted rule will be sensitive.
 
-    :param rule: any value, as its author wrote it; not checked yet.
+    :param rule: any value, as its author wrote it; it is not validated yet.
     """
     if not isinstance(rule, dict):
         return False
-    # Validation takes "yes" for true as well.
+    # Read the value leniently, because validation accepts "yes" as true.
     return bool(strutils.bool_from_string(rule.get('sensitive')))
 
 
 def lacks_content(rule: typing.Any) -> bool:
     """Return whether a posted rule has no conditions, actions and vars.
 
-    GET shows a sensitive rule so, with null for all three.
+    GET returns sensitive rules like this, with null for all three.
 
-    :param rule: any value, as its author wrote it; not checked yet.
+    :param rule: any value, as its author wrote it; it is not validated yet.
     """
     if not isinstance(rule, dict):
         return False
@@ -113,21 +113,21 @@ def lacks_content(rule: typing.Any) -> bool:
 def complete(
     rule: dict[str, typing.Any], before: Fields | None, restored: bool
 ) -> tuple[dict[str, typing.Any], bool]:
-    """Complete a posted rule without content by the stored content.
+    """Complete a posted rule without content with the stored content.
 
-    A client may send back a sensitive rule as GET has shown it, without
-    conditions, actions and vars: the stored ones stay.
+    A client may send back a sensitive rule as GET returned it, without
+    conditions, actions and vars. Then the stored content is kept.
 
     :param before: the stored rule that it replaces, None for a new rule.
-    :param restored: whether the rule was not posted, but read from a revision.
-        Then it has its content.
-    :returns: the rule, and whether it has sensitive content of the database,
-        which no error may show to the client.
-    :raises: InvalidRule for a sensitive rule without content that replaces
-        no sensitive rule.
+    :param restored: whether the rule was read from a revision instead of
+        posted, so that it has its content.
+    :returns: the rule, and whether it has sensitive content from the database,
+        which errors must not show to the client.
+    :raises: InvalidRule for a sensitive rule without content that does not
+        replace a sensitive rule.
     """
     if not lacks_content(rule):
-        # A client knows what it has posted, but not what a revision has.
+        # A client knows what it has posted, but not the content of a revision.
         has_stored_secret = restored and bool(rule['sensitive'])
         return rule, has_stored_secret
     if before and before['sensitive']:
@@ -147,8 +147,8 @@ def complete(
 def with_defaults(rule: Fields) -> dict[str, typing.Any]:
     """Return all fields that an author may set, with defaults for null.
 
-    In a sensitive rule, conditions, actions and vars that are null are hidden:
-    they stay null.
+    In a sensitive rule, null hides conditions, actions and vars, so it is kept
+    for these.
     """
     fields = {}
     for name in model.WRITABLE:
@@ -163,10 +163,10 @@ def with_defaults(rule: Fields) -> dict[str, typing.Any]:
 def would_open(before: typing.Any, after: Fields) -> bool:
     """Return whether a change would make a sensitive rule readable.
 
-    A rule that is sensitive once stays so.
+    This is not allowed: once a rule is sensitive, it stays sensitive.
 
     :param before: the stored rule, or its fields; None if there is none.
-    :param after: the fields of the rule as it would be.
+    :param after: the fields of the rule after the change.
     """
     if before is None:
         return False
@@ -180,7 +180,7 @@ def problems_of_opening(
 
     :param before: the stored rule that it replaces, or its fields; None for a
         new rule.
-    :param rule: any value, as its author wrote it; not checked yet.
+    :param rule: any value, as its author wrote it; it is not validated yet.
     """
     if not would_open(before, {'sensitive': is_posted_sensitive(rule)}):
         return []
@@ -194,11 +194,10 @@ def problems_of_opening(
 def disclose_differing(
     before: Fields | None, names: Iterable[str]
 ) -> set[str]:
-    """Return which fields of a rule differ, as a plan may show it.
+    """Return the fields of a rule that differ, as a plan may show them.
 
     If ``actions`` of a sensitive rule differ, ``conditions`` and ``vars`` are
-    said to differ as well: to know which of them differ would help to guess
-    the content.
+    reported too. Knowing which of them differ would help to guess the content.
 
     :param before: the stored rule, None for a new rule.
     :param names: the fields that really differ.
@@ -215,15 +214,16 @@ def disclose_side(
     before_and_after: Iterable[Fields],
     differing_names: Iterable[str] = (),
 ) -> dict[str, typing.Any]:
-    """Return a changed rule as a plan shows it, as it was or as it will be.
+    """Return a rule before or after a change, as a plan may show it.
 
-    If it was or will be sensitive, its conditions, actions and vars read
+    If the rule was or will be sensitive, its conditions, actions and vars read
     ``(withheld)``.
 
-    :param fields: the rule as it was, or as it will be.
-    :param before_and_after: both; only one if the rule is new or goes.
-    :param differing_names: fields that read ``(withheld, new)`` instead, as
-        they differ.
+    :param fields: the rule before or after the change.
+    :param before_and_after: the rule before and after the change; only one of
+        them if the rule is created or deleted.
+    :param differing_names: the fields that differ. They read ``(withheld,
+        new)`` instead.
     """
     side = dict(fields)
     if any(rule.get('sensitive') for rule in before_and_after):
@@ -248,19 +248,20 @@ def without_content(
 ) -> list[exceptions.Problem]:
     """Return problems of a sensitive rule that do not show its content.
 
-    A problem at ``/actions/0/args/path`` only says that ``/actions/0`` is
-    wrong. Problems of fields that everybody may read stay as they are.
+    For example, a problem at ``/actions/0/args/path`` only says that
+    ``/actions/0`` is wrong. Problems of fields that everybody may read are
+    kept.
     """
     redacted = []
     for problem in problems:
-        # Of "/conditions/0/args": '', 'conditions', '0', 'args'.
+        # "/conditions/0/args" is split into '', 'conditions', '0', 'args'.
         parts = problem.pointer.split('/')
         is_in_content = len(parts) > 2 and parts[1] in model.CONTENT
         if not is_in_content:
             redacted.append(problem)
             continue
-        # The number of an operation may be seen: "/conditions/0". But
-        # variables have names, which are secret: of them, "/vars" is left.
+        # The number of an operation may be shown: "/conditions/0". But the
+        # names of vars are secret, so only "/vars" is shown.
         visible_parts = parts[:3]
         if parts[1] == model.VARS:
             visible_parts = parts[:2]
@@ -269,22 +270,22 @@ def without_content(
                 '/'.join(visible_parts), _('is not valid in this rule')
             )
         )
-    # Several problems of one operation are the same now.
+    # Several problems of one operation may be identical now.
     return list(dict.fromkeys(redacted))
 
 
 def check_patch(
     rule: Fields, op: str, pointers: Iterable[Sequence[str]]
 ) -> None:
-    """Refuse an operation of a JSON patch that would reveal a sensitive rule.
+    """Reject an operation of a JSON patch that would reveal a sensitive rule.
 
-    ``copy``, ``move`` and ``test`` would reveal its content. To replace only a
-    part, such as the path of an action, could make the rule write a secret to
-    a place where everybody reads it. To replace the whole content is fine.
+    ``copy``, ``move`` and ``test`` would reveal its content. Replacing only a
+    part, e.g. the path of an action, could make the rule write a secret to a
+    place where everybody can read it. Replacing the whole content is allowed.
 
     :param op: the name of the operation.
-    :param pointers: its ``path`` and ``from``, as tokens: ``/actions/0`` is
-        ``('actions', '0')``, and empty is the whole rule.
+    :param pointers: its ``path`` and ``from``, as tokens. ``/actions/0`` is
+        ``('actions', '0')``, and the whole rule has no tokens.
     :raises: Invalid if the rule is sensitive, and the operation reads content
         or writes a part of it.
     """
@@ -294,7 +295,7 @@ def check_patch(
     for tokens in pointers:
         is_whole_rule = not tokens
         if is_whole_rule and writes:
-            # The content is replaced as a whole.
+            # The content is replaced as a whole, which is allowed.
             continue
         if not is_whole_rule and tokens[0] not in model.CONTENT:
             # Everybody may read this field.
