@@ -37,20 +37,20 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import body_limit
 
 _FROM_RAMDISKS = 'continue_inspection'
-"""How the path of posted inspection data ends."""
+"""The end of the path to which a ramdisk posts inspection data."""
 
 _PIECE = 65536
-"""Bytes of a body that are read, checked or parsed at once."""
+"""Number of bytes of a body that are read, checked or parsed at a time."""
 
 LARGE = (
     'inspection_rules',
     'inspection_rules/evaluate',
     'inspection_rules/replay',
 )
-"""The paths below ``/v1`` of calls whose bodies may have large tables."""
+"""Paths below ``/v1`` of calls whose bodies may contain large tables."""
 
 _BODY = 'ironic_inspection_rules.body'
-"""Where the environment of a request to :data:`LARGE` paths has its body."""
+"""Key in the WSGI environment for the body of a request to :data:`LARGE`."""
 
 _TOO_DEEP = _('The request is nested too deeply')
 
@@ -63,18 +63,18 @@ def guard(request: webob.Request, app: Callable) -> Any:
 
     Ironic limits only the size and the depth of bodies that claim to be JSON,
     but parses other bodies as JSON, too; its oldest releases limit neither.
-    Its framework answers a bare 400 to a body that is not UTF-8.
+    Its framework answers a body that is not UTF-8 with a bare 400.
 
-    A header that claims another encoding, or a form in parts, is refused even
-    without a body.
+    A header that claims another encoding or a multipart form is refused even
+    if there is no body.
 
     The body of a call that may post large tables is put aside for
-    :func:`body`, which counts its depth, and the application finds an empty
+    :func:`body`, which checks its depth, and the application gets an empty
     body. Otherwise Ironic would keep the body until the request is answered,
     and pecan would parse it twice to look for arguments.
 
-    :returns: the application, which goes on with the request.
-    :raises: an error of webob for a body that is refused.
+    :returns: the application, which continues with the request.
+    :raises: an error of webob if the body is refused.
     """
     environ = request.environ
     content_type = environ.get('CONTENT_TYPE') or ''
@@ -85,14 +85,14 @@ def guard(request: webob.Request, app: Callable) -> Any:
     is_from_ramdisk = path_of_url.endswith(_FROM_RAMDISKS)
     is_limited_by_ironic = 'json' in content_type and body_limit.IS_OF_IRONIC
     limit = body_limit.of_size(path_of_url)
-    # Not by the end of the path, as for ramdisks: a node of Ironic may be
+    # Compare the whole path, unlike the path for ramdisks above: a node may be
     # named "rack-inspection_rules".
     may_be_large = path_of_url.removeprefix('v1/') in LARGE
-    # None if the body has more bytes than the limit.
+    # None if the body is larger than the limit.
     sent = _read_within(request, limit.most_bytes, may_be_large)
     if sent is None:
         if is_from_ramdisk and is_limited_by_ironic:
-            # Ironic refuses it, and logs the reason for operators of ramdisks.
+            # Ironic refuses the body, and logs the reason for operators.
             return app
         raise _make_refusal(
             webob_exc.HTTPRequestEntityTooLarge, _too_large_message(limit)
@@ -108,19 +108,20 @@ def guard(request: webob.Request, app: Callable) -> Any:
         bytes(sent), body_limit.depth()
     ):
         raise _make_refusal(webob_exc.HTTPBadRequest, _TOO_DEEP)
-    # A body that came in chunks had no length, and one that was put aside has
-    # none any more.
+    # A body that came in chunks had no length, and a body that was put aside
+    # is now empty.
     environ['CONTENT_LENGTH'] = str(len(sent))
     return app
 
 
 def _check_content_type(content_type: str) -> None:
-    """Check that a body claims to be UTF-8, and no form in parts.
+    """Refuse a content type with another charset than UTF-8 or with parts.
 
-    :param content_type: the header of the request, such as ``application/json;
+    :param content_type: the header of the request, e.g. ``application/json;
         charset=utf-8``; empty if there is none.
-    :raises: HTTPUnsupportedMediaType
+    :raises: HTTPUnsupportedMediaType if the content type is refused.
     """
+    # JSON is always UTF-8 (RFC 8259), so the header need not name a charset.
     # JSON is always UTF-8 (RFC 8259), so a header need not name a charset.
     charset = webob_request.detect_charset(content_type) or 'utf-8'
     try:
@@ -143,22 +144,22 @@ def _read_within(
 ) -> bytes | memoryview | None:
     """Read the body of a request, unless it is too large.
 
-    The stream of the request is used up by this, and replaced: the
-    application finds the same body in the new one, or an empty body if it may
-    be large.
+    This consumes the input stream of the request and replaces it with a new
+    one: the application reads the same body from it, or an empty body if
+    ``may_be_large`` is true.
 
     :param most_bytes: maximum number of bytes.
     :param may_be_large: whether the call may post large tables.
-    :returns: None if the body has more bytes. If the header says so, the body
-        is not read at all.
+    :returns: the body; None if it is larger. If its length in the header is
+        too large, the body is not read at all.
     """
     length = request.content_length
     if length is not None and length > most_bytes:
         return None
     bytes_to_read = length
     if bytes_to_read is None:
-        # The body comes in chunks, without its length in a header. One byte
-        # more than is allowed shows that it is too large.
+        # The body comes in chunks, without its length in a header. Reading one
+        # byte more than allowed shows whether it is too large.
         bytes_to_read = most_bytes + 1
     stream = request.environ['wsgi.input']
     sent: bytes | memoryview
@@ -175,12 +176,12 @@ def _read_within(
 
 
 def _read_into_own_memory(stream: Any, bytes_to_read: int) -> memoryview:
-    """Read a large body into memory that is mapped for it alone.
+    """Read a large body into anonymous mapped memory.
 
-    The system gets this memory back when the body is dropped. Large blocks of
-    the heap would leave memory in the process, see :mod:`.json_pieces`.
+    The operating system gets this memory back when the body is dropped. Large
+    blocks of the heap could stay in the process, see :mod:`.json_pieces`.
 
-    :param bytes_to_read: the number of bytes after which reading stops.
+    :param bytes_to_read: maximum number of bytes to read.
     """
     # Memory cannot be mapped for zero bytes.
     mapped = mmap.mmap(
@@ -195,16 +196,16 @@ def _read_into_own_memory(stream: Any, bytes_to_read: int) -> memoryview:
 
 
 def _is_utf_8(sent: bytes | memoryview) -> bool:
-    """Return whether bytes are text in UTF-8.
+    """Return whether bytes are valid UTF-8.
 
-    They are decoded piece by piece: the whole text would take up to four times
-    the memory of the bytes.
+    The bytes are decoded in pieces, because the whole text would take up to
+    four times their memory.
     """
     decoder = codecs.getincrementaldecoder('utf-8')()
     try:
         for start in range(0, len(sent), _PIECE):
             decoder.decode(sent[start : start + _PIECE])
-        # Fails if the last piece has ended within a character.
+        # This fails if the last piece ends in the middle of a character.
         decoder.decode(b'', final=True)
     except UnicodeDecodeError:
         return False
@@ -212,9 +213,9 @@ def _is_utf_8(sent: bytes | memoryview) -> bool:
 
 
 def _too_large_message(limit: body_limit.SizeLimit) -> str:
-    """Return the message to a client whose body is too large.
+    """Return the message for a client whose body is too large.
 
-    It names the option of Ironic that is the limit, if there is one.
+    If the limit is an option of Ironic, the message names the option.
     """
     if limit.option is None:
         return (
@@ -236,14 +237,14 @@ def _make_refusal(
 def fault(
     reason: str, problems: Iterable[exceptions.Problem] = ()
 ) -> dict[str, Any]:
-    """Return the body of an answer that refuses a request, in Ironic's form.
+    """Return the body of an error response, in Ironic's form.
 
     For example, ``{'faultcode': 'Client', 'faultstring': 'bad rule',
     'debuginfo': None, 'problems': [{'pointer': '/rules/0', …}]}``.
 
-    :param reason: the whole message, with all problems in it.
-    :param problems: the same problems one by one, for clients that show them
-        in their own way. Without any, the answer has no such member.
+    :param reason: the whole message, including all problems.
+    :param problems: the same problems as separate items, for clients that
+        show them in their own way. The member is left out if there are none.
     """
     error: dict[str, Any] = {
         'faultcode': 'Client',
@@ -256,7 +257,7 @@ def fault(
 
 
 def _represent_problem(problem: exceptions.Problem) -> dict[str, Any]:
-    """Return the fields of a problem for an answer, without those not set."""
+    """Return the fields of a problem that are set, for an answer."""
     fields = dataclasses.asdict(problem)
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -264,14 +265,14 @@ def _represent_problem(problem: exceptions.Problem) -> dict[str, Any]:
 def body() -> Any:
     """Parse the body of the request.
 
-    The policies are checked before, as a large body takes time to parse.
-    :func:`guard` and Ironic have checked its size and its charset. They have
-    not checked the depth of a body that :func:`guard` has put aside.
+    Callers check the policies first, because parsing a large body takes time.
+    :func:`guard` and Ironic have checked the size and the charset of the body,
+    but not the depth of a body that :func:`guard` has put aside.
 
-    :returns: the document, None if there is no body.
-    :raises: Invalid if the body is no JSON, or is nested too deeply.
-    :raises: InvalidBody if an object has a member twice, with its place.
-    :raises: ClientSideError (415) if the body does not claim to be JSON.
+    :returns: the document; None if there is no body.
+    :raises: Invalid if the body is not valid JSON, or is nested too deeply.
+    :raises: InvalidBody, with the place, if an object has a member twice.
+    :raises: ClientSideError (415) if the content type is not JSON.
     """
     if not api.request.content_type.endswith('json'):
         raise ironic_exception.ClientSideError(
@@ -287,15 +288,16 @@ def body() -> Any:
 def parse(sent: bytes, lenient: bool = False) -> Any:
     """Parse a body as JSON in one piece, more strictly than Python does.
 
-    Python accepts NaN and infinity, which are no JSON (RFC 8259 "Numbers"):
-    they could be stored, but not answered. Of two members with the same name,
-    Python drops the first, and a rule would lose an action without a word.
+    Python's parser accepts NaN and Infinity, which are not valid JSON (RFC
+    8259 "Numbers"): they could be stored, but not sent in an answer. If an
+    object has a member twice, Python drops the first one, and a rule would
+    silently lose an action.
 
-    A call that Ironic has as well must take what Ironic takes, whatever
-    content type the body claims to be, so such a call is lenient.
+    A call that Ironic has as well is parsed leniently, because it must accept
+    what Ironic accepts, whatever content type the body claims to have.
 
     :param lenient: whether an object may have a member twice.
-    :returns: the document, None for an empty body.
+    :returns: the document; None for an empty body.
     :raises: Invalid, with the place of a number that JSON does not have;
         InvalidBody with the place of a member that is there twice. The place
         is ``/`` if a later member of the same name has replaced it.
@@ -331,17 +333,18 @@ def parse(sent: bytes, lenient: bool = False) -> Any:
 
 
 def _parse_large(sent: memoryview) -> Any:
-    """Parse a body that :func:`guard` has put aside, as it may be large.
+    """Parse a body that :func:`guard` has put aside because it may be large.
 
-    Its depth is counted here, not by :func:`guard`: for the largest bodies,
-    that takes a second, so the policy must allow the caller first.
+    The depth is checked here and not in :func:`guard`, because this takes a
+    second for the largest bodies: the policy must allow the caller first.
 
-    :raises: as :func:`parse`, and Invalid if it is nested too deeply.
+    :raises: the same errors as :func:`parse`, and Invalid if the body is
+        nested too deeply.
     """
     if len(sent) > _PIECE:
-        # Pieces take less memory than the text of the whole body. They do not
-        # show what is wrong with a body, and where: so a body that is refused
-        # in pieces is parsed again as a whole.
+        # Parsing in pieces takes less memory than the text of the whole body,
+        # but does not show what is wrong with a body and where. A body that is
+        # refused in pieces is therefore parsed again as a whole.
         with contextlib.suppress(ValueError, RecursionError):
             return _parse_pieces(sent)
     if budget.is_deeper(bytes(sent), body_limit.depth()):
@@ -350,10 +353,10 @@ def _parse_large(sent: memoryview) -> Any:
 
 
 def _parse_pieces(sent: memoryview) -> Any:
-    """Parse a body piece by piece, which takes less memory.
+    """Parse a body in pieces, which takes less memory.
 
-    :raises: Invalid if it is nested too deeply; ValueError or RecursionError
-        for any other document that is refused.
+    :raises: Invalid if the body is nested too deeply; ValueError or
+        RecursionError for any other document that is refused.
     """
     pieces = (
         bytes(sent[start : start + _PIECE])
@@ -371,14 +374,14 @@ def _parse_pieces(sent: memoryview) -> Any:
 
 
 class _Reader:
-    """Decodes JSON, and notes values that the API refuses, unlike Python.
+    """Decodes JSON, and records values that only the API refuses.
 
-    ``unusual`` has NaN, infinity, and numbers that are too large for a float;
-    ``doubled`` has objects with a member that is there twice, and its name.
-    Its ``decoder`` decodes a document.
+    ``unusual`` has the texts of NaN, infinity, and numbers that are too large
+    for a float. ``doubled`` has the objects with a member that is there twice,
+    and the name of the member. Call ``decoder`` to decode a document.
 
-    :param lenient: whether an object may have a member twice, as in what
-        Ironic would take; then ``doubled`` stays empty.
+    :param lenient: whether an object may have a member twice, as Ironic
+        allows; then ``doubled`` stays empty.
     """
 
     def __init__(self, lenient: bool = False) -> None:
@@ -396,18 +399,18 @@ class _Reader:
         )
 
     def read_float(self, text: str) -> float:
-        """Read a number with a fraction, or NaN; note it if not finite."""
+        """Read a float, NaN or infinity; record it if it is not finite."""
         number = float(text)
         if not math.isfinite(number):
             self.unusual.append(text)
         return number
 
     def read_object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Build the dict of a JSON object, for the decoder.
+        """Build the dict of a JSON object; called by the decoder.
 
-        An object with a double name is noted in ``doubled``. Equal texts in
-        the document become the same string, which saves memory, as the rows
-        of a large table repeat the names of columns and many values.
+        An object with a name that is there twice is recorded in ``doubled``.
+        Equal texts in the document share one string to save memory, because
+        the rows of a large table repeat the names of columns and many values.
 
         :param members: names and values, in the order of the document.
         """
@@ -427,7 +430,7 @@ def _read_integer(text: str) -> int:
     try:
         return int(text)
     except ValueError as exc:
-        # The digits that Python converts are limited.
+        # Python limits the number of digits that it converts.
         raise ValueError(
             _('a number of %d characters has too many digits') % len(text)
         ) from exc
@@ -438,14 +441,15 @@ def _problem_of_double_member(
 ) -> exceptions.Problem:
     """Return the problem of an object that has a member twice.
 
-    :param document: the whole body, with one of the two members.
-    :param doubled: the object. If it was inside of another double member, it
-        may be lost from the document, and the problem has an empty pointer.
+    :param document: the whole parsed body; only one of the two members is
+        left in it.
+    :param doubled: the object. If it was inside another double member, it may
+        be missing from the document; the problem then has an empty pointer.
     :param name: the name of the member.
     """
     pointer = ''
     for parts, value in path.walk(document):
-        # By identity, as another object of the document may be equal to it.
+        # Compare by identity, because other objects may be equal to it.
         if value is doubled:
             pointer = path.pointer([*parts, name])
             break
@@ -472,8 +476,8 @@ def _place_of_unusual_number(document: Any) -> str:
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
-    # For jsonschema, 1.0 is an integer, too, but 1.0 is no number of rows. Nor
-    # is True one, although it is an int of Python.
+    # jsonschema accepts 1.0 as an integer, but 1.0 is not a number of rows.
+    # True is not a number either, although bool is a subclass of int.
     return type(value) is int
 
 
@@ -486,16 +490,16 @@ _Validator = jsonschema.validators.extend(
 
 
 def validate(document: Any, schema: Mapping[str, Any]) -> Any:
-    """Check a body by a JSON Schema, and fill in missing members.
+    """Check a body against a JSON Schema, and fill in missing members.
 
-    Objects inside of the body are not filled in.
+    Members of objects inside the body are not filled in.
 
-    :returns: the document; an object has all members of the schema, with None
-        for missing members.
-    :raises: Invalid with the first problems, each with its place.
+    :returns: the document; an object gets None for every member of the schema
+        that it lacks.
+    :raises: Invalid with the first problems and their places.
     """
     errors = _Validator(schema).iter_errors(document)
-    # Only the first, as a large document could have very many.
+    # Report only the first errors, because a document could have very many.
     problems = []
     for error in itertools.islice(errors, exceptions.MOST_PROBLEMS):
         pointer = path.pointer(error.absolute_path)
@@ -503,25 +507,24 @@ def validate(document: Any, schema: Mapping[str, Any]) -> Any:
     if problems:
         raise exceptions.InvalidBody(problems)
     if 'properties' not in schema:
-        # The body is checked elsewhere, and stays as it is.
+        # The body is checked elsewhere, and is returned unchanged.
         return document
     all_members_absent = dict.fromkeys(schema['properties'])
     return {**all_members_absent, **document}
 
 
 _NAMES_OF_TYPES = {'array': 'list'}
-"""Types of JSON Schema by the words of messages."""
+"""Words for types of JSON Schema in messages."""
 
 
 def _describe_error(error: jsonschema.ValidationError) -> str:
-    """Return our own message for an error of JSON Schema.
+    """Return a message of this project for an error of JSON Schema.
 
-    For example, ``"limit" must be of the type integer``. For an error of
-    another keyword, it is ``"limit" must be`` and the description that the
-    schema has for the member.
+    For example, ``"limit" must be of the type integer``. For an error of any
+    keyword without a message of its own, the message is ``"limit" must be``
+    and the description of the member in the schema.
     """
-    # Of a member inside of others, such as "nodes/owner"; empty for the whole
-    # request.
+    # The path of the member, e.g. "nodes/owner"; empty for the whole request.
     name = '/'.join(map(str, error.absolute_path))
     if error.validator == 'additionalProperties':
         return suggestion.all_unknown(
@@ -532,7 +535,7 @@ def _describe_error(error: jsonschema.ValidationError) -> str:
     if error.validator == 'type' and not name:
         return NO_OBJECT
     if error.validator == 'type':
-        # Null stands for a member that is not given, so it is not named.
+        # Null stands for a missing member, so the message leaves it out.
         types = [
             _NAMES_OF_TYPES.get(kind, kind)
             for kind in error.validator_value
@@ -550,7 +553,7 @@ def _describe_error(error: jsonschema.ValidationError) -> str:
         ]
         return _('"%s" is needed') % '", "'.join(missing)
     if error.validator == 'enum':
-        # None stands for a member that is not given.
+        # None stands for a missing member, so the message leaves it out.
         values = [
             value for value in error.validator_value if value is not None
         ]
@@ -562,19 +565,21 @@ def _describe_error(error: jsonschema.ValidationError) -> str:
 
 
 Converter = Callable[[str, str], Any]
-"""Converts the text of a query parameter, after the name of the parameter."""
+"""Converts a query parameter; called with its name and its text."""
 
 
 def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
     """Read and convert the query parameters of the request's URL.
 
-    :param parameters: converters by the names that a request may have.
-    :returns: the converted values by all these names, None for a parameter
-        that is not given.
-    :raises: Invalid for unknown or double parameters; the error of the
-        converter if a single parameter is wrong; InvalidQuery with the
-        problems of several.
+    :param parameters: the converters of all allowed parameters, by name.
+    :returns: the converted values by name; None for a parameter that is not
+        given.
+    :raises: Invalid for unknown or repeated parameters; the error of the
+        converter if one parameter is wrong; InvalidQuery with all problems if
+        several are wrong.
     """
+    # The values are texts, or lists of texts for parameters that are given
+    # several times: {'limit': '10', 'scope': ['a', 'b']}.
     # A text for each parameter, or a list of texts if it is given several
     # times: {'limit': '10', 'scope': ['a', 'b']}.
     sent = api.request.GET.mixed()
@@ -607,9 +612,10 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
 
 
 def integer(name: str, value: str) -> int:
-    """Convert a parameter to a whole number.
+    """Convert a query parameter to an integer.
 
-    Ironic's own converter accepts whatever Python does, such as ``1_0``.
+    Ironic's own converter accepts every text that Python's int() accepts, e.g.
+    ``1_0``.
     """
     try:
         return int(arguments.read_number(value, int))
@@ -621,7 +627,7 @@ def integer(name: str, value: str) -> int:
 
 
 def one_of(known: Sequence[str]) -> Converter:
-    """Return the converter of a parameter that must be a known word."""
+    """Return a converter that accepts only known words."""
 
     def convert(name: str, value: str) -> str:
         if value not in known:
@@ -636,10 +642,11 @@ def one_of(known: Sequence[str]) -> Converter:
 def fields(known: Sequence[str]) -> Converter:
     """Return the converter of the parameter ``fields``, a list of names.
 
-    It makes ``['uuid', 'scope']`` of ``uuid,links,scope``, and refuses unknown
-    names. ``links`` are left out: answers with links always have them.
+    It converts ``uuid,links,scope`` to ``['uuid', 'scope']``, and refuses
+    unknown names. ``links`` is dropped, because answers with links always have
+    them.
 
-    :param known: the names of fields, ``links`` among them if the answers have
+    :param known: the allowed names; include ``links`` if the answers have
         links.
     """
 
@@ -654,13 +661,13 @@ def fields(known: Sequence[str]) -> Converter:
 
 
 SORT_DIR = one_of(('asc', 'desc'))
-"""Converter of the order of a list."""
+"""Converter of the sort direction of a list."""
 
 
 def uuid_of(kind: str) -> Converter:
-    """Return the converter of a UUID into its stored form.
+    """Return a converter that changes a UUID to its stored form.
 
-    :param kind: the owner of the UUID for the message, such as ``a rule``.
+    :param kind: the owner of the UUID for the message, e.g. ``a rule``.
     """
 
     def convert(_name: str, value: str) -> str:
@@ -678,7 +685,7 @@ def uuid_of(kind: str) -> Converter:
 
 
 def marker(name: str, value: str) -> str:
-    """Convert the marker of a list into the stored form of UUIDs."""
+    """Convert the marker of a list, a UUID, to its stored form."""
     return str(uuid.UUID(args.uuid(name, value)))
 
 
@@ -686,8 +693,8 @@ RULE_UUID = uuid_of(_('a rule'))
 
 
 def rule_uuid(text: str) -> str:
-    """Convert the UUID of a rule into its stored form.
+    """Convert the UUID of a rule to its stored form.
 
-    :raises: Invalid if it is no UUID.
+    :raises: Invalid if the text is not a UUID.
     """
     return RULE_UUID('uuid', text)

@@ -27,31 +27,31 @@ from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.rule_set import replacement
 
-# The policies that outcomes need, besides that of an update, which every
-# caller of this module has.
+# The policies that an outcome requires in addition to the policy of an
+# update, which the API has checked before it calls this module.
 _POLICIES = {
     replacement.CREATED: 'baremetal:inspection_rule:create',
     replacement.DELETED: 'baremetal:inspection_rule:delete',
 }
-# The action that notifications of each outcome name.
+# The action that a notification of an outcome names.
 _NOTIFIED_ACTIONS = {
     replacement.CREATED: 'create',
     replacement.UPDATED: 'update',
     replacement.DELETED: 'delete',
 }
-# How often a change is decided again because another request came first.
+# Maximum number of attempts to make a change when other requests come first.
 _MOST_ATTEMPTS = 100
 
 Fields = Mapping[str, Any]
 NewUUID = Callable[[int, Fields], str]
-"""Makes the UUID of a rule, of its number in the request and its fields."""
+"""Makes the UUID of a rule from its index in the request and its fields."""
 
 
 class _Changes(NamedTuple):
     """The changes of stored rules, as :meth:`.StoredRule.change` takes them.
 
-    ``created`` are the fields of new rules, ``updated`` the new values by
-    UUID, ``deleted`` UUIDs.
+    ``created`` has the fields of new rules, ``updated`` the new values by
+    UUID, and ``deleted`` the UUIDs of the rules to delete.
     """
 
     created: list[dict[str, Any]]
@@ -60,16 +60,17 @@ class _Changes(NamedTuple):
 
 
 def retry_on_conflict(change: Callable[[], Any]) -> Any:
-    """Make a change, and once more where another request came first.
+    """Make a change, and repeat it if another request changed the rules first.
 
-    :param change: reads the rule set anew at every attempt, as it may decide
-        otherwise after the change of the other request. It raises Conflict if
-        the rule set has changed since it was read.
-    :returns: what the change returns.
-    :raises: ironic.common.exception.Conflict if other requests come first at
-        every attempt.
+    :param change: reads the rule set again on every attempt, because the
+        change of the other request may lead to another decision. It must raise
+        Conflict if the rule set has changed since it was read.
+    :returns: the result of ``change``.
+    :raises: ironic.common.exception.Conflict if another request comes first
+        on every attempt.
     """
-    # Without a pause, as the change that came first is committed already.
+    # No pause is needed between attempts, because the other change has already
+    # been committed when a conflict is noticed.
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(ironic_exception.Conflict),
         stop=tenacity.stop_after_attempt(_MOST_ATTEMPTS),
@@ -86,20 +87,21 @@ def replace(
     prune: bool = True,
     tables: Any = None,
 ) -> dict[str, Any]:
-    """Replace the stored rules and tables by posted ones, as one revision.
+    """Replace the stored rules and tables with posted ones, as one revision.
 
-    :param rules: as they were posted.
-    :param revision: the revision of the rule set that the client has read;
-        None for any: then the change is decided again if another one comes
-        first.
-    :param message: what the user has given as the reason; None for none.
-    :param dry_run: whether only to answer what would be done.
-    :param prune: whether stored rules that were not posted are deleted.
-    :param tables: the JSON form of the posted tables by name, None to leave
-        all stored ones.
-    :returns: the answer: the revision, and the outcome for every rule and
+    :param rules: the rules as they were posted.
+    :param revision: the revision of the rule set that the client has read, or
+        None for any. With None, the change is decided again if another
+        request comes first.
+    :param message: the reason given by the user; None if there is none.
+    :param dry_run: whether to only answer what would be done.
+    :param prune: whether to delete stored rules and tables that were not
+        posted.
+    :param tables: the JSON form of the posted tables by name; None to keep all
+        stored tables.
+    :returns: the answer: the revision, and the outcome of every rule and
         table.
-    :raises: as :meth:`_Replacement.make`.
+    :raises: the same errors as :meth:`_Replacement.make`.
     """
     change = _Replacement(
         rules,
@@ -118,14 +120,14 @@ def replace(
 def restore(
     rules: Sequence[Any], tables: table.Tables, message: str
 ) -> dict[str, Any]:
-    """Put the rules and tables of a revision in force again, and no others.
+    """Put exactly the rules and tables of a revision back in force.
 
-    :param rules: the rules of the revision, in which ``secret`` marks content
-        that readers may not see.
-    :param tables: the tables of the revision, with their secrets.
-    :param message: the reason that the new revision names.
-    :returns: the answer, as that of :func:`replace`.
-    :raises: as :meth:`_Replacement.make`.
+    :param rules: the rules of the revision; ``secret`` marks content that
+        readers must not see.
+    :param tables: the tables of the revision, including their secrets.
+    :param message: the reason to store with the new revision.
+    :returns: the answer, in the same form as from :func:`replace`.
+    :raises: the same errors as :meth:`_Replacement.make`.
     """
     change = _Replacement(
         rules,
@@ -141,17 +143,19 @@ def restore(
 
 @dataclasses.dataclass(frozen=True)
 class _Replacement:
-    """The change of the stored rules and tables to the given ones.
+    """The change from the stored rules and tables to the given ones.
 
-    :param rules: as they were posted, or those of a revision.
-    :param tables: the JSON form of the posted tables by name, None to leave
-        all stored ones; or the tables of a revision.
+    :param rules: the posted rules, or the rules of a revision.
+    :param tables: the JSON form of the posted tables by name, None to keep all
+        stored tables; or the tables of a revision.
     :param revision: the revision of the rule set that the client has read;
         None for any.
-    :param message: the reason that the user has given, if any.
-    :param dry_run: whether only to answer what would be done.
-    :param prune: whether stored rules and tables that are not among these go.
-    :param restored: whether they are those of a revision that is put back.
+    :param message: the reason given by the user, if any.
+    :param dry_run: whether to only answer what would be done.
+    :param prune: whether to delete stored rules and tables that are not among
+        the given ones.
+    :param restored: whether the rules and tables come from a revision that is
+        put back in force.
     """
 
     rules: Sequence[Any]
@@ -165,14 +169,14 @@ class _Replacement:
     def make(self) -> dict[str, Any]:
         """Make the change, and return the answer.
 
-        The caller needs the policies for the kinds of its changes only: who
-        deletes no rule needs none to delete.
+        The caller needs only the policies for the kinds of changes that are
+        made, e.g. the policy to delete rules only if a rule is deleted.
 
-        :raises: Conflict if another change was first, or if the rule set is
-            at another revision; HTTPForbidden without the policy for a kind
-            of change, also in a dry run.
-        :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of
-            them.
+        :raises: Conflict if another change came first, or if the rule set is
+            at another revision; HTTPForbidden if the caller lacks the policy
+            for a kind of change, even in a dry run.
+        :raises: InvalidRules, InvalidTables, or InvalidRuleSet if both the
+            rules and the tables are invalid.
         """
         revision, present = rule_object.StoredRule.read_rule_set(
             api.request.context
@@ -181,12 +185,12 @@ class _Replacement:
         rules = self.rules
         created_at = {}
         if self.restored:
-            # A rule that was deleted since this revision is created again. It
-            # keeps the time at which it was created first.
+            # A rule that was deleted after this revision is created again. It
+            # keeps its original creation time.
             created_at = {
                 rule['uuid']: rule['created_at'] for rule in self.rules
             }
-            # A rule that became sensitive since then stays sensitive.
+            # A rule that became sensitive after this revision stays sensitive.
             rules = stored_rule.close_restored(self.rules, present)
         steps, table_plan = decide(
             rules, self.tables, present, self.prune, self.restored
@@ -216,9 +220,9 @@ class _Replacement:
         """
         if self.revision in (None, revision_in_force):
             return
-        # Two revisions may have the same rules, such as after a rule was
-        # removed and put back. The list of revisions, from which a client may
-        # have the number, has only the lower one of them.
+        # Two revisions may have the same rules, e.g. after a rule was removed
+        # and put back. The list of revisions shows only the lower number of
+        # such revisions, and the client may have the number from this list.
         rule_set = rule_object.StoredRule.get_rules_of_revision(
             api.request.context, revision_in_force
         )
@@ -229,17 +233,17 @@ class _Replacement:
 def decide_tables(
     tables: Any, prune: bool, restored: bool = False
 ) -> table_set.TablePlan:
-    """Decide which tables are created, changed, deleted or stay.
+    """Decide which tables to create, change, delete and keep.
 
-    :param tables: the JSON form of the posted tables by name, None to leave
-        all stored ones; if ``restored``, the tables of the revision.
-    :param prune: whether stored tables that were not posted are deleted;
-        if ``restored``, those that the revision has not always are.
-    :param restored: whether these are the tables of a revision.
+    :param tables: the JSON form of the posted tables by name, None to keep
+        all stored tables; if ``restored``, the tables of the revision.
+    :param prune: whether to delete stored tables that were not posted. If
+        ``restored``, tables that are not in the revision are always deleted.
+    :param restored: whether the tables come from a revision.
     """
     rules = start.rules()
     built_in = rules.built_in_tables
-    # Read anew, as another process may have changed the stored tables.
+    # Read the tables again, because another process may have changed them.
     in_force = rules.refresh(api.request.context)
     if restored:
         return table_set.decide_restored(tables, in_force, built_in)
@@ -247,14 +251,15 @@ def decide_tables(
 
 
 def _check_policies(outcomes: Iterable[str]) -> None:
-    """Check that the caller may make changes with some outcomes.
+    """Check that the caller may make changes with the given outcomes.
 
-    :param outcomes: such as ``{'created', 'moved'}``.
-    :raises: HTTPForbidden without the policy for one of them.
+    :param outcomes: the outcomes of all rules and tables, e.g.
+        ``{'created', 'moved'}``.
+    :raises: HTTPForbidden if the caller lacks the policy for one of them.
     """
     for outcome in outcomes:
-        # The others need only the policy of an update, which the API has
-        # checked before.
+        # All other outcomes need only the policy of an update, which the API
+        # has already checked.
         if outcome in _POLICIES:
             api_utils.check_policy(_POLICIES[outcome])
 
@@ -266,20 +271,21 @@ def _check_rules_that_stay(
 ) -> None:
     """Check that the stored rules that stay can still read their tables.
 
-    The request may replace a table by one without a column that such a rule
-    reads.
+    The request may replace a table with one that lacks a column that such a
+    rule reads.
 
     :param rules: the posted rules, which may be invalid.
-    :param present: the stored rules; those that were not posted stay.
-    :param tables: all tables afterwards.
-    :raises: InvalidTables if a rule stays that reads what is not there.
+    :param present: the stored rules; rules that were not posted stay.
+    :param tables: all tables after the change.
+    :raises: InvalidTables if a rule that stays reads a missing table or
+        column.
     """
     posted = [_canonicalize_uuid(rule) for rule in rules]
     try:
         matched = replacement.match(posted, present)
     except exceptions.InvalidRules:
-        # Two posted rules have the same UUID, so it is not known which stored
-        # rules stay. The caller has this error already.
+        # Two posted rules have the same UUID, so it is unknown which stored
+        # rules stay. The caller has already collected this error.
         return
     replaced_uuids = set()
     for match_of_rule in matched:
@@ -302,15 +308,15 @@ def _check_rules_that_stay(
 def _missing_of_tables(
     rule: Fields, before: Fields | None, tables: table.Tables
 ) -> Sequence[exceptions.Problem]:
-    """Return the tables and columns that a rule reads and that are not there.
+    """Return the problems of a rule that reads missing tables or columns.
 
-    :param before: the stored rule that it takes the place of, if any.
+    :param before: the stored rule that the rule replaces, if any.
     """
     problems: Sequence[exceptions.Problem] = table_set.find_missing(
         rule, tables
     )
     if stored_rule.is_posted_sensitive(before):
-        # The problems of a sensitive rule do not say what it reads.
+        # The problems of a sensitive rule must not show what it reads.
         return stored_rule.without_content(problems)
     return problems
 
@@ -327,23 +333,24 @@ def _decide_rules(
     new_uuid: NewUUID,
     tables: table.Tables | None,
 ) -> list[replacement.RuleStep]:
-    """Decide which rules are created, changed, deleted or stay.
+    """Decide which rules to create, change, delete and keep.
 
-    A rule that is posted as it is stored stays even if it is not valid any
-    more: only the tables that it reads are checked.
+    A rule that is posted unchanged is kept even if it is no longer valid: only
+    the tables that it reads are checked.
 
     :param rules: the posted rules.
     :param present: the stored rules.
-    :param prune: whether stored rules that were not posted are deleted.
-    :param restored: whether these are the rules of a revision.
-    :param tables: all tables afterwards, which the rules may read; None if
-        they are not known.
+    :param prune: whether to delete stored rules that were not posted.
+    :param restored: whether the rules come from a revision.
+    :param new_uuid: makes the UUID of a new rule that has none.
+    :param tables: all tables after the change, which the rules may read; None
+        if they are unknown.
     :raises: InvalidRules with the problems of all rules.
     """
     posted = [_canonicalize_uuid(rule) for rule in rules]
     matched = replacement.match(posted, present)
     parsed_rules = []
-    # By the place of a rule in the request.
+    # Keyed by the index of the rule in the request.
     problems_by_index: dict[int, Sequence[exceptions.Problem]] = {}
     for index, rule in enumerate(posted):
         match_of_rule = matched[index]
@@ -352,7 +359,7 @@ def _decide_rules(
             rule_with_uuid = _with_uuid(rule, index, new_uuid)
         else:
             stored = match_of_rule.rule
-            # A rule without a UUID gets that of the stored one in _parse().
+            # _parse() gives a rule without a UUID the UUID of the stored rule.
             rule_with_uuid = rule
         try:
             parsed = _parse(rule_with_uuid, stored, restored)
@@ -370,10 +377,10 @@ def _decide_rules(
 
 
 def _with_uuid(rule: Any, index: int, new_uuid: NewUUID) -> Any:
-    """Return a posted rule with a new UUID if it has none.
+    """Return a posted rule, with a new UUID if it has none.
 
-    :param rule: may be anything: what is no mapping is returned as it is.
-    :param index: the place of the rule in the request.
+    :param rule: any value; a value that is not a mapping is returned as is.
+    :param index: the index of the rule in the request.
     """
     if isinstance(rule, dict) and rule.get('uuid') in (None, ''):
         return {**rule, 'uuid': new_uuid(index, rule)}
@@ -388,19 +395,20 @@ def decide(
     restored: bool = False,
     new_uuid: NewUUID = _random_uuid,
 ) -> tuple[list[replacement.RuleStep], table_set.TablePlan]:
-    """Decide which rules and tables are created, changed, deleted or stay.
+    """Decide which rules and tables to create, change, delete and keep.
 
-    :param rules: as they were posted, or as GET shows them.
-    :param tables: the JSON form of the posted tables by name, None to leave
-        all stored ones; if ``restored``, the tables of the revision.
-    :param present: the stored rules, in their order: the fields that an
-        author sets, and the ``position``.
-    :param prune: whether stored rules and tables that were not posted are
-        deleted.
-    :param restored: whether these are the rules and tables of a revision.
+    :param rules: the rules as they were posted, or as GET shows them.
+    :param tables: the JSON form of the posted tables by name, None to keep
+        all stored tables; if ``restored``, the tables of the revision.
+    :param present: the stored rules in their order; every rule has the fields
+        that an author sets, and its ``position``.
+    :param prune: whether to delete stored rules and tables that were not
+        posted.
+    :param restored: whether the rules and tables come from a revision.
     :param new_uuid: called for a rule that is not stored and has no UUID.
-    :returns: the plan: the steps of the rules, and that of the tables.
-    :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
+    :returns: the plan: the steps of the rules, and the plan of the tables.
+    :raises: InvalidRules, InvalidTables, or InvalidRuleSet if both the rules
+        and the tables are invalid.
     """
     errors: list[exceptions.InvalidInput] = []
     steps: list[replacement.RuleStep] = []
@@ -410,15 +418,15 @@ def decide(
         table_plan = decide_tables(tables, prune, restored)
         tables_afterwards = table_plan.tables
     except exceptions.InvalidTables as exc:
-        # The client gets the problems of the rules in the same answer. What
-        # rules read of tables is not checked, as the tables are not known.
+        # The answer must have the problems of the rules as well. Whether rules
+        # read missing columns is not checked, because the tables are unknown.
         errors.append(exc)
     try:
         steps = _decide_rules(
             rules, present, prune, restored, new_uuid, tables_afterwards
         )
     except exceptions.InvalidRules as exc:
-        # In the answer, the problems of rules stand before those of tables.
+        # The answer lists the problems of rules before those of tables.
         errors.insert(0, exc)
     if tables_afterwards is not None and not prune:
         try:
@@ -433,14 +441,15 @@ def decide(
 
 
 def check(body: Any, prune: bool) -> None:
-    """Check the rules and tables of a body that is refused for other members.
+    """Check the rules and tables of a body whose other members are invalid.
 
-    So the client gets all problems at once.
+    With this, the client gets all problems at once.
 
-    :param body: as it was posted, of any type.
-    :param prune: whether stored rules and tables that were not posted are
+    :param body: the body as it was posted, of any type.
+    :param prune: whether stored rules and tables that were not posted would be
         deleted.
-    :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
+    :raises: InvalidRules, InvalidTables, or InvalidRuleSet if both the rules
+        and the tables are invalid.
     """
     if not isinstance(body, dict):
         return
@@ -452,11 +461,11 @@ def check(body: Any, prune: bool) -> None:
         api.request.context
     )
     if tables is None or isinstance(tables, dict):
-        # The plan is dropped: this is only called for the errors.
+        # The plan is dropped: decide() is called only for its errors.
         decide(rules, tables, present, prune)
         return
-    # The caller has refused these tables already, as they are no mapping. What
-    # rules read of them is not checked.
+    # The caller has already refused these tables, because they are not a
+    # mapping. The columns that rules read are not checked.
     _decide_rules(
         rules,
         present,
@@ -468,30 +477,33 @@ def check(body: Any, prune: bool) -> None:
 
 
 def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
-    """Return the fields of a posted rule, checked and with defaults.
+    """Check a posted rule, and return its fields with defaults.
 
     :param before: the stored rule that it replaces, None for a new rule. A
-        sensitive rule that is posted without content gets that of this rule.
-    :param restored: whether it is a rule of a revision.
+        sensitive rule that is posted without content gets the content of the
+        stored rule.
+    :param restored: whether the rule comes from a revision.
     :raises: InvalidRule with the problems of the rule.
     """
+    # parse() below refuses a value that is not a mapping.
     # What is no mapping is refused by parse() below.
     complete_rule = rule
     is_content_hidden = False
     if isinstance(rule, dict):
         complete_rule, is_content_hidden = _complete(rule, before, restored)
         if before and _is_unchanged(complete_rule, before):
-            # An unchanged rule is not checked. It may not be valid any more,
-            # such as after a plugin was removed.
+            # An unchanged rule is not checked. It may no longer be valid, e.g.
+            # after a plugin was removed.
             return {name: before[name] for name in model.WRITABLE}
     try:
         parsed = parse(complete_rule, before)
     except exceptions.InvalidRule as exc:
         problems: Sequence[exceptions.Problem] = exc.problems
         if is_content_hidden:
-            # The client has not sent the content and must not learn it.
+            # The client did not send the content and must not learn it.
             problems = stored_rule.without_content(problems)
-        # Without the cause, which has what is left out of a sensitive rule.
+        # "from None", because the cause shows the content that is left out of
+        # the problems of a sensitive rule.
         raise exceptions.InvalidRule(problems) from None
     return parsed.to_mapping()
 
@@ -499,18 +511,18 @@ def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
 def _complete(
     rule: dict[str, Any], before: Fields | None, restored: bool
 ) -> tuple[dict[str, Any], bool]:
-    """Return a posted rule with what it has of the stored one.
+    """Complete a posted rule with values of the stored rule.
 
-    It gets the UUID of the stored rule. If it is a sensitive rule that was
-    posted as GET shows it, without conditions, actions and vars, it also gets
-    those of the stored rule. Read-only fields are left out.
+    The rule gets the UUID of the stored rule. A sensitive rule that was posted
+    as GET shows it, without conditions, actions and vars, also gets these from
+    the stored rule. Read-only fields are dropped.
 
     :param before: the stored rule that it replaces, None for a new rule.
-    :param restored: whether it is a rule of a revision.
+    :param restored: whether the rule comes from a revision.
     :returns: the rule, and whether it has stored content that the client must
         not see in an error.
     :raises: InvalidRule for a built-in rule, and for a sensitive rule without
-        content that replaces no sensitive rule.
+        content that does not replace a sensitive rule.
     """
     if rule.get('built_in'):
         raise exceptions.InvalidRule.of(
@@ -537,12 +549,12 @@ def parse(
     before: Any,
     found: Sequence[exceptions.Problem] = (),
 ) -> model.Rule:
-    """Check a rule that takes the place of a stored one.
+    """Check a rule, which may replace a stored one.
 
     :param before: the stored rule, or its fields; None for a new rule.
-    :param found: problems that the caller has found, which come first.
-    :raises: InvalidRule with all problems, also that a sensitive rule would
-        not be sensitive any more.
+    :param found: problems that the caller has found; they are reported first.
+    :raises: InvalidRule with all problems, e.g. that a sensitive rule would no
+        longer be sensitive.
     """
     return validation.parse(
         rule,
@@ -555,9 +567,9 @@ def parse(
 
 
 def _is_unchanged(rule: Fields, before: Fields) -> bool:
-    """Return whether a posted rule has the fields of the stored one.
+    """Return whether a posted rule has the same fields as the stored one.
 
-    A field that it leaves out has its default.
+    A field that is missing from the posted rule has its default value.
     """
     if not rule.keys() <= set(model.WRITABLE):
         return False
@@ -571,8 +583,9 @@ def _is_unchanged(rule: Fields, before: Fields) -> bool:
 def _canonicalize_uuid(rule: Any) -> Any:
     """Return a posted rule with its UUID in lower case and with hyphens.
 
-    So it matches the UUID of the stored rule. What is no UUID stays as it is:
-    a rule with null or an empty text gets a UUID later, others are refused.
+    With this, it can be compared with the UUID of the stored rule. A value
+    that is not a UUID is kept: null and an empty text are replaced with a UUID
+    later, and other values are refused.
     """
     if not isinstance(rule, dict):
         return rule
@@ -592,21 +605,21 @@ def _carry_out(
     """Store the rules and tables of a plan, and send notifications.
 
     :param revision: the revision of the rule set that the plan was made for.
-    :param message: what the user has given as the reason; None for none.
-    :param created_at: when rules of a revision were created, by UUID, which
-        a rule that was deleted since is given again; empty for posted rules.
+    :param message: the reason given by the user; None if there is none.
+    :param created_at: creation times of the rules of a revision by UUID, for
+        rules that are created again; empty for posted rules.
     :param tables: the tables that change, see :meth:`.StoredRule.change`.
     :returns: the new revision.
-    :raises: Conflict if the rule set has another revision by now.
+    :raises: Conflict if the rule set has changed to another revision.
     """
     context = api.request.context
     changes = _changes(steps, created_at)
     with contextlib.ExitStack() as notifications:
         if notification.enabled():
             for emitted in _notification_contexts(context, steps):
-                # "start" of a rule is sent now. "end", or "error" if the
-                # change raises an error, is sent when the stack is left. In
-                # between, all rules change in one transaction.
+                # Entering the context sends "start" for a rule. Leaving the
+                # stack sends "end", or "error" if the change fails. All rules
+                # change in one transaction in between.
                 notifications.enter_context(emitted)
         return rule_object.StoredRule.change(
             context,
@@ -624,12 +637,12 @@ def _changes(
 ) -> _Changes:
     """Return the rules to create, update and delete for the steps of a plan.
 
-    :param created_at: when rules of a revision were created, by UUID; empty
+    :param created_at: creation times of the rules of a revision by UUID; empty
         for posted rules.
     """
     changes = _Changes(created=[], updated={}, deleted=[])
     for step in steps:
-        # The position is a column of the rule, but none of its fields.
+        # The position is a column in the database, but not a field of rules.
         position: dict[str, float] = {}
         if step.new_position is not None:
             position = {'position': step.new_position}
@@ -643,7 +656,7 @@ def _changes(
         elif step.before is not None and step.after is not None:
             new_values = {name: step.after[name] for name in step.fields}
             columns = {**new_values, **position}
-            # A rule that neither changes nor moves has none.
+            # A rule that neither changes nor moves has no columns to update.
             if columns:
                 changes.updated[step.before['uuid']] = columns
     return changes
@@ -652,10 +665,10 @@ def _changes(
 def _notification_contexts(
     context: Any, steps: Sequence[replacement.RuleStep]
 ) -> Iterator[contextlib.AbstractContextManager[None]]:
-    """Yield, for every rule that changes, a context that notifies of it.
+    """Yield a context that sends notifications, for every rule that changes.
 
-    A context sends a notification when it is entered and another when it is
-    left. The caller enters all contexts, then stores the change.
+    A context sends one notification when it is entered and another when it is
+    left. The caller enters all contexts and then stores the change.
     """
     stored_rules = {
         rule.uuid: rule for rule in rule_object.StoredRule.list(context)
@@ -668,7 +681,7 @@ def _notification_contexts(
             continue
         rule = stored_rules.get(fields['uuid'])
         if rule is None:
-            # A new rule is not stored yet.
+            # A new rule has not been stored yet.
             rule = rule_object.StoredRule(context)
         # The fields are set for the notification; this object is not saved.
         rule.update(dict(fields))
@@ -678,19 +691,21 @@ def _notification_contexts(
 
 
 def _represent(step: replacement.RuleStep) -> dict[str, Any]:
-    """Return what becomes of a rule, as its entry in the answer to clients.
+    """Return the entry of a rule in the answer: what happens to the rule.
 
     For example, ``{'uuid': …, 'description': 'Rack', 'outcome': 'updated',
     'matched_by': 'uuid', 'fields': ['priority']}``.
     """
+    # A deleted rule has only its old fields. Every step has at least one of
+    # the two.
     # A deleted rule has only its old fields. No step is without both.
     rule = step.after or step.before
     assert rule is not None
     differing: set[str] = set()
     if step.outcome == replacement.UPDATED:
         differing = set(step.fields)
-    # The client knows what it posted. Of the stored rule, if it is sensitive,
-    # it must not learn which part of the content differs.
+    # The client knows what it posted. If the stored rule is sensitive, the
+    # client must not learn which part of its content differs.
     disclosed = stored_rule.disclose_differing(step.before, differing)
     return {
         'uuid': rule['uuid'],

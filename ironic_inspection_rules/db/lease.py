@@ -2,13 +2,15 @@
 
 """Leases: how workers claim requests, and for how long they hold them.
 
-The clock is that of the database. A request whose lease has run out may be
-claimed by any worker. Until it is claimed or taken back, its row has the name
-of the worker that held it, and the delivery of that worker may still end it.
+All times come from the clock of the database. Any worker may claim a request
+whose lease has expired. Until it is claimed or taken back, its row keeps the
+name of the worker that held it, and the delivery of this worker may still end
+the request.
 
-Nothing here waits for a row that another transaction has locked: a process
-that stalls in the middle of a transaction holds up its own request only. A row
-is locked by its primary key, else MySQL locks the gaps beside it as well.
+No function here waits for a row that another transaction has locked: a process
+that stalls in the middle of a transaction delays only its own request. Rows
+are locked by primary key, because otherwise MySQL would also lock the gaps
+beside them.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -25,27 +27,28 @@ from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import transaction
 
 _MOST_CANDIDATES = 8
-"""How many requests a search for a single one reads with one query."""
+"""Maximum number of requests that a search for one request reads at once."""
 
 _MOST_DELAY = 30.0
-"""Longest time that ``queue.delivery`` puts a request off, in seconds."""
+"""Longest delay that ``queue.delivery`` puts on a request, in seconds."""
 
 SECONDS_TO_YIELD = 600.0
-"""For how long a reapplication lets posted inventories go before it."""
+"""For how long a reapplication lets posted inventories go first."""
 
 _REAPPLY = 'reapply'
-"""The event of reapplications, as ``queue.request`` has it."""
+"""The event of reapplications; ``queue.request`` defines the same value."""
 
 _MOST_PER_ROUND = 500
-"""How many requests the leader looks at in one round."""
+"""Maximum number of requests that the leader looks at in one round."""
 
 
 class Claimed(typing.NamedTuple):
-    """A request as a delivery has it.
+    """A claimed request, as a delivery gets it.
 
-    ``data`` are those that it needs, if any. ``was_due`` is whether its time
-    had come: not so for a reapplication that was delivered before it had let
-    others go first for as long as it has to.
+    ``data`` are the data to process, if any. ``was_due`` tells whether the due
+    time of the request had come. It is False for a reapplication that was
+    delivered early, before it had let other requests go first for the full
+    time.
     """
 
     request: models.RequestRow
@@ -56,10 +59,10 @@ class Claimed(typing.NamedTuple):
 class _Candidate(typing.NamedTuple):
     """A request that may be claimed, as it was at the time ``looked_at``.
 
-    ``token`` is that of its last delivery. ``worker`` is the name of the
-    worker that held it last, None if none did since it was stored or given
-    back. ``due_at`` and ``looked_at`` are times of the clock of the database,
-    in seconds.
+    ``token`` is the token of its last delivery. ``worker`` is the name of the
+    worker that held it last; None if no worker has held it since it was stored
+    or given back. ``due_at`` and ``looked_at`` are times in seconds, by the
+    clock of the database.
     """
 
     id: int
@@ -79,17 +82,18 @@ def read_clock() -> float:
 class Search:
     """Finds requests that are due, for one thread of workers.
 
-    Requests that other workers have to serve are passed over row by row,
-    which takes seconds where a hundred thousand of them wait. So a thread
-    reads them once in a lease. Until then, a search leaves out what was due
-    before the first request that the search before it has read. It reads a
-    lease further back than that, for requests whose transaction commits late.
+    Requests that only other workers can serve are skipped row by row, which
+    takes seconds if a hundred thousand of them wait. A thread therefore reads
+    them only once per lease. Until then, a search skips all requests that were
+    due before the first request that the previous search read. It still goes
+    back one lease further than that, to find requests whose transaction
+    commits late.
 
-    :param lease: seconds that a worker holds a request before it has to
-        prolong its lease.
+    :param lease: seconds that a worker holds a request before it must prolong
+        its lease.
     :param states: states of the requests to find.
-    :param served: the condition of requests that the workers can serve, None
-        if they serve all.
+    :param served: the condition of requests that the workers can serve; None
+        if they serve all requests.
     """
 
     def __init__(
@@ -102,7 +106,7 @@ class Search:
         self._serves_all = served is None
         deliverable = _deliverable(lease)
         self._is_deliverable = sa.or_(*deliverable)
-        # A request to be found is in one of these ranges of the index.
+        # Every request to find is in one of these ranges of the index.
         self._ranges: list[sa.ColumnElement[bool]] = []
         for state in states:
             for condition in deliverable:
@@ -114,17 +118,17 @@ class Search:
                 if served is not None:
                     in_range = sa.and_(in_range, served)
                 self._ranges.append(in_range)
-        # Requests that were due up to this time are left out; 0 for none.
+        # Requests that were due up to this time are skipped; 0 for none.
         self._looked_until = 0.0
-        # When all are looked at again, on the monotonic clock.
+        # When to look at all requests again, on the monotonic clock.
         self._look_again_at = -math.inf
 
     def claim(self, worker: str) -> Claimed | None:
         """Claim the request that has been due longest, for a worker.
 
-        :param worker: the name of the worker, which then holds the lease.
-        :returns: the request with its data; None if no request is due, or all
-            that are due are locked or claimed by others.
+        :param worker: the name of the worker that gets the lease.
+        :returns: the request with its data; None if no request is due, or if
+            all due requests are locked or claimed by other workers.
         """
         candidates = self._look()
         while candidates:
@@ -134,89 +138,94 @@ class Search:
                 )
                 if claimed is not None:
                     return claimed
-            # Other workers have claimed or locked all of them. Go on with the
-            # next ones: a process may hold its locks for long.
+            # Other workers have claimed or locked all of these. Try the next
+            # ones, because a process may hold its locks for a long time.
             candidates = self._look(after=candidates[-1])
         return None
 
     def is_any_due(self) -> bool:
-        """Check if a request is due, be it locked or not."""
+        """Return whether any request is due, even if it is locked."""
         return bool(self._look())
 
     def _look(self, after: _Candidate | None = None) -> list[_Candidate]:
-        """Read the next requests that are due, the longest due first.
+        """Read the next due requests, sorted by their due time.
 
-        A first look for workers that serve a part of the nodes also notes the
-        time up to which there is nothing for them: later looks begin there,
-        until a lease has passed.
+        If the workers serve only some of the nodes, the first look also
+        records the time before which no request is for them. Later looks start
+        at this time until a lease has passed.
 
-        :param after: the last request of the look before; None to begin.
+        :param after: the last request of the previous look; None to start with
+            the first one.
         """
         if time.monotonic() >= self._look_again_at:
-            # Once in a lease, all requests are looked at again.
+            # Look at all requests again once per lease.
             self._looked_until = 0.0
             self._look_again_at = time.monotonic() + self._lease
         candidates = _due_requests(
             self._ranges, due_after=self._looked_until, last_read=after
         )
         if after is None and not self._serves_all:
-            # All that was due before the first candidate is for other workers.
+            # All requests due before the first candidate are for other
+            # workers.
             if candidates:
                 first = candidates[0]
-                # The first candidate may be due later than now, see
+                # The first candidate may be due in the future, see
                 # _deliverable(). MySQL returns the time as a Decimal, but the
                 # column as a float.
                 nothing_until = min(first.due_at, float(first.looked_at))
             else:
                 nothing_until = read_clock()
-            # A lease is left for transactions that commit a request after it
-            # is due. They are not later, as the database ends transactions
-            # that stall, see transaction.limit_waits().
+            # Go back by one lease, because a transaction may commit a request
+            # after its due time. It cannot be later than that, because the
+            # database ends transactions that stall, see
+            # transaction.limit_waits().
             self._looked_until = nothing_until - self._lease
         return candidates
 
 
 def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return two conditions: a request that is due meets one of them.
+    """Return two conditions; a request is due if it meets one of them.
 
-    The first holds if its time has come. The second holds if it is due later
-    than any lease or delay can end. Then the clock was set back since, or it
-    is a reapplication, which lets posted inventories go first for a while and
-    is delivered when there are none.
+    The first condition holds if the due time has come. The second holds if the
+    due time is later than any lease or delay can end. In this case either the
+    clock was set back, or the request is a reapplication, which lets posted
+    inventories go first for a while and is delivered when there are none.
 
-    Every condition is a range of the index, see :func:`limited`.
+    Each condition is a range of the index, see :func:`limited`.
 
     :param lease: seconds that a worker holds a request.
     """
     row = models.RequestRow
     is_past = row.due_at <= clock.now()
-    # Twice the longest time: the clock may be corrected a little. A lease that
-    # has just begun must not be taken for one of a clock that was set back.
+    # Use twice the longest time, because the clock may be corrected a little,
+    # and a lease that has just begun must not look like one from before the
+    # clock was set back.
     is_far_off = row.due_at > clock.now() + 2 * max(lease, _MOST_DELAY)
     return is_past, is_far_off
 
 
 def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return three conditions: a request may be claimed if it meets any.
+    """Return three conditions; a request may be claimed if it meets any.
 
     ``due_at`` is the end of a lease, the end of a delay after a failed
     attempt, or the time of storing. A request may be claimed if
 
     1. that time has come;
     2. that time is later than any lease or delay ends, see :func:`due`;
-    3. it is between these two, but no worker holds the request and it waits
-       for no delay: it was never put off, or it is due later than any delay
-       ends. Then the clock was set back, or others go before it.
+    3. that time is between these two, no worker holds the request, and the
+       request does not wait for a delay: either it was never put off, or it is
+       due later than any delay ends. Then the clock was set back, or it lets
+       other requests go first.
 
-    A reapplication is stored with a due time that is
-    :data:`SECONDS_TO_YIELD` later: posted inventories are due earlier, and
-    come first. Where there are none it may be claimed all the same. If it was
-    put off, its due time is that of its delay and :data:`SECONDS_TO_YIELD`,
-    and it may be claimed once the delay is over. Where it had been due, it was
-    put off like any other request.
+    The due time of a reapplication is :data:`SECONDS_TO_YIELD` later than the
+    time of storing, so that posted inventories are due earlier and come first.
+    If there are none, the reapplication may be claimed immediately. After a
+    failed attempt, its due time is the end of the delay plus
+    :data:`SECONDS_TO_YIELD`, and it may be claimed when the delay is over. If
+    it had been due already, it is put off like any other request.
 
-    The conditions stay three, as every one is read by its own range of the
-    index, see :func:`limited`.
+    The three conditions are not combined, because every condition is read with
+    its own range of the index, see :func:`limited`.
     """
     row = models.RequestRow
     is_past, is_far_off = due(lease)
@@ -249,23 +258,23 @@ def _due_requests(
     due_after: float,
     last_read: _Candidate | None = None,
 ) -> list[_Candidate]:
-    """Read a few requests that may be claimed, the longest due first.
+    """Read a few requests that may be claimed, sorted by their due time.
 
-    Nothing is locked: another worker may claim them meanwhile.
+    No row is locked, so another worker may claim the requests meanwhile.
 
     :param ranges: conditions; a request that meets one of them may be claimed.
-    :param due_after: requests due at this time or before are left out, as they
-        are for other workers; in seconds since 1970, 0 leaves out none.
-    :param last_read: the last request that the call before returned: the
-        requests behind it are read. None to begin with the first.
-    :returns: at most :data:`_MOST_CANDIDATES`.
+    :param due_after: skip requests that are due at this time or earlier,
+        because they are for other workers; in seconds since 1970. 0 to skip
+        none.
+    :param last_read: the last request that the previous call returned; only
+        the requests after it are read. None to start with the first request.
+    :returns: at most :data:`_MOST_CANDIDATES` requests.
     """
     row: typing.Any = models.RequestRow
     further_conditions = []
     if last_read is not None:
         is_later = row.due_at > last_read.due_at
-        # Requests that are due at the same time are read in the order of their
-        # ids.
+        # Requests that are due at the same time are sorted by id.
         is_next = sa.and_(
             row.due_at == last_read.due_at, row.id > last_read.id
         )
@@ -273,7 +282,8 @@ def _due_requests(
     if due_after:
         further_conditions.append(row.due_at > due_after)
     branches = [sa.and_(in_range, *further_conditions) for in_range in ranges]
-    # By the clock of the database, as due_at is; that of this host may differ.
+    # Use the clock of the database, as due_at does; the clock of this host may
+    # differ.
     looked_at = clock.now().label('looked_at')
     columns = [row.id, row.token, row.due_at, row.worker, looked_at]
     query = limited(
@@ -291,16 +301,17 @@ def limited(
 ) -> typing.Any:
     """Build a query for the first rows that meet one of several conditions.
 
-    It is a union of one query for every condition. Its rows are in no order.
+    The query is a union of one query per condition. Its rows are not sorted.
 
     :param columns: the columns to read.
-    :param branches: the conditions, each a range of an index.
-    :param order: the columns that say which rows of a range are the first.
-    :param limit: maximum number of rows of a range, and in all.
+    :param branches: the conditions, each of which is a range of an index.
+    :param order: the columns that decide which rows of a range come first.
+    :param limit: maximum number of rows of a range, and in total.
     """
-    # Every query reads only the beginning of its range. For one query with an
-    # OR of all conditions, the database would read and sort all rows. SQLite
-    # accepts the order and the limit in a subquery only.
+    # Every query reads only the beginning of its range. With a single query
+    # and an OR of all conditions, the database would read and sort all rows.
+    # The subquery is needed because SQLite accepts the order and the limit of
+    # a part of a union only in a subquery.
     queries = []
     for branch in branches:
         first_rows = sa.select(*columns).where(branch)
@@ -318,19 +329,19 @@ def _claim(
 ) -> Claimed | None:
     """Claim a request for a worker, and read it in the same transaction.
 
-    The worker gets a new token and a lease from now on. Were the row read
-    after the commit, a worker that stalls in between might read the token of
-    another worker that claims the request after it: the fence would then let
-    the writes of both pass.
+    The worker gets a new token and a lease that starts now. The row must not
+    be read after the commit: if the worker stalled before reading it, it might
+    read the token of another worker that has claimed the request since then,
+    and the fence would let both workers write.
 
-    The lock is asked for with SKIP LOCKED and by primary key: a worker that
-    stalls with it keeps nobody waiting, and MySQL locks no gap. SQLite has no
-    row locks; there a transaction whose snapshot is old is refused when it
-    writes.
+    The row is locked by primary key and with SKIP LOCKED, so that a worker
+    that stalls with the lock does not block others, and MySQL locks no gap.
+    SQLite has no row locks, but refuses a write of a transaction whose
+    snapshot is outdated.
 
     :param is_deliverable: the condition of requests that may be claimed.
-    :returns: the request and the data to process; None if it is locked, or
-        has been claimed or changed since it was read.
+    :returns: the request and the data to process; None if the request is
+        locked, or was claimed or changed since it was read.
     """
     row = models.RequestRow
     data = models.InspectionDataRow
@@ -341,7 +352,7 @@ def _claim(
         is_locked = lock(
             session,
             candidate.id,
-            # Every worker that claims the request changes the token.
+            # Every worker that claims the request changes its token.
             row.token == candidate.token,
             db_request.OPEN,
             is_deliverable,
@@ -368,7 +379,7 @@ def _claim(
 def _change(session: orm.Session, id_: int, **values: typing.Any) -> None:
     """Change columns of a request that this transaction has locked."""
     row = models.RequestRow
-    # The session has no object of this row, so there is none to synchronize.
+    # The session has no object of this row that must be synchronized.
     session.execute(
         sa.update(row)
         .where(row.id == id_)
@@ -383,8 +394,8 @@ def lock(
     """Lock a request until the end of the transaction, without waiting.
 
     :param conditions: conditions that the request must still meet.
-    :returns: False if another transaction has it locked, or it is gone or
-        does not meet the conditions.
+    :returns: False if another transaction has locked the request, or if it is
+        gone or does not meet the conditions.
     """
     query = sa.select(models.RequestRow.id)
     query = query.where(models.RequestRow.id == id_, *conditions)
@@ -398,16 +409,16 @@ def prolong_requests(
 ) -> set[tuple[str, int]]:
     """Prolong the leases of the requests that a worker processes.
 
-    This is its heartbeat. Every lease is prolonged in a transaction of its
-    own, so that none waits for another or fails with it. A locked request
-    keeps its lease: another transaction is about to change it, and no worker
-    can claim it meanwhile.
+    This is the heartbeat of the worker. Every lease is prolonged in its own
+    transaction, so that one lease neither waits for another nor fails with it.
+    The lease of a locked request is not prolonged: another transaction is
+    about to change the request, and no worker can claim it meanwhile.
 
     :param deliveries: pairs of the UUID of a request and the token of its
         delivery.
-    :param lease: seconds from now on.
-    :returns: the pairs whose request is open and has this token, locked
-        requests among them. The worker has lost the other requests.
+    :param lease: the new duration of the leases, in seconds from now.
+    :returns: the pairs whose request is open and still has this token,
+        including locked requests. The worker has lost all other requests.
     """
     row = models.RequestRow
     prolonged = set()
@@ -417,7 +428,7 @@ def prolong_requests(
             is_locked_by_us = lock(
                 session,
                 id_,
-                # SQLite may have given the id of a gone row to another one.
+                # SQLite may have reused the id of a deleted row.
                 row.uuid == uuid,
                 row.token == token,
                 db_request.OPEN,
@@ -429,8 +440,8 @@ def prolong_requests(
                 passed_over.append((uuid, token))
     if not passed_over:
         return prolonged
-    # Others have locked these, or they have ended since they were read. Those
-    # that are still open are not lost.
+    # Other transactions have locked these requests, or they have ended since
+    # they were read. The requests that are still open are not lost.
     return prolonged.union(_open_deliveries(passed_over).values())
 
 
@@ -441,7 +452,8 @@ def _open_deliveries(
 
     :param deliveries: pairs of the UUID of a request and the token of its
         delivery.
-    :returns: these pairs by the ``id`` of the request: ``{17: (UUID, 3)}``.
+    :returns: these pairs by the ``id`` of the request, e.g. ``{17: (UUID,
+        3)}``.
     """
     row = models.RequestRow
     uuid_and_token = sa.tuple_(row.uuid, row.token)
@@ -458,12 +470,12 @@ def _open_deliveries(
 def expire_leases(
     lease: float, states: Iterable[str]
 ) -> list[models.RequestRow]:
-    """Take back requests from workers whose lease has run out.
+    """Take back requests from workers whose lease has expired.
 
-    The requests have no worker then, and stay due.
+    The requests then have no worker, and stay due.
 
     :param states: states of the requests to take back.
-    :returns: the requests as they were before, but with a new token.
+    :returns: the requests as they were before, but with their new token.
     """
     return _take_lapsed(
         lease,
@@ -479,10 +491,10 @@ def claim_unsettled(
 ) -> list[models.RequestRow]:
     """Lease the ended requests whose nodes may not be in a final state.
 
-    Until the lease has run out, no other call returns them once more.
+    Other calls do not return them again until this lease has expired.
 
     :param states: states of the requests to lease.
-    :returns: the requests as they were before, but with a new token.
+    :returns: the requests as they were before, but with their new token.
     """
     return _take_lapsed(
         lease,
@@ -498,13 +510,13 @@ def _take_lapsed(
     values: Mapping[str, typing.Any],
     *conditions: sa.ColumnElement[bool],
 ) -> list[models.RequestRow]:
-    """Give requests whose lease has run out a new token and other values.
+    """Give requests whose lease has expired a new token and other values.
 
-    The new token shuts out the delivery that has held the request until now.
-    Locked requests are left for the next round.
+    Because of the new token, the delivery that has held the request until now
+    can no longer change it. Locked requests are left for the next round.
 
     :param values: column values to change.
-    :param conditions: conditions that the requests must meet as well.
+    :param conditions: further conditions that the requests must meet.
     :returns: the requests as they were before the change, but with the new
         token; at most :data:`_MOST_PER_ROUND`.
     """
@@ -522,7 +534,7 @@ def _take_lapsed(
     )
     requests = []
     for id_ in transaction.read(query):
-        # The conditions are asked again, as the lease may have been prolonged
+        # Check the conditions again, because the lease may have been prolonged
         # since the request was read.
         request = _take(id_, values, sa.or_(*due(lease)), *conditions)
         if request is not None:
@@ -540,15 +552,15 @@ def _take(
 
     :param conditions: conditions that it must meet when it is locked.
     :returns: the request as it was before, but with the new token; None if
-        another transaction has it locked, or it does not meet the conditions.
+        another transaction has locked it, or it does not meet the conditions.
     """
     row = models.RequestRow
     with transaction.writer() as session:
         if not lock(session, id_, *conditions):
             return None
         request: typing.Any = session.get_one(row, id_)
-        # Without this, the session would store the token once more that is set
-        # on the object below, for the caller.
+        # Without this, the session would also store the token that is set on
+        # the object below for the caller.
         session.expunge(request)
         _change(session, id_, token=row.token + 1, **values)
         request.token += 1
@@ -558,9 +570,10 @@ def _take(
 def list_held_requests(node_uuid: str) -> list[models.RequestRow]:
     """Read the requests of a node that a worker or the leader holds.
 
-    The lock of the node must not be taken from its holder. A worker holds an
-    open request until it is claimed anew or taken back, even after its lease.
-    The leader holds an ended request while it settles the node, for its lease.
+    The lock of the node must not be taken from the holder. A worker holds an
+    open request until it is claimed again or taken back, even after its lease
+    has expired. The leader holds an ended request while it settles the node,
+    until its lease expires.
     """
     row = models.RequestRow
     is_open_and_held = sa.and_(db_request.OPEN, row.worker.is_not(None))
@@ -575,9 +588,10 @@ def list_held_requests(node_uuid: str) -> list[models.RequestRow]:
 
 
 def list_workers() -> list[str]:
-    """Read the names of the workers that process a request at the moment.
+    """Read the names of the workers that currently process a request.
 
-    They hold a lease that has not run out; idle workers are not known.
+    These workers hold a lease that has not expired; idle workers are not
+    stored.
     """
     row = models.RequestRow
     query = sa.select(row.worker).distinct()

@@ -43,39 +43,39 @@ from ironic_inspection_rules.runs import recorder
 LOG = log.getLogger(__name__)
 
 ATTRIBUTE = 'inspection_rules_inspection'
-"""Attribute of a task that holds its inspection, None after its end.
+"""Attribute of a task that holds its inspection; None after the inspection.
 
-An inspection begins before Ironic's own code and goes on in a hook that Ironic
-calls. Ironic passes the task on to the hook, but no argument of ours. At the
-end the attribute is None: task and inspection refer to each other, and the
-data of the machine, which may be large, would stay in memory until the
-collector of cycles runs.
+An inspection begins before Ironic's own code runs, and continues in a hook
+that Ironic calls. Ironic passes the task to the hook, but no argument of this
+project. The attribute is set to None at the end, because task and inspection
+refer to each other: otherwise the data of the machine, which may be large,
+would stay in memory until the garbage collector runs.
 """
 
 _NO_FACTS = (history.LOGS, trace.KEY)
-"""Plugin data that are no facts of the machine."""
+"""Names of plugin data that are not facts of the machine."""
 
 
 class Inspection:
     """The inspection of a node, from its first phase to its stored run.
 
-    It runs the phases of rules, saves what they change and, in the end,
-    stores what they did as one run. All phases run the rules that were in
-    force in the first one. An inspection that may be made again, after a
-    crash, is :class:`.attempt.Attempt`.
+    It runs the phases of rules, saves their changes and, at the end, stores
+    what they did as one run. All phases use the rules that were in force in
+    the first phase. :class:`.attempt.Attempt` is an inspection that can be
+    repeated after a crash.
 
     :param task: a TaskManager instance with an exclusive lock.
     :param run: the run, which has just begun.
     :param is_of_ironic: whether Ironic inspects the node, and leaves the
-        error in its ``last_error`` if that fails.
+        error in its ``last_error`` if the inspection fails.
     :ivar is_repeatable: whether a later attempt may repeat the phases.
-    :ivar is_preprocessed: whether the work before the hooks is done: Ironic
-        calls a hook as often as its list names it.
-    :ivar is_main_over: whether the main phase has run early, as it does
-        before the power-off of a node that was just discovered.
-    :ivar checkpoints: what earlier attempts saved of phases, by phase.
-    :ivar of_redfish: the redfish inspection that this one is, None for one
-        of another interface.
+    :ivar is_preprocessed: whether the work before the hooks is done. Ironic
+        calls a hook once for every time that its list names the hook.
+    :ivar is_main_over: whether the main phase has run early. It does so for a
+        node that was just discovered, before the machine is powered off.
+    :ivar checkpoints: the checkpoints that earlier attempts saved, by phase.
+    :ivar of_redfish: the redfish inspection of the node; None if the node has
+        another inspect interface.
     """
 
     is_repeatable = False
@@ -90,25 +90,25 @@ class Inspection:
         self.is_preprocessed = False
         self.is_main_over = False
         self._is_of_ironic = is_of_ironic
-        # None before the machine has posted anything.
+        # None until the machine has posted its data.
         self._inventory: dict[str, Any] | None = None
-        # Hooks and rules change them in place.
+        # Hooks and rules change the plugin data in place.
         self._plugin_data: dict[str, Any] = {}
-        # Plugin data before and after the rules of each phase, as shallow
-        # copies.
+        # Shallow copies of the plugin data before and after the rules of every
+        # phase.
         self._around_rules: list[tuple[dict, dict]] = []
         # The rules in force when the first phase began, None before that.
         self._rules: repository.Snapshot | None = None
-        # Built-in rules and settings, for the history: a replay needs them.
+        # Built-in rules and settings; the history keeps them for replays.
         self._options: str | None = None
         # Whether a phase has begun, on a node on which rules run.
         self._has_run_rules = False
-        # Whether a rule reads what the inspection before has stored. If so,
-        # its inventory and plugin data; None if nothing is kept of it.
+        # Whether a rule reads the data that the previous inspection stored,
+        # and its inventory and plugin data; None if nothing is kept of it.
         self._reads_previous = False
         self._previous: dict[str, Any] | None = None
-        # For the history: the facts at the beginning of a phase, as JSON
-        # texts, by phase.
+        # The facts at the beginning of every phase, by phase, as JSON texts.
+        # The history keeps them.
         self._facts: dict[str, dict[str, str]] = {}
 
     def begin(
@@ -117,14 +117,14 @@ class Inspection:
         plugin_data: dict,
         early: early_phase.Kept | None = None,
     ) -> None:
-        """Take the data that the machine sent, and what early rules did.
+        """Take the data of the machine, and the outcome of early rules.
 
-        :param plugin_data: as the early rules left them, or as posted if only
-            a run is to be stored. Hooks and rules change them in place later.
+        :param plugin_data: as the early rules left it, or as posted if only a
+            run is to be stored. Hooks and rules change it in place later.
         :param early: what is kept of the early phase, which ran before the
             node was known: the ``record`` of what rules did, the ``places``
-            that sensitive rules set, and as ``found`` how plugin data differed
-            before it. None if nothing is kept.
+            that sensitive rules set, and in ``found`` how the plugin data
+            differed before the phase. None if nothing is kept.
         """
         self._inventory = inventory
         self._plugin_data = plugin_data
@@ -133,8 +133,8 @@ class Inspection:
         self.run.phases[model.EARLY] = early['record']
         if early['places']:
             self.run.places[model.EARLY] = early['places']
-        # The history is to have the data as they were before early rules. None
-        # if the API has kept no history.
+        # The history needs the data as they were before early rules. "found"
+        # is None if the API does not keep a history.
         if early['found'] is not None:
             self._facts[model.EARLY] = early_phase.facts_before(
                 early['found'], inventory, plugin_data
@@ -143,31 +143,31 @@ class Inspection:
     def prepare_run(self, error: str | None) -> recorder.Store | None:
         """Return a function that stores the run of an ended inspection.
 
-        The data of the machine, which may be large, are stored now. So the
-        transaction in which the function is called, and which may also unlock
-        the node, is short.
+        The data of the machine, which may be large, are stored by this method.
+        This keeps the transaction short in which the returned function is
+        called, and which may also unlock the node.
 
-        :param error: why the inspection failed, None if it did not.
+        :param error: why the inspection failed; None if it passed.
         :returns: the function. None if there is nothing to keep: rules do not
-            run on this node; or none ran, and the inspection passed or failed
-            before the machine sent its data.
+            run on this node, or no rules ran and the inspection passed or
+            failed before the machine sent its data.
         """
         node = self.task.node
         if not facts.is_supported(node.inspect_interface):
             return None
-        # The data of a machine that failed are kept even if no rule ran.
+        # The data of a machine are kept after a failure even if no rule ran.
         has_failed_with_data = (
             error is not None and self._inventory is not None
         )
         if not self._has_run_rules and not has_failed_with_data:
             return None
-        # Ironic leaves the error in last_error, with more words. But if a step
-        # of an operator runs rules, last_error may be of something earlier.
+        # Ironic stores the error in last_error, with more details. But if a
+        # step of an operator runs rules, last_error may be an older error.
         if error is not None and self._is_of_ironic:
             error = node.last_error or error
         options = CONF.inspection_rules
         findings = None
-        # Ironic itself stores the data of an inspection that passes.
+        # Ironic itself stores the data if the inspection passes.
         if error is not None or options.keep_history:
             findings = self._collect_findings()
         return recorder.prepare_run(
@@ -181,22 +181,22 @@ class Inspection:
         )
 
     def _collect_findings(self) -> history.Findings | None:
-        """Return what the machine and the rules have found, for the history.
+        """Return the data of the machine and the rules, for the history.
 
-        The history keeps plugin data as the machine and hooks made them: what
-        rules have changed is undone here, in a copy.
+        The history keeps the plugin data as the machine and the hooks made
+        them. Changes by rules are therefore undone here, in a copy.
 
-        :returns: None if the machine has sent no data.
+        :returns: None if the machine has not sent any data.
         """
         if self._inventory is None:
             return None
         before_rules = dict(self._plugin_data)
-        # The last phase is undone first, so that the oldest values remain.
+        # Undo the last phase first, so that the oldest values remain.
         for before, after in reversed(self._around_rules):
             for name in before.keys() | after.keys():
                 value = before.get(name, data_path.ABSENT)
-                # "is": rules never change a value in place, but put another
-                # object there.
+                # Compare with "is", because rules never change a value in
+                # place, but replace it with another object.
                 if after.get(name, data_path.ABSENT) is not value:
                     before_rules[name] = value
         plugin_data = {}
@@ -216,7 +216,7 @@ class Inspection:
     def store(self, error: str | None) -> None:
         """Store the run of an inspection that has ended.
 
-        :param error: why the inspection failed, None if it did not.
+        :param error: why the inspection failed; None if it passed.
         """
         store_run = self.prepare_run(error)
         if store_run is None:
@@ -224,9 +224,10 @@ class Inspection:
         try:
             transaction.write(store_run)
         except db_exc.DBError as exc:
-            # The inspection must not fail for that.
+            # A lost run must not fail the inspection.
             recorder.warn_of_loss(self.task.node, exc)
-        # No periodic task removes old history: every inspection removes some.
+        # There is no periodic task for old history: every inspection removes
+        # some of it.
         recorder.cleaner.clean(CONF.inspection_rules.keep_history)
 
     def save_checkpoint(
@@ -234,31 +235,31 @@ class Inspection:
     ) -> None:
         """Save a checkpoint in the transaction that saves its phase.
 
-        Called only if the inspection is repeatable.
+        This is called only if the inspection is repeatable.
 
-        :param session: of the transaction.
+        :param session: the session of the transaction.
         """
         raise NotImplementedError
 
     def run_phase(
         self, phase: str, inventory: dict, plugin_data: dict
     ) -> None:
-        """Run the rules of a phase, or repeat what an earlier attempt did.
+        """Run the rules of a phase, or repeat the changes of an old attempt.
 
-        On a node whose inspect interface does not match the option
-        ``supported_interfaces``, no rule runs.
+        No rule runs on a node whose inspect interface does not match the
+        option ``supported_interfaces``.
 
         :param phase: ``preprocess`` or ``main``.
-        :param plugin_data: is changed in place.
-        :raises: HardwareInspectionFailure if a rule fails, or the plugin's
-            tables are missing or too old; RuleError if Ironic refuses what is
-            repeated; errors of the database.
+        :param plugin_data: changed in place.
+        :raises: HardwareInspectionFailure if a rule fails, or if the plugin's
+            tables are missing or too old; RuleError if Ironic refuses a
+            repeated change; errors of the database.
         """
         task = self.task
-        # begin() may have got others: Ironic replaces an empty mapping of
-        # plugin data by another one. For a redfish inspection the data are
-        # known only now. They come first: should the rules not be readable,
-        # the failed run is kept with its data.
+        # These objects may differ from those that begin() got, because Ironic
+        # replaces an empty mapping of plugin data with another one, and a
+        # redfish inspection has no data before this. Set them first: if the
+        # rules cannot be read, the failed run is still kept with its data.
         self._inventory = inventory
         self._plugin_data = plugin_data
         rules = self._rules_in_force(phase)
@@ -269,16 +270,16 @@ class Inspection:
         if is_supported:
             self._has_run_rules = True
             self.run.revision = rules.revision
-        # The history keeps what rules would have found, even if there are
-        # none: other rules can be tried on it later.
+        # With a history, go on even if there are no rules: the history keeps
+        # the facts of the phase, so that other rules can be tried on them.
         has_work = is_supported and bool(plans or keeps_history)
         if saved is None and not has_work:
             return
-        # Hooks create ports; the task must read them again.
+        # Hooks may have created ports, so the task must read them again.
         task.ports = task.portgroups = None
         if self.of_redfish is not None:
-            # A redfish inspection holds the properties of the node apart, and
-            # saves them in the end: without this, rules would not see them.
+            # A redfish inspection keeps its own copy of the node's properties
+            # and saves it at the end. Rules must see these properties.
             self.of_redfish.reconcile_properties(task.node)
         machine = facts.of_node(
             task.node,
@@ -302,7 +303,8 @@ class Inspection:
         finally:
             self._around_rules.append((before, dict(plugin_data)))
             if self.of_redfish is not None:
-                # Or it would overwrite the properties that rules have set.
+                # Otherwise the redfish inspection would overwrite the
+                # properties that rules have set.
                 self.of_redfish.reconcile_properties(task.node)
 
     def _run_rules(
@@ -312,12 +314,12 @@ class Inspection:
         target: working_copy.WorkingCopy,
         plugin_data: dict,
     ) -> None:
-        """Run the rules of a phase, and save what they changed.
+        """Run the rules of a phase, and save their changes.
 
-        After the action "fail" the changes are saved as well, after another
-        error none.
+        The changes are saved after the action "fail" as well, but not after
+        any other error.
 
-        :param plugin_data: is changed in place.
+        :param plugin_data: changed in place.
         :raises: HardwareInspectionFailure if a rule fails.
         """
         node = self.task.node
@@ -340,7 +342,7 @@ class Inspection:
         if error:
             self.run.note_error(phase, error, saving=False)
         try:
-            # After the action "fail", too.
+            # This is also true after the action "fail".
             if outcome.keeps_changes:
                 self._save(phase, outcome, target, plugin_data)
         except exceptions.RuleError as exc:
@@ -360,9 +362,9 @@ class Inspection:
         target: working_copy.WorkingCopy,
         plugin_data: dict,
     ) -> None:
-        """Save what the rules of a phase changed, with a checkpoint.
+        """Save the changes by the rules of a phase, with a checkpoint.
 
-        Plugin data change first, also where Ironic then refuses a change.
+        Plugin data are changed first, even if Ironic then refuses a change.
 
         :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
         """
@@ -370,8 +372,8 @@ class Inspection:
         maintenance = {}
         error = outcome.error
         if isinstance(error, exceptions.RuleFailed) and error.maintenance:
-            # The action "fail" asks for it. That is no change of the node by a
-            # rule, so the target does not have it.
+            # The action "fail" asks for maintenance. The target does not have
+            # this change, because no rule has changed the node itself.
             maintenance = {
                 'maintenance': True,
                 'maintenance_reason': error.reason or str(error),
@@ -379,8 +381,8 @@ class Inspection:
         saving.update_plugin_data(target, plugin_data)
         outcome.record(plugin_data, phase)
         save_checkpoint = None
-        # If no rule matched, a later attempt needs no checkpoint: it may run
-        # the rules again.
+        # If no rule matched, no checkpoint is needed, because a later attempt
+        # may run the rules again.
         if self.is_repeatable and outcome.traces:
             saved = checkpoint.of_phase(
                 target,
@@ -406,20 +408,20 @@ class Inspection:
         target: working_copy.WorkingCopy,
         plugin_data: dict,
     ) -> None:
-        """Repeat what the rules of a phase did in an earlier attempt.
+        """Repeat the changes that rules made in an earlier attempt.
 
-        The rules do not run: their changes are made once more, as hooks of
-        this attempt may have overwritten them.
+        The rules do not run. Their changes are made again, because the hooks
+        of this attempt may have overwritten them.
 
         :param saved: the checkpoint of the earlier attempt.
-        :param plugin_data: is changed in place.
-        :raises: HardwareInspectionFailure if a rule failed the inspection
-            then; RuleError if Ironic refuses a change now.
+        :param plugin_data: changed in place.
+        :raises: HardwareInspectionFailure if a rule failed the earlier
+            attempt; RuleError if Ironic refuses a change now.
         """
         self.run.take_up(phase, saved.get('run'))
         checkpoint.repeat(saved, target)
-        # To save the same checkpoint again checks that this delivery is still
-        # the last one, and renews its lease.
+        # Save the same checkpoint again, because this checks that this is
+        # still the last delivery of the request, and renews its lease.
         saving.save(
             self.task,
             target,
@@ -437,12 +439,12 @@ class Inspection:
     def _rules_in_force(self, phase: str) -> repository.Snapshot:
         """Return the rules of this inspection, read in its first phase.
 
-        With the rules, what the inspection before has stored is read, if one
-        of them reads that.
+        If one of the rules reads the data of the previous inspection, these
+        data are read as well.
 
         :param phase: the phase that begins.
         :raises: HardwareInspectionFailure if the plugin's tables are missing
-            or too old. Other errors of the database are raised as they are:
+            or too old. Other errors of the database are raised unchanged:
             durable inspection waits until they are over.
         """
         if self._rules is not None:
@@ -454,16 +456,17 @@ class Inspection:
             _refuse_without_tables(exc)
             raise
         self._options = rules.options
-        # A redfish inspection stores its data before the main phase. If that
-        # is its first phase, what is stored now is of this very inspection.
+        # A redfish inspection stores its data before the main phase. If the
+        # main phase is its first one, the stored data are its own, and not
+        # those of the previous inspection.
         is_too_late = phase == model.MAIN and self.of_redfish is not None
         if in_force.reads_previous and not is_too_late:
             self._reads_previous = True
             if CONF.inspection_rules.keep_history:
                 self._previous = history.last_stored(self.task.node.uuid)
             if self._previous is None:
-                # The history has nothing, but Ironic stores the data of the
-                # last inspection as well.
+                # The history has no data, but Ironic also stores the data of
+                # the last inspection.
                 self._previous = facts.stored_before(
                     self.task.node, self.task.context
                 )
@@ -480,13 +483,16 @@ def of_task(
 ) -> Iterator[Inspection]:
     """Enter the inspection of a task, or begin one that ends here.
 
-    A task that has an inspection goes on with it: then the arguments have no
-    effect, and nothing ends here. Otherwise the inspection ends with this
-    context, and its run is stored, unless the interface cannot inspect.
+    If the task already has an inspection, it is used: the arguments have no
+    effect, and it does not end here. Otherwise a new inspection begins, and
+    ends with this context. Its run is stored, unless the interface cannot
+    inspect.
 
-    :param inventory: what the machine sent, None if it is not known yet.
+    :param inventory: the inventory that the machine sent; None if it is not
+        known yet.
+    :param plugin_data: the plugin data that came with the inventory.
     :param is_of_ironic: whether Ironic inspects the node, and leaves the
-        error in its ``last_error`` if that fails.
+        error in its ``last_error`` if the inspection fails.
     """
     current = getattr(task, ATTRIBUTE, None)
     if current is not None:
@@ -504,15 +510,15 @@ def of_task(
                     task.context, task.node.uuid
                 )
             except db_exc.DBError as exc:
-                # It must not fail the inspection: Ironic's code that would
-                # bring the node into a final state has not begun yet.
+                # This must not fail the inspection, because Ironic's code that
+                # would bring the node into a final state has not begun yet.
                 recorder.warn_of_loss(task.node, exc)
             current.begin(inventory, plugin_data or {}, early)
         yield current
-    # The interface cannot inspect. Ironic leaves the node as it is, too.
+    # The interface cannot inspect. Ironic does not change the node either.
     except ironic_exception.UnsupportedDriverExtension:
         raise
-    # The run is kept, whatever the inspection failed for.
+    # The run is kept for any kind of error.
     except Exception as exc:
         current.store(str(exc))
         raise
@@ -525,22 +531,23 @@ def of_task(
 class PhaseHook(base.InspectionHook):
     """Runs the rules of the preprocess phase; the last hook in the list.
 
-    So they run after the preprocess of all hooks (spec 003 "Phases"). Rules
-    of the main phase run where Ironic applies its own, after it has powered
-    the machine off. A node that was just discovered gets its credentials from
-    these rules, so for such a node they run here, after all other hooks.
+    The rules therefore run after the preprocess step of all hooks (spec 003
+    "Phases"). Rules of the main phase run where Ironic applies its own rules,
+    after the machine was powered off. A node that was just discovered gets its
+    credentials from these rules, so for such a node they run here instead,
+    after all other hooks.
     """
 
     def preprocess(
         self, task: Any, inventory: dict, plugin_data: dict
     ) -> None:
-        """Run the rules of the preprocess phase, the first time only.
+        """Run the rules of the preprocess phase, on the first call only.
 
         A node enrolled by auto-discovery gets its scope first, unless it has
         one.
 
-        :param plugin_data: is changed in place.
-        :raises: HardwareInspectionFailure as :meth:`Inspection.run_phase`.
+        :param plugin_data: changed in place.
+        :raises: HardwareInspectionFailure, see :meth:`Inspection.run_phase`.
         """
         node = task.node
         with of_task(task, inventory, plugin_data) as current:
@@ -561,12 +568,12 @@ class PhaseHook(base.InspectionHook):
     def __call__(self, task: Any, inventory: dict, plugin_data: dict) -> None:
         """Run the main phase for a node that auto-discovery has enrolled.
 
-        Ironic powers the machine off next. It can do so only with the driver,
+        Ironic powers the machine off next. This works only with the driver,
         the address and the credentials that these rules set (spec 003 "Use
-        Cases"). For all other nodes this does nothing.
+        Cases"). This does nothing for any other node.
 
-        :param plugin_data: is changed in place.
-        :raises: HardwareInspectionFailure as :meth:`Inspection.run_phase`.
+        :param plugin_data: changed in place.
+        :raises: HardwareInspectionFailure, see :meth:`Inspection.run_phase`.
         """
         present_state = task.node.provision_state
         if not facts.is_auto_discovered(present_state, plugin_data):
@@ -576,14 +583,14 @@ class PhaseHook(base.InspectionHook):
                 return
             current.run_phase(model.MAIN, inventory, plugin_data)
             current.is_main_over = True
-            # The rules may have set another driver than that with which the
-            # node was enrolled, and which the task has loaded.
+            # Load the driver again, because the rules may have changed the
+            # driver with which the node was enrolled.
             task.driver = None
             task.load_driver()
 
 
 def note_redfish(task: Any, of_redfish: redfish.RedfishInspection) -> None:
-    """Note that the inspection of a task is a redfish inspection."""
+    """Record that the inspection of a task is a redfish inspection."""
     with of_task(task) as current:
         current.of_redfish = of_redfish
 
@@ -591,16 +598,16 @@ def note_redfish(task: Any, of_redfish: redfish.RedfishInspection) -> None:
 def apply_rules(
     task: Any, inventory: dict, plugin_data: dict, inspection_phase: str
 ) -> None:
-    """Run the rules of a phase, in the place of Ironic's own function.
+    """Run the rules of a phase, in place of Ironic's own function.
 
-    Ironic calls this in an inspection, and also outside of one, for instance
-    in a step (approved specification "inspection-steps"). Then the rules have
-    a run of their own.
+    Ironic calls this in an inspection, and also outside of one, e.g. in a step
+    (approved specification "inspection-steps"). Outside of an inspection, the
+    rules get a run of their own.
 
-    :param plugin_data: is changed in place; the caller stores it.
+    :param plugin_data: changed in place; the caller stores it.
     :param inspection_phase: ``preprocess`` or ``main``.
-    :raises: HardwareInspectionFailure as :meth:`Inspection.run_phase`, or if
-        the phase is another one.
+    :raises: HardwareInspectionFailure, see :meth:`Inspection.run_phase`; also
+        if the phase is not one of these two.
     """
     phases = (model.PREPROCESS, model.MAIN)
     if inspection_phase not in phases:
@@ -612,31 +619,31 @@ def apply_rules(
         )
     with of_task(task, inventory, plugin_data, is_of_ironic=False) as current:
         if inspection_phase == model.MAIN and current.is_main_over:
-            # The hook has run it for a node that was just discovered.
+            # The hook has already run it for a node that was just discovered.
             return
         before = dict(plugin_data)
         current.run_phase(inspection_phase, inventory, plugin_data)
         if current.of_redfish is not None and plugin_data != before:
-            # This interface has stored its data before it applied rules.
+            # The redfish interface stored its data before it applied rules.
             redfish.store_again(task, inventory, plugin_data)
 
 
 def _refuse_without_tables(error: db_exc.DBError) -> None:
     """Fail the inspection if the plugin's tables are not ready.
 
-    They may be missing, or of another release. The message names the command
-    that makes them.
+    They may be missing, or belong to another release. The message names the
+    command that creates them.
 
-    :param error: an error of a query of these tables.
+    :param error: the error of a query of these tables.
     :raises: HardwareInspectionFailure if the tables are the cause of the
-        error; the error itself if the check of the tables fails like the
-        query. If the tables are ready, nothing is raised.
+        error; the error itself if checking the tables fails in the same way.
+        If the tables are ready, nothing is raised.
     """
     try:
         storage.check()
     except exceptions.DatabaseNotReady as problem:
         if isinstance(problem.__cause__, db_exc.DBError):
-            # The check failed like the query: the tables may well be there.
+            # The check failed like the query, so the tables may exist.
             raise error from problem
         raise ironic_exception.HardwareInspectionFailure(
             error=str(problem)

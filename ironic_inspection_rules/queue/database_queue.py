@@ -30,23 +30,23 @@ from ironic_inspection_rules.queue import state
 LOG = log.getLogger(__name__)
 
 _SECONDS_TO_YIELD = {queue_request.REAPPLY: leases.SECONDS_TO_YIELD}
-"""Seconds for which requests of an event let others go before them.
+"""For how long requests of an event let other requests go first, in seconds.
 
 A reapplication lets requests of machines go first.
 """
 
 Accept = Callable[[typing.Any, str, bool], datetime.datetime | None]
-"""See ``accept`` of :class:`DatabaseQueue`."""
+"""The type of ``accept`` of :class:`DatabaseQueue`."""
 
 
 def _accept_without_clock(
     _session: typing.Any, _node_uuid: str, _starting: bool
 ) -> None:
-    """Accept a request, and change nothing of its node."""
+    """Accept a request without a change of its node."""
 
 
 def wake_nobody() -> None:
-    """Do nothing: workers find a request when they next look for work."""
+    """Do nothing: workers find the request when they next look for work."""
 
 
 class DatabaseQueue:
@@ -55,13 +55,13 @@ class DatabaseQueue:
     :param lease: seconds without a heartbeat after which a worker counts as
         dead.
     :param accept: called in the transaction that stores a request of an
-        inspection, with the session, the UUID of the node and whether the
-        machine is still to be powered on; returns when the inspection began;
+        inspection, with the session, the UUID of the node, and whether the
+        machine has not been powered on yet; returns when the inspection began,
         see :func:`.node_reservation.stop_clock`.
     :param served: an SQL condition on the requests that a worker of this
         process can process, see :func:`.node_reservation.served_by`; None for
-        all.
-    :param wake: called when a request has been put; wakes the workers.
+        all requests.
+    :param wake: called after a request was stored, to wake the workers.
     """
 
     def __init__(
@@ -74,8 +74,7 @@ class DatabaseQueue:
         self._lease = lease
         self._accept = accept
         self._wake = wake
-        # A worker takes either the requests that power a machine on, or all
-        # other ones.
+        # A worker takes either the power-on requests, or all other requests.
         self._power_on_search = leases.Search(lease, (state.STARTING,), served)
         self._search = leases.Search(
             lease, (state.WAITING, state.PROCESSING), served
@@ -94,7 +93,8 @@ class DatabaseQueue:
     ) -> queue_request.Request:
         """Store a request; it is committed when this returns.
 
-        A node has at most one open request. What becomes of it:
+        A node has at most one open request. If the node has one already, it
+        depends on both requests what happens:
 
         * A request of an earlier inspection ends.
         * A posted inventory ends a request of another event that waits or
@@ -107,18 +107,18 @@ class DatabaseQueue:
         A reapplication without an inventory gets the data that were posted
         last, if the node has no open request.
 
-        Another process may change the open request at the same time. Then
-        everything is tried once more.
+        If another process changes the open request at the same time,
+        everything is tried again.
 
-        :param checkpoints: outcomes of phases that have run already.
+        :param checkpoints: outcomes of phases that have already run.
         :param sender: IP address that the data came from.
         :param trusted: whether the sender has proved to be the machine. If
-            not, waiting data are not replaced by different data. The sender of
-            a reapplication never counts as the machine.
+            not, it cannot replace waiting data with different data. The sender
+            of a reapplication never counts as the machine.
         :raises: RequestPending if the node has any other open request.
         :raises: AnotherSender if different data wait, and the sender is not
             the machine.
-        :raises: Conflict if the node waits for no data.
+        :raises: Conflict if the node does not wait for data.
         """
         data: dict[str, typing.Any] | None = None
         if inventory is not None:
@@ -126,19 +126,19 @@ class DatabaseQueue:
         elif event == queue_request.REAPPLY:
             data = unprocessed.get_unprocessed(node_uuid)
         if data is not None:
-            # What a ramdisk posted last is kept beside the data of a
-            # reapplication, which do not replace it.
+            # The data of a reapplication do not replace the data that a
+            # ramdisk posted last: both are kept.
             data['posted'] = event == queue_request.CONTINUE
         values = {'checkpoints': checkpoints or {}, 'sender': sender}
         if event == queue_request.REAPPLY and inventory is not None:
-            # The data are given by an operator, not by the machine.
+            # The data come from an operator, not from the machine.
             trusted = False
         request = None
         while request is None:
-            # None: another process was faster with the open request.
+            # None means that another process changed the open request first.
             request = self._try_put(node_uuid, event, data, values, trusted)
-        # Only now that the request is committed: before, a worker would not
-        # find it.
+        # Wake the workers only after the commit, because they could not find
+        # the request before.
         self._wake()
         return request
 
@@ -150,14 +150,14 @@ class DatabaseQueue:
         values: dict[str, typing.Any],
         trusted: bool,
     ) -> queue_request.Request | None:
-        """Store a request, or renew the one that is open.
+        """Store a request, or renew the open one, in a single attempt.
 
         :param data: the ``inventory`` and the ``plugin_data`` to store, and
             whether a ramdisk ``posted`` them; None for no data.
         :param values: further columns of the request.
         :param trusted: whether the sender has proved to be the machine.
         :returns: the stored request; None if another process was faster.
-        :raises: as :meth:`put`.
+        :raises: the errors of :meth:`put`.
         """
         first_state = state.WAITING
         if event == queue_request.POWER_ON:
@@ -187,7 +187,7 @@ class DatabaseQueue:
             return open_request
         displaces = queue_request.displaces(event, open_request)
         if not trusted and (displaces or open_request.state == state.WAITING):
-            # An unknown sender may only send again what waits already.
+            # An unknown sender may only repeat the data that already wait.
             waiting = unprocessed.get(row.unprocessed_id)
             if waiting is None and row.unprocessed_id is not None:
                 # The data were replaced between the two reads.
@@ -196,12 +196,13 @@ class DatabaseQueue:
                 sender = values['sender']
                 _refuse_other_data(waiting, data, open_request, sender)
                 if event == queue_request.REAPPLY:
-                    # The open request will do what this one asks for.
+                    # The open request already does what this one asks for.
                     return open_request
         if not displaces:
             raise exceptions.RequestPending(node_uuid)
-        # With the token that was read above: a worker that has claimed the
-        # request since then has another one, and works on its data already.
+        # Use the token that was read above: if a worker has claimed the
+        # request since then, the token is another one, and the worker already
+        # processes the data.
         renewed = db_request.renew_request(
             open_request.uuid,
             token=open_request.token,
@@ -219,13 +220,13 @@ class DatabaseQueue:
         """Accept a new request for its node, as part of storing it.
 
         A power-on and a posted inventory are steps of an inspection, and stop
-        its timeout: on them decides the ``accept`` that the queue was made
-        with. A timeout and a reapplication are always accepted.
+        its timeout. The queue's ``accept`` function decides on them. A timeout
+        and a reapplication are always accepted.
 
         :param event: the event of the new request.
         :returns: when the inspection began, in UTC, if its timeout ran until
             now; None if it did not, or if the request is always accepted.
-        :raises: what ``accept`` raises if the node takes no such request.
+        :raises: the errors of ``accept`` if the node takes no such request.
         """
         is_power_on = event == queue_request.POWER_ON
         if is_power_on or event == queue_request.CONTINUE:
@@ -233,14 +234,14 @@ class DatabaseQueue:
         return None
 
     def get(self, worker: str) -> queue_request.Request | None:
-        """Lease the request that is due longest, None if none is due.
+        """Lease the request that has been due longest; None if none is due.
 
         Power-on requests are left to :meth:`get_power_on`.
         """
         return _read_claim(self._search.claim(worker))
 
     def get_power_on(self, worker: str) -> queue_request.Request | None:
-        """Lease the next power-on request, None if there is none."""
+        """Lease the next power-on request; None if there is none."""
         return _read_claim(self._power_on_search.claim(worker))
 
     def is_any_power_on_due(self) -> bool:
@@ -254,10 +255,9 @@ class DatabaseQueue:
 
         The lease is renewed.
 
-        :param reached: the state of the request from now on, such as
-            ``processing``.
+        :param reached: the new state of the request, e.g. ``processing``.
         :returns: the changed request.
-        :raises: LeaseLost if this delivery is not the last one.
+        :raises: LeaseLost if this is not the last delivery of the request.
         """
         begun = dataclasses.replace(
             request,
@@ -271,8 +271,9 @@ class DatabaseQueue:
             'lock_failures': begun.lock_failures,
             'started_at': timeutils.utcnow(),
         }
-        # The statement compares the token itself. The fence, which does so at
-        # the commit, would raise an error that is meant for Ironic's calls.
+        # The statement itself compares the token. The fence would also do so
+        # at the commit, but would raise an error that is meant for calls of
+        # Ironic.
         with fence.suspended():
             is_held = db_request.change_request(
                 request.uuid, request.token, values, due_in=self._lease
@@ -291,10 +292,10 @@ class DatabaseQueue:
 
         The lease is renewed.
 
-        :param transaction: the session of SQLAlchemy to save them in; None for
-            a new one.
+        :param transaction: the SQLAlchemy session to save them in; None for a
+            new one.
         :returns: the changed request.
-        :raises: LeaseLost if this delivery is not the last one.
+        :raises: LeaseLost if this is not the last delivery of the request.
         """
         is_held = db_request.change_request(
             request.uuid,
@@ -308,13 +309,13 @@ class DatabaseQueue:
         return dataclasses.replace(request, checkpoints=checkpoints)
 
     def heartbeat(self, requests: Iterable[queue_request.Request]) -> set[str]:
-        """Renew the leases of the last deliveries of requests.
+        """Renew the leases of requests that a worker processes.
 
-        :param requests: the requests that a worker processes.
-        :returns: the deliveries that have lost their lease, by their names,
-            see :attr:`.request.Request.delivery`.
+        :param requests: the requests, as they were delivered.
+        :returns: the names of the deliveries that have lost their lease, see
+            :attr:`.request.Request.delivery`.
         """
-        # The database knows a delivery by the UUID of its request and by its
+        # The database identifies a delivery by the UUID of its request and its
         # token.
         deliveries = {
             (request.uuid, request.token): request.delivery
@@ -337,23 +338,22 @@ class DatabaseQueue:
     ) -> queue_request.Request:
         """End a request, and remove its checkpoints.
 
-        The node is left as it is. If the caller unlocks it in the same
-        transaction, in a final state, nothing remains to be done. Otherwise
+        The node is not changed. If the caller unlocks it in the same
+        transaction, in a final state, nothing else needs to be done. Otherwise
         the leader brings the node into a final state later.
 
-        :param error: why it failed, None if it did not.
-        :param transaction: the session of SQLAlchemy in which the caller
-            unlocks the node; None to end the request in a transaction of its
-            own.
+        :param error: why the request failed; None if it succeeded.
+        :param transaction: the SQLAlchemy session in which the caller unlocks
+            the node; None to end the request in its own transaction.
         :returns: the ended request.
-        :raises: LeaseLost if this delivery is not the last one.
+        :raises: LeaseLost if this is not the last delivery of the request.
         """
         reached = state.FINISHED
         if error is not None:
             reached = state.ERROR
         # At the commit, the fence would look for the lock of the node, which
-        # this transaction may have released. The statement compares the token
-        # itself.
+        # this transaction may have released. The statement itself compares the
+        # token.
         with fence.suspended():
             is_held = db_request.finish_request(
                 request.uuid,
@@ -375,32 +375,32 @@ class DatabaseQueue:
     ) -> None:
         """Return a request to the queue, to be delivered again.
 
-        :param request: its ``attempts`` are stored.
-        :param delay: least number of seconds before the next delivery.
-        :param error: what went wrong, None to keep the last error.
-        :param of_surroundings: whether the surroundings of the request, such
-            as the database, caused it.
-        :raises: LeaseLost if this delivery is not the last one.
+        :param request: the request, whose ``attempts`` are stored.
+        :param delay: minimum number of seconds before the next delivery.
+        :param error: what went wrong; None to keep the last error.
+        :param of_surroundings: whether the failure was caused by the
+            surroundings of the request, e.g. the database.
+        :raises: LeaseLost if this is not the last delivery of the request.
         """
         lock_failures = request.lock_failures
         if of_surroundings:
             lock_failures += 1
         values = {
             'worker': None,
-            # With another token, nothing that this delivery may still do is
-            # accepted.
+            # Because of the new token, later writes of this delivery are
+            # refused.
             'token': request.token + 1,
             'lock_failures': lock_failures,
             'attempts': request.attempts,
             'last_error': error or request.last_error,
         }
         # A reapplication lets other requests go first, as when it was stored.
-        # One that was due has done so for long enough.
+        # If it was due already, it has waited long enough.
         yields_for = 0.0
         if not request.was_due:
             yields_for = _SECONDS_TO_YIELD.get(request.event, 0.0)
-        # At the commit, the fence would take the new token for that of another
-        # delivery.
+        # At the commit, the fence would mistake the new token for that of
+        # another delivery.
         with fence.suspended():
             is_held = db_request.change_request(
                 request.uuid,
@@ -419,12 +419,13 @@ class DatabaseQueue:
         """
         row = db_request.get_request_by_uuid(uuid)
         change = state.CHANGES[row.state, state.ABORT]
-        # A power-on request is "starting" also while a worker processes it.
+        # The state of a power-on request stays "starting" while a worker
+        # processes it.
         is_begun = row.state == state.STARTING and row.worker is not None
         if is_begun or change.verdict is not state.Verdict.ALLOWED:
             raise exceptions.RequestNotWaiting(uuid)
-        # Only with the token and in the state that were read: a worker may
-        # have claimed the request since then.
+        # Change only a request with the token and the state that were read,
+        # because a worker may have claimed it since then.
         has_ended = db_request.finish_request(
             uuid, row.token, change.target, reason, present_state=row.state
         )
@@ -437,12 +438,12 @@ class DatabaseQueue:
     def supersede(self, node_uuid: str) -> None:
         """End the open request of a node's earlier inspection.
 
-        Called when a newer inspection begins.
+        This is called when a newer inspection begins.
         """
         # The data of the newer inspection would end the request too, but they
-        # may never come. A reapplication would replace newer data by older
-        # ones. A timeout is left alone: its worker looks how long the node has
-        # waited, and the newer inspection has just begun.
+        # may never come, and a reapplication would replace newer data with
+        # older ones. A timeout is not ended: its worker checks how long the
+        # node has waited, and the newer inspection has just begun.
         db_request.supersede_request(
             node_uuid,
             (
@@ -455,22 +456,22 @@ class DatabaseQueue:
         )
 
     def uncount_attempt(self, request: queue_request.Request) -> None:
-        """Uncount an attempt that the surroundings cut off.
+        """Uncount an attempt that the surroundings interrupted.
 
-        Such an attempt has lost its lease because the database was away, for
-        example. The request has failed for nothing of its own.
+        For example, the attempt has lost its lease because the database was
+        unavailable. The request itself is not the cause of this failure.
 
-        :param request: the request as it was delivered, with the ``attempts``
-            before this one.
+        :param request: the request as it was delivered, with the number of
+            ``attempts`` before this one.
         """
         db_request.uncount_attempt(request.uuid, request.attempts)
 
     def expire(self) -> list[queue_request.ExpiredLease]:
         """Take requests whose processing had begun from dead workers.
 
-        Any worker may claim such a request without this. But until it is taken
-        or claimed, the lock of its node counts as that of a worker that may be
-        alive. That matters if no other worker serves the node.
+        Any worker could claim such a request without this. But until it is
+        taken or claimed, the lock of its node counts as the lock of a worker
+        that may be alive. This matters if no other worker serves the node.
 
         :returns: the leases that had expired.
         """
@@ -485,7 +486,7 @@ class DatabaseQueue:
     def claim_unsettled(self) -> list[queue_request.Request]:
         """Lease ended requests whose nodes may not be in a final state.
 
-        A request that is not settled until the lease ends is returned again.
+        A request that is not settled before its lease ends is returned again.
         """
         return [
             _read_request(row)
@@ -497,9 +498,9 @@ class DatabaseQueue:
     def settle(
         self, request: queue_request.Request, transaction: typing.Any = None
     ) -> None:
-        """Store that the node of an ended request is in a final state.
+        """Record that the node of an ended request is in a final state.
 
-        :param transaction: a session of SQLAlchemy, None for a new one.
+        :param transaction: an SQLAlchemy session; None for a new one.
         """
         with fence.suspended():
             db_request.settle_request(request.uuid, request.token, transaction)
@@ -507,11 +508,11 @@ class DatabaseQueue:
     def is_held(self, node_uuid: str, holder: str) -> bool:
         """Return whether the holder of a node's lock may still work on it.
 
-        A delivery may work on the node while it is the last one of an open
-        request. When the request has ended, it may until its lease expires:
-        perhaps it has not unlocked the node yet.
+        The last delivery of an open request may work on the node. After the
+        request has ended, it may do so until its lease expires, because it may
+        not have unlocked the node yet.
 
-        :param holder: name of a delivery, such as
+        :param holder: name of a delivery, e.g.
             ``inspection-request:<uuid>:3``.
         """
         deliveries = [
@@ -530,8 +531,8 @@ class DatabaseQueue:
     def forget(self, age: float, limit: int = 10000) -> int:
         """Remove requests that ended long ago.
 
-        :param age: seconds since their end.
-        :param limit: most requests to remove.
+        :param age: seconds since the end of a request.
+        :param limit: maximum number of requests to remove.
         :returns: the number of requests removed.
         """
         return db_request.destroy_done_requests(
@@ -556,17 +557,18 @@ _STORED_FIELDS = tuple(
 )
 """Fields of a request that are always read from its row.
 
-Data and checkpoints, which only a worker needs, are large; so they are not in
-the ``repr`` of a request either. What only a delivery knows is not there.
+Data and checkpoints are excluded because they are large and only workers need
+them; for the same reason they are not in the ``repr`` of a request. Fields
+that only a delivery has are excluded as well.
 """
 
 
 def _read_request(
     row: typing.Any, **fields_of_delivery: typing.Any
 ) -> queue_request.Request:
-    """Return the request of a row.
+    """Build a request from its row.
 
-    :param fields_of_delivery: the fields that only a delivery has, such as the
+    :param fields_of_delivery: the fields that only a delivery has, e.g. the
         data; none for a request without its data.
     """
     fields = {name: getattr(row, name) for name in _STORED_FIELDS}
@@ -576,9 +578,9 @@ def _read_request(
 def _read_claim(
     claimed: leases.Claimed | None,
 ) -> queue_request.Request | None:
-    """Return a claimed request with its checkpoints and its data.
+    """Build a claimed request with its checkpoints and its data.
 
-    :param claimed: None if no request was due.
+    :param claimed: the claimed rows; None if no request was due.
     """
     if claimed is None:
         return None
@@ -598,16 +600,17 @@ def _refuse_other_data(
     present: queue_request.Request,
     sender: str | None,
 ) -> None:
-    """Refuse data of an unknown sender that differ from those that wait.
+    """Refuse data of an unknown sender that differ from the waiting data.
 
     :param waiting: the ``inventory`` and the ``plugin_data`` that wait.
-    :param data: those of the sender; None if it has sent none.
+    :param data: the data of the sender; None if it has sent none.
     :param present: the request whose data wait.
     :param sender: the IP address of the sender.
-    :raises: AnotherSender
+    :raises: AnotherSender if the data differ.
     """
     if data is not None:
-        # As text: NaN, which a ramdisk may post, does not equal itself.
+        # Compare as text, because a ramdisk may post NaN, which does not equal
+        # itself.
         text = json.dumps(
             [data['inventory'], data['plugin_data']], sort_keys=True
         )

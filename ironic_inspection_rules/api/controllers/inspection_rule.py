@@ -38,7 +38,7 @@ SORT_KEYS = (
     *(name for name in view.BRIEF_FIELDS if name != 'built_in'),
 )
 
-# Characters that are kept with a revision.
+# Maximum number of characters of the message that is kept with a revision.
 _MAX_MESSAGE = 1000
 
 REPLACE_SET = {'dry_run': args.boolean, 'prune': args.boolean}
@@ -64,9 +64,9 @@ RULE_SET = {
 class _ChangedRule(NamedTuple):
     """A stored rule as a request changes it, not saved yet.
 
-    ``base`` is the revision of the rule set in which the rule finds the tables
-    that it reads. If this is not the revision any more, the rule is not saved.
-    None if it reads no tables.
+    ``base`` is the revision of the rule set whose tables the rule was checked
+    against; None if it reads no tables. The rule is not saved if the rule set
+    has another revision by then.
     """
 
     rule: model.Rule
@@ -74,7 +74,7 @@ class _ChangedRule(NamedTuple):
 
 
 def _scope(_name: str, value: str) -> str:
-    """Check the scope that a request asks for."""
+    """Check the scope in the query of a request."""
     # PostgreSQL refuses this character in a query.
     if '\0' in value:
         raise exceptions.Invalid(_('There is no such scope'))
@@ -99,9 +99,9 @@ LIST = {
 
 
 def get_all(query: Answer) -> Answer:
-    """List a page of rules, with warnings of what keeps them from running.
+    """List a page of rules, with warnings about options that keep them off.
 
-    A rule is shown without its conditions and actions, unless ``detail`` or
+    The conditions and actions of rules are shown only if ``detail`` or
     ``fields`` ask for them.
     """
     fields = view.choose_fields(query, view.BRIEF_FIELDS, view.FIELDS)
@@ -116,7 +116,7 @@ def get_all(query: Answer) -> Answer:
         filters,
         sort_key=query['sort_key'],
         descending=query['sort_dir'] == 'desc',
-        # One more than the page has shows whether another page follows.
+        # One more rule than the page has shows whether another page follows.
         most=limit + 1,
         marker=query['marker'],
     )
@@ -144,17 +144,17 @@ def page(
 ) -> list[Any]:
     """Return a page of rules, stored and built-in ones, after a marker.
 
-    Rules that have the same value of the ``sort_key`` are in the order in
-    which they run, also in a descending list. By ``id``, or without a
-    ``sort_key``, the descending list is the ascending list in reverse. Text is
-    compared by code point, as databases compare it in different ways.
+    Rules with equal values of the ``sort_key`` are listed in the order in
+    which they run, even in a descending list. If the ``sort_key`` is ``id`` or
+    None, the descending list is the reversed ascending list. Text is compared
+    by code point, because databases compare it in different ways.
 
     :param filters: values that the listed rules must have: ``{'phase':
         'main'}``.
     :param sort_key: one of :data:`SORT_KEYS`; None for the order in which
         the rules run.
-    :param most: how many rules the page has at most.
-    :param marker: UUID of the last rule of the page before.
+    :param most: maximum number of rules of the page.
+    :param marker: UUID of the last rule of the previous page.
     :raises: InspectionRuleNotFound if there is no such marker.
     """
     listed_built_in = {}
@@ -174,13 +174,13 @@ def page(
         if marker not in uuids:
             raise ironic_exception.InspectionRuleNotFound(rule=marker)
         del uuids[: uuids.index(marker) + 1]
-    # So far, only a few fields of all rules were read. The rules of this page
-    # are read whole.
+    # So far, only a few fields of all rules were read. Now read the rules of
+    # this page with all fields.
     rules = _read_rules(context, uuids[:most], listed_built_in)
     if None not in rules:
         return rules
     # A rule was deleted after its UUID was read. Without it, the page would be
-    # too short and look like the last one. So everything is read once more.
+    # too short and look like the last one. Read everything again instead.
     return page(
         context,
         built_in,
@@ -195,10 +195,10 @@ def page(
 def _read_rules(
     context: Any, uuids: Iterable[str], built_in: Mapping[str, model.Rule]
 ) -> list[Any]:
-    """Return the rules with some UUIDs, in the order of these.
+    """Return the rules with the given UUIDs, in the order of the UUIDs.
 
     :param built_in: built-in rules by UUID.
-    :returns: objects; None for a rule that is no longer stored.
+    :returns: the rules; None for a rule that is no longer stored.
     """
     stored_uuids = [uuid for uuid in uuids if uuid not in built_in]
     stored = {}
@@ -227,8 +227,8 @@ class _RuleOrder:
     def _read_values(self, field: str) -> dict[str, Any]:
         """Read a field of all rules of the list, by UUID.
 
-        Built-in rules come first, then the stored ones by their position. In
-        this order, rules of the same phase and priority run.
+        Built-in rules come first, then the stored rules by their position.
+        Rules with the same phase and priority run in this order.
         """
         values = {
             uuid: getattr(rule, field, None)
@@ -242,7 +242,7 @@ class _RuleOrder:
         return values
 
     def sort_by_value(self, field: str, descending: bool) -> list[str]:
-        """Return the UUIDs in the order of a field, null as its least value.
+        """Return the UUIDs sorted by a field; null is the lowest value.
 
         Rules with equal values are in the order in which they run.
         """
@@ -253,9 +253,9 @@ class _RuleOrder:
             return values[uuid] is not None, values[uuid]
 
         uuids_as_run = self.sort_as_run(descending=False)
-        # A rule that was stored after the values were read has none.
+        # A rule that was stored after the values were read has no value.
         uuids = [uuid for uuid in uuids_as_run if uuid in values]
-        # Rules with equal values keep their order, also with "reverse", as
+        # Rules with equal values keep their order even with "reverse", because
         # Python's sort is stable in both directions.
         uuids.sort(key=key, reverse=descending)
         return uuids
@@ -268,7 +268,7 @@ class _RuleOrder:
         ids = self._read_values('id')
 
         def key(uuid: str) -> int:
-            # A built-in rule has no id, and ids of the database begin with 1.
+            # A built-in rule has no id, and ids in the database start with 1.
             return ids[uuid] or 0
 
         uuids = sorted(ids, key=key)
@@ -286,7 +286,8 @@ class _RuleOrder:
 
         # A rule that was deleted between the two reads has no priority.
         uuids = [uuid for uuid in phases if uuid in priorities]
-        # Equal ones keep the order of _read_values(), as the sort is stable.
+        # Rules with equal keys keep the order of _read_values(), because the
+        # sort is stable.
         uuids.sort(key=key)
         if descending:
             uuids.reverse()
@@ -294,7 +295,7 @@ class _RuleOrder:
 
 
 def get_one(rule_uuid: str, query: Answer) -> Answer:
-    """Show one rule, a built-in or a stored one."""
+    """Show one rule, which is built-in or stored."""
     uuid = _uuid(rule_uuid)
     fields = query['fields']
     if fields is None:
@@ -308,9 +309,9 @@ def get_one(rule_uuid: str, query: Answer) -> Answer:
 def create(body: Any) -> Answer:
     """Check and store a new rule, and answer with it and its address.
 
-    :param body: the rule; without a UUID it gets a new one.
-    :raises: InvalidRule, also for a table or a column that it reads and that
-        does not exist.
+    :param body: the rule; it gets a new UUID if it has none.
+    :raises: InvalidRule, also if the rule reads a table or a column that does
+        not exist.
     """
     if isinstance(body, dict) and body.get('uuid') is None:
         body = {**body, 'uuid': uuidutils.generate_uuid()}
@@ -319,7 +320,7 @@ def create(body: Any) -> Answer:
     def check_and_store() -> rule_object.StoredRule:
         return store(parsed, base=_check_tables(parsed))
 
-    # Another request may change the tables between the check and the storing.
+    # Another request may change the tables after the check; then try again.
     rule = rule_set.retry_on_conflict(check_and_store)
     api.response.location = link.build_url(view.RESOURCE, rule.uuid)
     return view.represent(rule)
@@ -328,11 +329,11 @@ def create(body: Any) -> Answer:
 def store(
     parsed: model.Rule, base: int | None = None
 ) -> rule_object.StoredRule:
-    """Store a new rule, and send notifications of it.
+    """Store a new rule, and send notifications about it.
 
     :param base: the revision of the rule set in which the rule was checked;
-        None if it may be stored in any.
-    :raises: Conflict if the rule set has another revision by now.
+        None if it may be stored in any revision.
+    :raises: Conflict if the rule set has changed to another revision.
     :raises: RuleAlreadyExists if its UUID is taken.
     """
     uuid = request.rule_uuid(parsed.uuid)
@@ -347,10 +348,10 @@ def store(
 
 
 def update(rule_uuid: str, operations: Any) -> Answer:
-    """Change some fields of a rule by a JSON patch, and answer with it.
+    """Change some fields of a rule with a JSON patch, and answer with it.
 
-    The changed rule is checked as a new one is. A patch is refused for a
-    built-in rule, and if it would show what a sensitive rule hides.
+    The changed rule is checked like a new one. A patch is refused if the rule
+    is built-in, or if the patch would reveal what a sensitive rule hides.
 
     :param operations: the JSON patch, as the client sent it.
     """
@@ -360,7 +361,7 @@ def update(rule_uuid: str, operations: Any) -> Answer:
 def _apply_patch(
     operations: Any, rule: rule_object.StoredRule
 ) -> _ChangedRule:
-    """Return a stored rule as a JSON patch changes it, and check it."""
+    """Apply a JSON patch to a stored rule, and check the result."""
     before = {name: rule[name] for name in model.WRITABLE}
     limit = body_limit.of_size(api.request.path)
     fields = patch.apply(before, operations, limit.most_bytes)
@@ -368,19 +369,19 @@ def _apply_patch(
         parsed = rule_set.parse(fields, rule)
         return _ChangedRule(parsed, _check_tables(parsed))
     except exceptions.InvalidRule as exc:
-        # The error for a sensitive rule does not show its content. It has no
-        # cause either: "raise … from None" also hides the error that is
-        # handled here, which would show the content.
+        # The error for a sensitive rule does not show its content. It also has
+        # no cause: "raise … from None" suppresses the error that is handled
+        # here, which would show the content.
         disclosed_error = stored_rule.disclose_error(rule, exc)
         raise disclosed_error from disclosed_error.__cause__
 
 
 def replace(rule_uuid: str, body: Any) -> Answer:
-    """Replace a rule by the one in the body, and answer with it.
+    """Replace a rule with the rule in the body, and answer with it.
 
-    A field that the body leaves out gets its default. Read-only fields may be
-    in the body with the values that GET shows, but not with other values. A
-    built-in rule cannot be replaced, and a sensitive rule stays sensitive.
+    A field that is missing in the body gets its default. The body may have
+    read-only fields only with the values that GET shows. A built-in rule
+    cannot be replaced, and a sensitive rule stays sensitive.
     """
     return _change(rule_uuid, functools.partial(_replacement, body))
 
@@ -388,11 +389,11 @@ def replace(rule_uuid: str, body: Any) -> Answer:
 def _replacement(body: Any, rule: rule_object.StoredRule) -> _ChangedRule:
     """Return the posted rule that replaces a stored one, and check it.
 
-    :param body: as the client sent it, of any type.
+    :param body: the body as the client sent it, of any type.
     :param rule: the stored rule.
     """
     if not isinstance(body, dict):
-        # parse() raises an error, which says that a rule is a mapping.
+        # parse() raises an error that says that a rule is a mapping.
         return _ChangedRule(rule_set.parse(body, before=None), base=None)
     as_shown = view.represent(rule)
     fields = {}
@@ -402,9 +403,9 @@ def _replacement(body: Any, rule: rule_object.StoredRule) -> _ChangedRule:
             fields[name] = value
     problems = []
     if 'uuid' in fields:
-        # It differs from the UUID of the stored rule.
+        # This UUID differs from the UUID of the stored rule.
         problems.append(exceptions.Problem('/uuid', validation.READ_ONLY))
-    # Other read-only fields with other values are refused by parse().
+    # parse() refuses other read-only fields that have other values.
     parsed = rule_set.parse(
         {**fields, 'uuid': rule.uuid}, rule, found=problems
     )
@@ -412,17 +413,17 @@ def _replacement(body: Any, rule: rule_object.StoredRule) -> _ChangedRule:
 
 
 def replace_all(query: Answer, body: Answer) -> Answer:
-    """Replace the rule set by the rules and tables in the body.
+    """Replace the rule set with the rules and tables in the body.
 
-    A dry run only answers what would change. Unless ``prune`` is false, rules
-    that are not in the body are removed.
+    A dry run only answers what would change. Rules and tables that are not in
+    the body are removed unless ``prune`` is false.
     """
     return rule_set.replace(
         body['rules'],
         revision=body['revision'],
         message=body['message'],
         dry_run=bool(query['dry_run']),
-        # True also without the parameter, which is None then.
+        # Prune if the parameter is missing: it is None then.
         prune=query['prune'] is not False,
         tables=body['tables'],
     )
@@ -431,12 +432,12 @@ def replace_all(query: Answer, body: Answer) -> Answer:
 def check_all(query: Answer, body: Any) -> None:
     """Check the rules and tables of a body whose other members are wrong.
 
-    So the client gets the problems of all members at once.
+    With this, the client gets the problems of all members at once.
 
-    :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
+    :raises: InvalidRules, InvalidTables, or InvalidRuleSet if both the rules
+        and the tables are invalid.
     """
-    # Stored rules are removed unless "prune" is false: it is None if the
-    # request does not have it.
+    # Prune unless "prune" is false: it is None if the parameter is missing.
     rule_set.check(body, prune=query['prune'] is not False)
 
 
@@ -448,13 +449,13 @@ def delete(rule_uuid: str) -> None:
 
 
 def delete_all() -> None:
-    """Remove all rules but the built-in ones, and notify of every one."""
+    """Remove all rules except the built-in ones, and send notifications."""
     context = api.request.context
     with contextlib.ExitStack() as notifications:
         if notification.enabled():
             for rule in rule_object.StoredRule.list(context):
-                # "start" of a rule is sent now. "end", or "error" if the
-                # removal fails, is sent when the stack is left.
+                # Entering the context sends "start" for a rule. Leaving the
+                # stack sends "end", or "error" if the removal fails.
                 notifications.enter_context(
                     notification.emitted(context, rule, 'delete')
                 )
@@ -462,21 +463,21 @@ def delete_all() -> None:
 
 
 def _check_tables(rule: model.Rule) -> int | None:
-    """Check that the tables and columns that a rule reads are there.
+    """Check that the tables and columns that a rule reads exist.
 
     :returns: the revision of the tables that were checked; None if the rule
         reads no tables.
-    :raises: InvalidRule if a table or a column is not there.
+    :raises: InvalidRule if a table or a column does not exist.
     """
     in_force = start.rules().refresh(api.request.context)
     return table_set.check(rule, in_force)
 
 
 def _uuid(text: str) -> str:
-    """Return the UUID in the path of a request, in the form that is stored.
+    """Return the UUID in the path of a request, in its stored form.
 
-    :param text: what the client has put into the path, in place of the UUID.
-    :raises: Invalid if the text is no UUID. If it is the description of
+    :param text: the text that the client has sent in place of the UUID.
+    :raises: Invalid if the text is not a UUID. If it is the description of
         rules, the message has their UUIDs.
     """
     try:
@@ -498,8 +499,8 @@ def _uuid(text: str) -> str:
 def _read_changeable(rule_uuid: str) -> rule_object.StoredRule:
     """Read the stored rule that a request is to change or remove.
 
-    :raises: Invalid if it is built-in, InspectionRuleNotFound if there is
-        none.
+    :raises: Invalid if the rule is built-in; InspectionRuleNotFound if it does
+        not exist.
     """
     uuid = _uuid(rule_uuid)
     if uuid in start.rules().built_in_uuids:
@@ -515,17 +516,17 @@ def _change(
     """Change a stored rule, and answer with it.
 
     If another request changes the rule set meanwhile, the rule is read,
-    changed and saved once more.
+    changed and saved again.
 
-    :param change: called with the stored rule, returns the changed rule. It
-        raises an error if a sensitive rule would not stay sensitive.
+    :param change: called with the stored rule; returns the changed rule. It
+        must raise an error if a sensitive rule would not stay sensitive.
     """
 
     def change_once() -> Answer:
         rule = _read_changeable(rule_uuid)
         changed = change(rule)
-        # Only fields that differ are set: a versioned object takes every field
-        # that is set for a changed one.
+        # Set only the fields that differ, because a versioned object considers
+        # every field that is set as changed.
         differing = {}
         for name, value in changed.rule.to_mapping().items():
             if not model.is_same_value(name, rule[name], value):

@@ -34,19 +34,19 @@ OK, FAILED, ERROR = 'ok', 'failed', 'error'
 Entry = dict[str, Any]
 
 _NODES_PER_QUERY = 200
-"""How many nodes and their ports are read together: a page of the client."""
+"""How many nodes and their ports are read at once: a page of the client."""
 
 _MOST_CHARACTERS = 1 << 22
-"""Length of inventories and plugin data that are read together, as JSON.
+"""Maximum length of inventories and plugin data read at once, as JSON.
 
-They take as many bytes of memory. Machines are not read one by one, as a query
-takes longer than trying a rule.
+They take the same number of bytes of memory. Machines are not read one by one,
+because a query takes longer than trying a rule.
 """
 
 _MOST_WAITING = 25
 """How many machines wait for one query of names.
 
-Their data are decoded, so more of them would take much memory.
+The number is small because their decoded data take much memory.
 """
 
 
@@ -54,10 +54,11 @@ Their data are decoded, so more of them would take much memory.
 class RequestedMachine:
     """One of the machines that a request names or selects.
 
-    ``ident`` is its name or UUID. ``node`` is its :class:`StoredNode`, None
-    if there is no such node, or none that the caller may see. ``facts`` are
-    what rules read; None if they cannot be tried, and then ``problem`` says
-    why. ``source`` is the inspection data from which the facts are built.
+    ``ident`` is its name or UUID. ``node`` is its :class:`StoredNode`; None if
+    the node does not exist or the caller may not see it. ``facts`` are the
+    data that rules read; None if the rules cannot be tried, and then
+    ``problem`` tells why. ``source`` is the inspection data from which the
+    facts are built.
     """
 
     ident: str
@@ -69,7 +70,7 @@ class RequestedMachine:
 
 @dataclasses.dataclass(frozen=True)
 class _WaitingEntry:
-    """An entry that is right only if no other node has the new names.
+    """An entry that is correct only if no other node has the new names.
 
     ``names`` are the names that rules would give to the node of the machine.
     """
@@ -83,8 +84,8 @@ class _WaitingEntry:
 class Trial:
     """A dry run of rules on many machines, one after another.
 
-    ``refusals`` finds what would not be saved. ``in_force`` are the rules to
-    compare with, None to compare with none.
+    ``refusals`` finds changes that could not be saved. ``in_force`` are the
+    rules to compare with; None to compare with none.
     """
 
     plans: posted_rules.Plans
@@ -103,20 +104,20 @@ class Trial:
     def _try_together(
         self, machines: Iterable[RequestedMachine]
     ) -> Iterator[Entry]:
-        """Yield an entry for each of some machines, as soon as it is known.
+        """Yield the entries of some machines as soon as they are known.
 
-        One whose rules give the node a new name waits for others: whether
-        the names are taken is one query for all, as a query for each takes
-        longer than trying the rules.
+        If the rules give the node of a machine a new name, its entry waits:
+        one query finds out which names of several machines are taken, because
+        a query per machine would take longer than trying the rules.
         """
         waiting: list[_WaitingEntry] = []
         for machine in machines:
-            # In this block, the names that the rules would give to the node
-            # are assumed to be free, and collected to be looked up later.
+            # In this block, all names that the rules would give to the node
+            # are assumed to be free, and are collected for the later query.
             with self.refusals.assuming() as new_names:
                 entry = self._try(machine)
-            # Entries keep the order of the nodes, so all entries behind one
-            # that waits have to wait as well.
+            # Entries keep the order of the nodes, so all entries after a
+            # waiting one must wait as well.
             if new_names or waiting:
                 waiting.append(_WaitingEntry(machine, entry, new_names))
             else:
@@ -129,10 +130,10 @@ class Trial:
     def _look_up_names(
         self, waiting: Iterable[_WaitingEntry]
     ) -> Iterator[Entry]:
-        """Look up which names are taken, and yield the entries that wait.
+        """Look up which names are taken, and yield the waiting entries.
 
-        A machine whose node would get a name that another node has is tried
-        again: outside of :meth:`.Refusals.assuming`, such a name is an error.
+        A machine whose node would get a taken name is tried again: outside of
+        :meth:`.Refusals.assuming`, such a name is an error.
         """
         new_names: set[str] = set()
         for waiting_entry in waiting:
@@ -147,8 +148,8 @@ class Trial:
     def _try(self, machine: RequestedMachine) -> Entry:
         """Return the entry of a machine: what the rules would do to it.
 
-        No error is raised. It becomes the entry of this machine, as the answer
-        has other machines as well.
+        This never raises an error. An error becomes the entry of this machine,
+        because the answer has other machines as well.
         """
         if machine.facts is None:
             return _entry_of_error(machine, machine.problem)
@@ -163,20 +164,20 @@ class Trial:
     def _evaluate_machine(
         self, machine: RequestedMachine, facts: working_copy.Facts
     ) -> Entry:
-        """Return the entry of a machine on which the rules are tried.
+        """Try the rules on a machine, and return its entry.
 
         For instance::
 
             {'uuid': UUID, 'name': 'r1-n7',
              'result': 'failed', 'error': 'too little memory',
              'matched': [UUID, UUID],
-             # Only where rules have failed the inspection.
+             # Only if rules have failed the inspection.
              'failed_by': {'rule': UUID, 'op': 'fail', 'kind': 'fail'},
-             # Only where there are rules in mode "audit" to tell of.
+             # Only if rules in mode "audit" have something to report.
              'audit': [{'uuid': UUID, …}],
-             # "run" only where the data are of an inspection that failed.
+             # "run" only if the data come from a failed inspection.
              'source': 'inspection_run', 'run': UUID,
-             # Only where an instance asks for traits.
+             # Only if an instance asks for traits.
              'validates': True, 'validates_before': True,
              'changes': [{'object': 'node', 'op': 'add',
                           'path': '/extra/rack', 'value': 'r1'}],
@@ -214,13 +215,13 @@ class Trial:
     ) -> Entry:
         """Compare the rules that are tried with the rules in force.
 
-        Both run on the same facts. Failures of the same type, op and reason
-        are equal, even if they are failures of different rules.
+        Both run on the same facts. Failures with the same type, op and reason
+        count as equal, even if they come from different rules.
 
         :param outcome: the outcome of the rules that are tried.
-        :returns: members of the entry: the changes from the one result to the
-            other, whether anything ``differs``, and, if so, the result of the
-            rules in force.
+        :returns: members of the entry: the changes from the result of the
+            rules in force to that of the tried rules, whether anything
+            ``differs``, and, if so, the result of the rules in force.
         """
         present = self._evaluate(in_force, facts)
         differences = difference.between(
@@ -261,9 +262,9 @@ def read(
 ) -> Iterator[Iterator[RequestedMachine]]:
     """Yield the requested machines in their order, in portions.
 
-    The nodes of many machines are read together. Their inventories, which are
+    The nodes of many machines are read at once. Their inventories, which are
     larger, are read only for the machines of a portion. A machine that does
-    not exist is yielded with that problem. A portion may be empty.
+    not exist is yielded with this as its problem. A portion may be empty.
     """
     for first in range(0, len(page.nodes), _NODES_PER_QUERY):
         requested = page.nodes[first : first + _NODES_PER_QUERY]
@@ -272,22 +273,22 @@ def read(
         for portion in inspection_data.portions(
             context, nodes.list_requested(requested), _MOST_CHARACTERS
         ):
-            # The nodes of the portion, and those between them that do not
+            # The nodes of the portion, and the nodes between them that do not
             # exist.
             requested_of_portion = nodes.take(not_yielded, len(portion.nodes))
             data = inspection_data.find_all(
                 context, portion.nodes, portion.failing
             )
             yield nodes.build_machines(requested_of_portion, data)
-        # The nodes that are left do not exist, so they have no data.
+        # The remaining nodes do not exist, so they have no data.
         yield nodes.build_machines(not_yielded, iter(()))
 
 
 @dataclasses.dataclass(frozen=True)
 class StoredNode:
-    """A node as the database has it.
+    """A node as it is stored in the database.
 
-    ``fields`` are those that rules see.
+    ``fields`` are the fields that rules see.
     """
 
     id: int
@@ -300,7 +301,7 @@ class StoredNode:
 class _Nodes:
     """Nodes that the caller may see, with their ports and port groups.
 
-    ``ports`` and ``groups`` are fields by the ``id`` of the node.
+    ``ports`` and ``groups`` have the fields by the ``id`` of the node.
     """
 
     by_uuid: Mapping[Any, StoredNode]
@@ -316,10 +317,10 @@ class _Nodes:
     ) -> '_Nodes':
         """Read the requested nodes, their ports and port groups.
 
-        There is one query for all nodes, one for all ports and one for all
-        groups.
+        This takes one query for all nodes, one for all ports and one for all
+        port groups.
 
-        :param filters: the filters of the page, which leave out nodes that the
+        :param filters: the filters of the page, which exclude nodes that the
             caller may not see.
         """
         uuids = {uuid for _ident, uuid in requested if uuid is not None}
@@ -332,8 +333,8 @@ class _Nodes:
         for row, fields in zip(
             rows, _select_fields(objects.Node, rows), strict=True
         ):
-            # The traits become the last field, as in the facts of an
-            # inspection.
+            # Move the traits to the end, because they are the last field in
+            # the facts of an inspection as well.
             fields['traits'] = fields.pop('traits')
             nodes[row['uuid']] = StoredNode(
                 row['id'], row['uuid'], row['name'], fields
@@ -365,12 +366,13 @@ class _Nodes:
         requested: collections.deque[fleet_page.RequestedNode],
         most_existing: int,
     ) -> list[fleet_page.RequestedNode]:
-        """Remove requested nodes from a queue, until enough of them exist.
+        """Remove requested nodes from a queue until enough of them exist.
 
-        The nodes in between that do not exist are removed and returned as
-        well: they have entries in the answer, too.
+        Nodes in between that do not exist are removed and returned as well,
+        because they also have entries in the answer.
 
-        :param most_existing: how many of the nodes have to exist.
+        :param most_existing: number of existing nodes to remove.
+        :returns: the removed nodes.
         """
         taken = []
         count_of_existing = 0
@@ -389,11 +391,11 @@ class _Nodes:
         """Yield the machines that a request names, in its order.
 
         A node that does not exist, or whose data cannot be read, is yielded
-        with that problem.
+        with this as its problem.
 
-        :param requested: for every node, the name or UUID that the request
-            has, and its UUID; None for a name that no node has.
-        :param data: yields the data of the nodes that are there, in the same
+        :param requested: the name or UUID in the request and the UUID of every
+            node; the UUID is None if no node has the name.
+        :param data: yields the data of the nodes that exist, in the same
             order.
         """
         for ident, uuid in requested:
@@ -403,7 +405,7 @@ class _Nodes:
                     ident, problem=_('Node %s could not be found.') % ident
                 )
                 continue
-            # The data are those of the next node that exists.
+            # The data belong to the next node that exists.
             data_of_node = next(data)
             if isinstance(data_of_node, Exception):
                 yield RequestedMachine(ident, node, problem=str(data_of_node))
@@ -416,7 +418,8 @@ class _Nodes:
     ) -> working_copy.Facts:
         """Return the facts of a machine: the data that rules read and change.
 
-        They are the inventory, the plugin data, the node and its ports.
+        These are the inventory, the plugin data, the node, its ports and its
+        port groups.
         """
         fields = {
             **node.fields,
@@ -436,16 +439,16 @@ class _Nodes:
 def _fields_by_node(
     object_class: Any, uuid_by_id: Mapping[int, str], rows: Sequence[Entry]
 ) -> Mapping[int, list[Entry]]:
-    """Return the fields of all ports or port groups of each node.
+    """Return the fields of all ports or port groups by node.
 
     :param object_class: Ironic's class of ports or of port groups.
     :param uuid_by_id: the UUIDs of the nodes by their ``id``.
-    :param rows: of the ports or port groups.
+    :param rows: the rows of the ports or port groups.
     :returns: ``{7: [{'address': '52:54:00:12:34:56', …}]}`` by the ``id`` of
         the node.
     """
     for row in rows:
-        # Objects have this field, but the table has no such column.
+        # Objects have this field, but the table does not have the column.
         row['node_uuid'] = uuid_by_id[row['node_id']]
     fields_by_node_id = collections.defaultdict(list)
     all_fields = _select_fields(object_class, rows)
@@ -457,11 +460,12 @@ def _fields_by_node(
 def _select_fields(object_class: Any, rows: Sequence[Entry]) -> list[Entry]:
     """Return the fields of objects, from their rows.
 
-    They are what :func:`.facts.as_dict` returns for the objects themselves,
-    which would take longer to make than all that is read of them.
+    The result is the same as from :func:`.facts.as_dict` with the objects
+    themselves. Making the objects would take longer than everything that is
+    read from them.
 
-    :param object_class: the class of Ironic's objects, such as ports.
-    :param rows: all with the same columns.
+    :param object_class: the class of Ironic's objects, e.g. of ports.
+    :param rows: rows, which must all have the same columns.
     """
     if not rows:
         return []
@@ -472,15 +476,15 @@ def _select_fields(object_class: Any, rows: Sequence[Entry]) -> list[Entry]:
 def _represent(
     plans: posted_rules.Plans, outcome: evaluation.Evaluation
 ) -> Entry:
-    """Return how an inspection would end, and which rules match, as members.
+    """Return how an inspection would end and which rules match, as members.
 
     For example, ``{'result': 'ok', 'error': None, 'matched': [UUID, UUID]}``.
-    Rules in mode ``audit`` that match are among them.
+    The list of matching rules includes rules in mode ``audit``.
     """
     matched = [rule.rule.uuid for rule in outcome.traces if rule.matched]
     audited = [rule.rule.uuid for rule in outcome.audited if rule.matched]
     if audited:
-        # Both lists become one, in the order in which the rules run.
+        # Merge both lists, in the order in which the rules run.
         matched_or_audited = {*matched, *audited}
         matched = []
         for plans_of_phase in plans.values():
@@ -504,8 +508,8 @@ def _represent(
 def _traits_of_instance(facts: working_copy.Facts) -> object:
     """Return the traits that the instance of a node asks for.
 
-    :returns: ``instance_info/traits`` of the node: ``['HW_GPU']``, or whatever
-        a user has put there. None where no instance asks for traits.
+    :returns: ``instance_info/traits`` of the node, e.g. ``['HW_GPU']``, or any
+        other value that a user has put there. None if it is not set.
     """
     node = facts.node or {}
     traits = data_path.get(node, ('instance_info', working_copy.TRAITS))
@@ -515,9 +519,9 @@ def _traits_of_instance(facts: working_copy.Facts) -> object:
 
 
 def _has_traits_of_instance(facts: working_copy.Facts) -> bool:
-    """Check if a node has all traits that its instance asks for.
+    """Return whether a node has all traits that its instance asks for.
 
-    It does where none are asked for, such as after a rule has removed them
+    This is true if no traits are asked for, e.g. after a rule has removed them
     from ``instance_info``.
     """
     node = facts.node or {}
@@ -531,12 +535,12 @@ def _validation(
 ) -> Entry:
     """Return whether a node has the traits that its instance asks for.
 
-    Without them, Ironic's deploy validation fails.
+    Without these traits, Ironic's deploy validation fails.
 
     :param before: the facts before the rules, with the node.
     :param after: the facts after the rules.
     :returns: members of the entry: ``{'validates': False,
-        'validates_before': True}``; none where no instance asks for traits.
+        'validates_before': True}``; none if no instance asks for traits.
     """
     if _traits_of_instance(before) is None:
         return {}
@@ -549,14 +553,14 @@ def _validation(
 def _entry_of_error(machine: RequestedMachine, problem: str | None) -> Entry:
     """Return the entry of a machine on which no rules can be tried.
 
-    :param problem: why they cannot be tried, None if that is not known.
+    :param problem: why they cannot be tried; None if this is unknown.
     """
     uuid = None
     name = None
     if machine.node is not None:
         uuid = machine.node.uuid
         name = machine.node.name
-    # There is no such node: the request has either its UUID or its name.
+    # There is no such node: "ident" is either its UUID or its name.
     elif uuidutils.is_uuid_like(machine.ident):
         uuid = machine.ident
     else:
