@@ -122,7 +122,6 @@ def _check_content_type(content_type: str) -> None:
     :raises: HTTPUnsupportedMediaType if the content type is refused.
     """
     # JSON is always UTF-8 (RFC 8259), so the header need not name a charset.
-    # JSON is always UTF-8 (RFC 8259), so a header need not name a charset.
     charset = webob_request.detect_charset(content_type) or 'utf-8'
     try:
         is_utf_8 = codecs.lookup(charset).name in ('utf-8', 'ascii')
@@ -580,8 +579,6 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
     """
     # The values are texts, or lists of texts for parameters that are given
     # several times: {'limit': '10', 'scope': ['a', 'b']}.
-    # A text for each parameter, or a list of texts if it is given several
-    # times: {'limit': '10', 'scope': ['a', 'b']}.
     sent = api.request.GET.mixed()
     refusals: list[Exception] = []
     unknown = suggestion.all_unknown(_('query parameter'), sent, parameters)

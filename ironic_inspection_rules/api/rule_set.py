@@ -486,7 +486,6 @@ def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
     :raises: InvalidRule with the problems of the rule.
     """
     # parse() below refuses a value that is not a mapping.
-    # What is no mapping is refused by parse() below.
     complete_rule = rule
     is_content_hidden = False
     if isinstance(rule, dict):
@@ -698,7 +697,6 @@ def _represent(step: replacement.RuleStep) -> dict[str, Any]:
     """
     # A deleted rule has only its old fields. Every step has at least one of
     # the two.
-    # A deleted rule has only its old fields. No step is without both.
     rule = step.after or step.before
     assert rule is not None
     differing: set[str] = set()

@@ -3,15 +3,17 @@
 """Documents stored once by their content, and their removal.
 
 A document is taken apart into sections of some kilobytes, so that documents
-which differ in one place share all others. What is left is its *frame*, with
-a reference in the place of every section. A document is named by its digest.
+that differ in one place share all other sections. The rest is the *frame* of
+the document, with a reference in place of every section. A document is named
+by its digest.
 
-References are not counted: all writers would wait for the rows of the
-counters. Instead, who stores a document that is there already marks its row
-as *used*, unless that was done not long ago; the same goes for sections that a
-new document shares with others. :func:`sweep` removes what no row names and
-has not been used for longer than any transaction takes. Both change the same
-row, so that one of them sees what the other one did.
+References are not counted, because all writers would wait for the rows of the
+counters. Instead, a writer that stores a document that already exists marks
+its row as *used*, unless the last mark is recent; the same applies to sections
+that a new document shares with others. :func:`sweep` removes rows that no
+other row names and that have not been used for longer than any transaction
+takes. Both change the same row, so that one of them sees the change of the
+other.
 """
 
 import base64
@@ -31,32 +33,32 @@ from ironic_inspection_rules.db import transaction
 Document = dict[str, Any]
 
 SMALLEST = 1024
-"""Fewest characters of a section: its row costs about a hundred bytes."""
+"""Minimum length of a section, because its row costs about a hundred bytes."""
 
 LARGEST = 8192
-"""Characters above which a dict or a list is taken apart."""
+"""Number of characters above which a dict or a list is taken apart."""
 
 FRESH = 1800.0
-"""Seconds after a mark before it is renewed, which costs a write."""
+"""Age of a mark, in seconds, after which it is renewed; this costs a write."""
 
 GRACE = 2 * FRESH
 """Seconds since the last mark after which :func:`sweep` may remove a row.
 
-A mark may be nearly as old as :data:`FRESH` when it is not renewed, and the
-transaction that relies on it may take as long.
+When a mark is not renewed, it may be nearly as old as :data:`FRESH`, and the
+transaction that relies on it may take the same time again.
 """
 
 _REFERENCE = '\0'
 """A mapping in a frame with only this name stands for a section."""
 
 _ENCODED_REFERENCE = r'"\u0000"'
-"""The name in JSON, by which a text that may hold references is found."""
+"""The name as JSON; a text that contains it may hold references."""
 
 _BATCH = 200
-"""How many rows one statement reads or writes at most."""
+"""Maximum number of rows that one statement reads or writes."""
 
 _MOST_REMOVED = 500
-"""Documents that one sweep removes at the most, and sections likewise."""
+"""Maximum number of documents, and of sections, that one sweep removes."""
 
 _CONTENTS: Any = models.ContentRow.__table__
 _LINKS: Any = models.ContentSectionRow.__table__
@@ -71,7 +73,7 @@ _NAMING_COLUMNS: Any = (
     _RUNS.c.content,
     _UNPROCESSED.c.content,
 )
-"""All columns that name a document: another one would have to be added."""
+"""All columns that name a document; a new such column must be added here."""
 
 _DIGESTS: Any = sa.bindparam('digests', expanding=True)
 _READ = sa.union_all(
@@ -88,23 +90,24 @@ _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 
 
 def put(connection: sa.Connection, document: Document) -> str:
-    """Store a document, or mark it as used if it is stored already.
+    """Store a document, or mark it as used if it is already stored.
 
-    ``{'a': 1, 'b': 2}`` and ``{'b': 2, 'a': 1}`` are different documents.
+    The order of keys matters: ``{'a': 1, 'b': 2}`` and ``{'b': 2, 'a': 1}``
+    are different documents.
 
     :param connection: a transaction that ends within :data:`FRESH` seconds.
     :returns: the digest that names the document.
     """
-    # The next call fills both: the texts of the sections by their digests, and
-    # the digests in the order of the places where the sections were.
+    # The next call fills both: the texts of the sections by digest, and the
+    # digests in the order of the places from which sections were taken.
     sections: dict[str, str] = {}
     order: list[str] = []
     frame = _encode(_cut_into_frame(document, sections, order))
     digest = _compute_digest('\n'.join([frame, *order]))
     is_missing = bool(_mark_as_used(connection, _CONTENTS, [digest]))
     if not is_missing:
-        # The document is stored already. Its sections need no mark of their
-        # own, as they stay as long as the document.
+        # The document is already stored. Its sections need no mark of their
+        # own, because they stay as long as the document.
         return digest
     missing_sections = _mark_as_used(connection, _SECTIONS, sorted(sections))
     _insert(
@@ -115,7 +118,7 @@ def put(connection: sa.Connection, document: Document) -> str:
             for name in missing_sections
         ],
     )
-    # A section that stands in several places counts for each of them.
+    # A section that is used in several places counts once per place.
     size = len(frame) + sum(len(sections[name]) for name in order)
     _insert(
         connection,
@@ -144,8 +147,8 @@ def get(
 ) -> dict[str, Document]:
     """Read documents by their digests; missing documents are left out."""
     unique_digests = sorted(set(digests))
-    # Compressed JSON: frames by the digest of the document, sections also by
-    # their position in it.
+    # Compressed JSON: frames by the digest of the document, sections by this
+    # digest and their position in the document.
     frames: dict[str, bytes] = {}
     sections: dict[tuple[str, int], bytes] = {}
     for batch in transaction.chunks(unique_digests, _BATCH):
@@ -165,7 +168,7 @@ def get(
 def renew(connection: sa.Connection, digests: Iterable[str]) -> set[str]:
     """Mark documents as used, so that :func:`sweep` keeps them for now.
 
-    The caller has :data:`FRESH` seconds to store rows that name them.
+    The caller must store rows that name them within :data:`FRESH` seconds.
 
     :returns: the digests of the documents that are stored.
     """
@@ -178,9 +181,9 @@ def renew(connection: sa.Connection, digests: Iterable[str]) -> set[str]:
 def store(document: Document) -> str:
     """Store a document in a transaction of its own.
 
-    The caller has :data:`FRESH` seconds to store a row that names it.
+    The caller must store a row that names it within :data:`FRESH` seconds.
 
-    :returns: its digest.
+    :returns: the digest of the document.
     """
     with transaction.writer_without_session() as connection:
         return put(connection, document)
@@ -194,33 +197,34 @@ def load(digests: Iterable[str]) -> dict[str, Document]:
 
 
 def sweep(grace: float = GRACE) -> int:
-    """Remove documents and sections that no row names or has used lately.
+    """Remove documents and sections that are neither named nor recently used.
 
     :param grace: seconds for which a row stays after it was last marked as
         used.
-    :returns: how many documents and sections were removed.
+    :returns: number of documents and sections that were removed.
     """
     is_in_column = []
     for column in _NAMING_COLUMNS:
         is_in_column.append(sa.exists().where(column == _CONTENTS.c.digest))
     is_named = sa.or_(*is_in_column)
     is_linked = sa.exists().where(_LINKS.c.section == _SECTIONS.c.digest)
-    # Documents go first, and their links with them: these would keep the
-    # sections from being removed.
+    # Remove documents first, together with their links, because the links
+    # would keep the sections from being removed.
     removed_documents = _sweep_table(_CONTENTS, sa.not_(is_named), grace)
     removed_sections = _sweep_table(_SECTIONS, sa.not_(is_linked), grace)
     return removed_documents + removed_sections
 
 
 def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
-    """Remove the rows of a table that nothing names or has used lately.
+    """Remove the rows of a table that are neither named nor recently used.
 
-    At most :data:`_MOST_REMOVED` rows go, the longest unused first.
+    At most :data:`_MOST_REMOVED` rows are removed, starting with the row that
+    has been unused for the longest time.
 
     :param is_unnamed: the SQL condition of rows that no other row names.
     :param grace: seconds for which a row stays after it was last marked as
         used.
-    :returns: how many rows were removed.
+    :returns: number of removed rows.
     """
     is_old = table.c.used_at < clock.now() - grace
     digests = transaction.read(
@@ -231,7 +235,7 @@ def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
     )
     removed = 0
     for digest in digests:
-        # Both conditions are checked again, as the row may be in use by now.
+        # Both conditions are checked again, because the row may be in use now.
         if _remove(table, digest, is_old, is_unnamed):
             removed += 1
     return removed
@@ -239,14 +243,14 @@ def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
 
 @transaction.retried_on_lock_conflict
 def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
-    """Remove a document or a section, unless it is used again by now.
+    """Remove a document or a section, unless it has been used again.
 
-    :param is_old: the SQL condition of rows that were not marked lately.
+    :param is_old: the SQL condition of rows that were not marked recently.
     :param is_unnamed: the SQL condition of rows that no other row names.
     :returns: whether it was removed.
     """
     with transaction.writer_without_gaps() as session:
-        # None if the mark is new, or a writer that is about to mark the row
+        # None if the mark is new, or if a writer that is about to mark the row
         # has locked it.
         locked_row: Any = session.execute(
             sa.select(table.c.digest)
@@ -255,10 +259,10 @@ def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
         ).first()
         if locked_row is None:
             return False
-        # This is not a condition of the DELETE, as MySQL would then wait for
-        # locked rows of the other tables. The answer stays true: a writer that
-        # wants to name the row has to mark it first, and waits for this
-        # transaction.
+        # This is not a condition of the DELETE, because MySQL would then wait
+        # for locked rows of the other tables. The result stays valid: a writer
+        # that wants to name the row must mark it first, and therefore waits
+        # for this transaction.
         unnamed_row = session.execute(
             sa.select(table.c.digest).where(
                 table.c.digest == digest, is_unnamed
@@ -275,7 +279,7 @@ def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
 def _remove_links(session: orm.Session, digest: str) -> bool:
     """Remove the links of a document, unless one of them is locked.
 
-    :returns: whether the document has no links any more.
+    :returns: whether the document has no more links.
     """
     is_of_document = _LINKS.c.content == digest
     unlocked_positions = (
@@ -293,8 +297,8 @@ def _remove_links(session: orm.Session, digest: str) -> bool:
     if len(unlocked_positions) < count_of_links:
         return False
     if unlocked_positions:
-        # One by one by primary key. For several keys, MySQL may scan the
-        # table, and wait for any locked row in it.
+        # Delete them one by one by primary key. For several keys, MySQL may
+        # scan the table, and wait for any locked row in it.
         session.connection().execute(
             sa.delete(_LINKS).where(
                 is_of_document, _LINKS.c.position == sa.bindparam('place')
@@ -307,15 +311,15 @@ def _remove_links(session: orm.Session, digest: str) -> bool:
 def _cut_into_frame(
     value: Any, sections: dict[str, str], order: list[str]
 ) -> Any:
-    """Return the frame of a value, and take its sections out.
+    """Take the sections out of a value, and return its frame.
 
     The frame of ``{'log': <2000 characters>, 'size': 3}`` is
     ``{'log': {'\\0': 0}, 'size': 3}``, with the position of the section. A
     text or a part of at least :data:`SMALLEST` characters becomes a section; a
     part above :data:`LARGEST` is taken apart first. The value is not changed.
 
-    Every step here decides on the digests: a value that is cut in another way
-    is stored once more.
+    Every step of this function determines the digests: if it changes, values
+    that are already stored are stored again.
 
     :param value: a dict or a list.
     :param sections: the texts of sections by digest; new ones are added.
@@ -329,8 +333,8 @@ def _cut_into_frame(
     for name, child in children:
         if not isinstance(child, dict | list | str):
             continue
-        # Most texts are too short for a section, and need not be encoded to
-        # find that out.
+        # Most texts are too short for a section, which is found out here
+        # without encoding them.
         if isinstance(child, str) and len(child) < SMALLEST:
             continue
         text = _encode(child)
@@ -340,20 +344,20 @@ def _cut_into_frame(
             count_before = len(order)
             frame[name] = _cut_into_frame(child, sections, order)
             was_cut = len(order) > count_before
-            # _fill_frame() does not look for references in a section, so what
-            # has or may have some stays in the frame.
+            # _fill_frame() does not look for references in a section, so a
+            # value that has or may have references stays in the frame.
             if was_cut or may_hold_reference:
                 continue
-            # None of its parts is large enough for a section, so it becomes
-            # one as a whole.
+            # None of its parts is large enough for a section, so the value
+            # becomes a section as a whole.
         if len(text) >= SMALLEST:
             digest = _compute_digest(text)
             sections[digest] = text
             frame[name] = {_REFERENCE: len(order)}
             order.append(digest)
     if isinstance(frame, dict) and _REFERENCE in frame:
-        # A machine has sent this name. A mapping with a list in it is not
-        # taken for a reference, which has a number.
+        # A machine has sent this name. The list tells the mapping from a
+        # reference, which has a number.
         frame = {_REFERENCE: [frame]}
     return frame
 
@@ -361,9 +365,9 @@ def _cut_into_frame(
 def _fill_frame(
     frame: Any, digest: str, sections: Mapping[tuple[str, int], bytes]
 ) -> Any:
-    """Return a document, or a part of it, from its frame and its sections.
+    """Build a document, or a part of it, from its frame and its sections.
 
-    This undoes :func:`_cut_into_frame`.
+    This reverses :func:`_cut_into_frame`.
 
     :param frame: the frame of the document, or a part of the frame.
     :param digest: the digest of the document.
@@ -380,8 +384,8 @@ def _fill_frame(
         if not isinstance(position_or_list, list):
             compressed = sections[digest, position_or_list]
             return json.loads(zlib.decompress(compressed))
-        # This is no reference, but a mapping in which a machine has sent that
-        # name.
+        # This is not a reference, but a mapping in which a machine has sent
+        # that name.
         [children] = position_or_list
     return {
         name: _fill_frame(child, digest, sections)
@@ -390,9 +394,9 @@ def _fill_frame(
 
 
 def _compute_digest(text: str) -> str:
-    """Return the digest of a text: 27 characters, which stand for 160 bits.
+    """Return the digest of a text: 160 bits as 27 characters.
 
-    They fit into a column of the type :data:`.models.DIGEST`.
+    It fits into a column of the type :data:`.models.DIGEST`.
     """
     digest = hashlib.blake2b(text.encode(), digest_size=20).digest()
     return base64.urlsafe_b64encode(digest).decode().rstrip('=')
@@ -403,10 +407,10 @@ def _mark_as_used(
 ) -> list[str]:
     """Mark rows as used, and return the digests of missing rows.
 
-    Only a row whose mark is older than :data:`FRESH` is written.
+    Only rows whose mark is older than :data:`FRESH` are written.
 
-    :param digests: sorted digests: as all writers lock the rows of a table in
-        this order, they may wait, but do not end in a deadlock.
+    :param digests: the digests, sorted. All writers lock the rows of a table
+        in this order, so they may wait, but cannot deadlock.
     """
     # Whether the mark of a stored row is too old, by digest.
     is_mark_old: dict[str, bool] = {}
@@ -439,8 +443,8 @@ def _insert(
 ) -> None:
     """Insert rows, and mark them as used.
 
-    Another writer may have inserted some of them meanwhile. These stay as they
-    are, and are no error.
+    Rows that another writer has inserted meanwhile are not changed, and are
+    not an error.
     """
     mark: Any = {}
     # The table of links has no such column.

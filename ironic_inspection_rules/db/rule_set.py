@@ -29,14 +29,14 @@ DELETED = 'deleted'
 _RULES = models.RuleRow.__table__
 
 _MOST_UUIDS = 500
-"""UUIDs in one statement: databases limit how many values it may have."""
+"""Maximum number of UUIDs in a statement, because databases limit values."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ChangeOrigin:
     """Where a change comes from.
 
-    ``keep_revisions`` is the number of revisions that are kept after it.
+    ``keep_revisions`` is the number of revisions to keep after the change.
     """
 
     user_id: str | None = None
@@ -52,16 +52,16 @@ class RuleSetChange:
     """A change of the stored rules and tables, in an open transaction.
 
     :param revision: the revision that the change makes.
-    :ivar outcomes: what happens to which rule and table, as the revision shows
-        it: the ``changes`` of :class:`.models.RevisionRow`.
+    :ivar outcomes: the outcomes for rules and tables, as the revision shows
+        them: the ``changes`` of :class:`.models.RevisionRow`.
     """
 
     def __init__(self, session: orm.Session, revision: int) -> None:
         self.session = session
         self.revision = revision
         self.outcomes: list[dict[str, Any]] = []
-        # Whether put_back() has undone the removal of the change before. Then
-        # neither of both leaves a revision.
+        # Whether put_back() has undone the previous change, which removed a
+        # rule. In this case neither change leaves a revision.
         self._has_put_back = False
         # A version is a rule as it was from one revision to another. Creating
         # a rule begins a version, removing it ends one, and changing or moving
@@ -70,7 +70,7 @@ class RuleSetChange:
         self._rows_of_new_versions: list[Mapping[str, Any]] = []
 
     def create(self, values: Sequence[Mapping[str, Any]]) -> None:
-        """Store new rules; a rule without a position comes last.
+        """Store new rules; a rule without a position is put at the end.
 
         :param values: column values of every rule; ``uuid``, ``conditions``
             and ``actions`` are required.
@@ -89,7 +89,7 @@ class RuleSetChange:
             rows.append(
                 {
                     **_column_defaults(),
-                    # A position among the values of the rule replaces it.
+                    # A position in the values of the rule overrides this one.
                     'position': last_position + number,
                     **rule,
                     'revision': self.revision,
@@ -101,24 +101,24 @@ class RuleSetChange:
         for uuid in new_uuids:
             if uuid in taken_uuids:
                 raise exceptions.RuleAlreadyExists(uuid)
-            # Two of the new rules must not have the same UUID either.
+            # This also finds two new rules with the same UUID.
             taken_uuids.add(uuid)
         self.session.execute(sa.insert(_RULES), rows)
         for row in rows:
             self._note_rule(CREATED, row)
 
     def put_back(self, values: Mapping[str, Any]) -> bool:
-        """Store a rule as it was, if the change before has removed it.
+        """Store a rule as it was, if the previous change has removed it.
 
         Neither change leaves a revision. Some tools remove a rule and create
-        it again whenever they run, which would fill the list of revisions. The
-        number of the rule set still grows, as processes may have read the
+        it again on every run, which would fill the list of revisions. The
+        number of the rule set still grows, because processes may have read the
         number in between.
 
         :param values: column values of the rule to create.
         :returns: whether the rule was put back. It is put back only if the
-            change before has removed this rule and nothing else, and if its
-            fields are the same.
+            previous change has removed this rule and changed nothing else, and
+            if the fields of the rule are the same.
         """
         removal: Any = self.session.get(models.RevisionRow, self.revision - 1)
         if removal is None or not _has_removed_only(removal, values['uuid']):
@@ -136,7 +136,7 @@ class RuleSetChange:
         row['position'] = version.position
         row['created_at'] = version.rule_created_at
         self.session.execute(sa.insert(_RULES), [row])
-        # The version goes on as if it had never ended.
+        # The version continues as if it had never ended.
         version.end_revision = None
         self.session.delete(removal)
         self._has_put_back = True
@@ -145,9 +145,9 @@ class RuleSetChange:
     def update(self, values: Mapping[str, Mapping[str, Any]]) -> None:
         """Change stored rules.
 
-        A rule with the same values stays as it is. A rule that only moves to
-        another position keeps its revision and time of update. Unknown UUIDs
-        are ignored.
+        A rule whose values stay the same is not changed. A rule that only
+        moves to another position keeps its revision and time of update.
+        Unknown UUIDs are ignored.
 
         :param values: the column values to change, by UUID of the rule.
         """
@@ -159,8 +159,8 @@ class RuleSetChange:
                 for name, value in new_values.items()
                 if not model.is_same_value(name, before[name], value)
             }
-            # This is the version of the code that saves the rule, and no part
-            # of the rule.
+            # This column is the version of the code that saves the rule, and
+            # not a part of the rule.
             changed_columns.discard('version')
             if not changed_columns:
                 continue
@@ -173,9 +173,9 @@ class RuleSetChange:
                 self._note_rule(UPDATED, row)
             rows.append(row)
         if rows:
-            # The rows are removed and inserted again, with one statement each:
-            # an UPDATE for every row would take many times as long. The rows
-            # keep their ids, which sort rules at the same position.
+            # Remove the rows and insert them again, with one statement each,
+            # because an UPDATE for every row would take many times as long.
+            # The rows keep their ids, which sort rules at the same position.
             self._remove([row['uuid'] for row in rows])
             self.session.execute(sa.insert(_RULES), rows)
 
@@ -194,13 +194,13 @@ class RuleSetChange:
         chunks: Sequence[table.Stored],
         rows: Mapping[str, int],
     ) -> None:
-        """Store a table; if it changes, the revision says so.
+        """Store a table, and record the change if it differs.
 
         :param definition: the table without its rows.
         :param size: the number of its rows.
         :param chunks: all of its chunks, in order.
-        :param rows: the numbers of ``new``, ``changed`` and ``gone`` rows, for
-            readers of the revision.
+        :param rows: the numbers of ``new``, ``changed`` and ``gone`` rows, to
+            be shown with the revision.
         """
         outcome = table.put(
             self.session,
@@ -214,10 +214,10 @@ class RuleSetChange:
             self._note_table(name, outcome, rows)
 
     def delete_table(self, name: str, rows: Mapping[str, int]) -> None:
-        """Remove a table, if there is one of this name.
+        """Remove a table, if there is one with this name.
 
-        :param rows: the numbers of ``new``, ``changed`` and ``gone`` rows, for
-            readers of the revision.
+        :param rows: the numbers of ``new``, ``changed`` and ``gone`` rows, to
+            be shown with the revision.
         """
         was_removed = table.remove(self.session, self.revision, name)
         if was_removed:
@@ -231,21 +231,21 @@ class RuleSetChange:
         )
 
     def record(self, origin: ChangeOrigin) -> None:
-        """Store the row of the revision, and remove revisions that are old.
+        """Store the row of the revision, and remove old revisions.
 
-        If nothing has changed, or :meth:`put_back` has undone the change
-        before, there is no such row.
+        No row is stored if nothing has changed, or if :meth:`put_back` has
+        undone the previous change.
 
-        :param origin: who made the change and why, and how many revisions are
-            kept.
+        :param origin: who made the change and why, and how many revisions to
+            keep.
         """
         if self._has_put_back:
-            # The number of the rule set stays counted up: processes may have
-            # read the number that the removal before has made.
+            # The number of the rule set is not reset, because processes may
+            # have read the number that the previous removal has made.
             return
         if not self.outcomes:
-            # This transaction has counted the number up, and counts it down
-            # again before anybody else can read it.
+            # This transaction has incremented the number of the rule set, and
+            # resets it before anybody else can read it.
             self.session.execute(
                 sa.update(models.RulesRevisionRow).values(
                     revision=models.RulesRevisionRow.revision - 1
@@ -259,12 +259,12 @@ class RuleSetChange:
         """Store the row of the revision, and the versions of its rules.
 
         The versions of rules that the change replaces or removes end with this
-        revision, and new ones begin.
+        revision, and new versions begin.
 
         :param origin: who made the change and why.
         """
-        # Old versions end before new ones are inserted, as these would match
-        # the same condition.
+        # End the old versions before inserting new ones, because the new ones
+        # would match the same condition.
         for part in transaction.chunks(
             self._uuids_of_ended_versions, _MOST_UUIDS
         ):
@@ -310,8 +310,8 @@ class RuleSetChange:
 
         :param keep_revisions: the number of newest revisions to keep.
         """
-        # The oldest is looked up and not computed, as some numbers have no
-        # row, see put_back().
+        # The oldest revision is looked up instead of computed, because some
+        # numbers have no row, see put_back().
         oldest_kept = self.session.execute(
             sa.select(models.RevisionRow.revision)
             .order_by(models.RevisionRow.revision.desc())
@@ -335,13 +335,13 @@ class RuleSetChange:
         table.forget(self.session, oldest_kept)
 
     def _note_rule(self, outcome: str, row: Mapping[str, Any]) -> None:
-        """Note the outcome for a rule, for :meth:`record` to store.
+        """Record the outcome for a rule; :meth:`record` stores it.
 
-        It becomes an entry of the revision, which also ends or begins versions
-        of the rule.
+        The outcome becomes an entry of the revision, and also ends or begins
+        versions of the rule.
 
         :param outcome: CREATED, UPDATED, MOVED or DELETED.
-        :param row: all columns of the rule; for DELETED, as they were.
+        :param row: all columns of the rule; for DELETED, their old values.
         """
         self.outcomes.append(
             {
@@ -363,7 +363,7 @@ class RuleSetChange:
 
 
 def _has_removed_only(removal: Any, uuid: str) -> bool:
-    """Return whether a revision has removed a rule, and changed nothing else.
+    """Return whether a revision has removed a rule and changed nothing else.
 
     :param removal: a :class:`.models.RevisionRow`.
     :param uuid: the UUID of the rule.
@@ -382,8 +382,8 @@ def _is_same_as_version(row: Mapping[str, Any], version: Any) -> bool:
     :param row: column values of the rule.
     :param version: a :class:`.models.RuleVersionRow`.
     """
-    # Converted to JSON and back, as lists of versioned objects never equal the
-    # plain lists of the version.
+    # Convert to JSON and back, because lists of versioned objects never equal
+    # the plain lists of the version.
     fields = json.loads(
         json.dumps({name: row[name] for name in model.WRITABLE})
     )
@@ -394,10 +394,10 @@ def _is_same_as_version(row: Mapping[str, Any], version: Any) -> bool:
 
 
 def _column_defaults() -> dict[str, Any]:
-    """Return the defaults of all columns of a rule but ``id``.
+    """Return the defaults of all columns of a rule except ``id``.
 
-    Many rows are inserted with a single statement, which needs the same
-    columns in all rows.
+    They are needed because many rows are inserted with a single statement,
+    which requires the same columns in all rows.
     """
     defaults: dict[str, Any] = {}
     for column in _RULES.c:
@@ -418,9 +418,9 @@ def _column_defaults() -> dict[str, Any]:
 def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
     """Open a transaction that changes the rule set and makes one revision.
 
-    Its first statement counts up the number of the rule set, whose row stays
-    locked until the commit. So writers wait for each other before they lock
-    anything else, and cannot deadlock. After the ``with`` block, the new
+    Its first statement increments the number of the rule set, whose row stays
+    locked until the commit. Writers therefore wait for each other before they
+    lock anything else, and cannot deadlock. After the ``with`` block, the new
     revision is stored in the same transaction, see
     :meth:`RuleSetChange.record`.
 
@@ -438,7 +438,7 @@ def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
             yield opened
             opened.record(origin)
     except db_exc.DBError as exc:
-        # MySQL raises it for an emoji, for example, if [database]connection
+        # For example, MySQL raises this for an emoji if [database]connection
         # lacks charset=utf8mb4.
         if isinstance(exc.inner_exception, sa.exc.DataError):
             raise exceptions.Invalid(
@@ -449,28 +449,28 @@ def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
 
 
 def read_revision(session: orm.Session) -> int:
-    """Return the present revision of the rule set."""
+    """Return the current revision of the rule set."""
     return session.execute(
         sa.select(models.RulesRevisionRow.revision)
     ).scalar_one()
 
 
 def in_order(query: sa.Select) -> sa.Select:
-    """Sort stored rules as they run at equal priority."""
+    """Sort stored rules in the order in which they run at equal priority."""
     return query.order_by(models.RuleRow.position, models.RuleRow.id)
 
 
 def _read_rows(
     session: orm.Session, uuids: Sequence[str]
 ) -> Iterator[Mapping[str, Any]]:
-    """Read the stored rules with some UUIDs, in no order.
+    """Read the stored rules with the given UUIDs, in no order.
 
-    UUIDs of no rule are ignored.
+    Unknown UUIDs are ignored.
     """
     for part in transaction.chunks(uuids, _MOST_UUIDS):
         rows = session.execute(
             sa.select(_RULES).where(_RULES.c.uuid.in_(part))
         ).mappings()
-        # A list of all rows of a part, as the caller executes other statements
-        # of the session between the rows.
+        # Read all rows of a part at once, because the caller executes other
+        # statements of the session between the rows.
         yield from [dict(row) for row in rows]

@@ -49,25 +49,25 @@ _EVENTS_TO_INSPECTING = {
     states.INSPECTWAIT: 'resume',
     states.INSPECTFAIL: 'inspect',
 }
-"""Ironic's events that bring a node to "inspecting", by its state."""
+"""Ironic's events that bring a node to "inspecting", by the node's state."""
 
 
 class Attempt(inspection.Inspection):
     """One attempt at a request, whose node is locked.
 
-    An attempt processes the request by Ironic's own inspection. When the
+    An attempt uses Ironic's own inspection to process the request. After the
     rules of a phase have run, one transaction saves their changes and a
     checkpoint of the phase, which is stored with the request. The next attempt
-    finds the checkpoint, and does not run the rules again. The transaction
-    checks the token of the delivery: a worker that has lost its lease saves
-    neither.
+    finds the checkpoint and does not run the rules again. The transaction
+    checks the token of the delivery, so a worker that has lost its lease
+    saves neither.
 
     :param task: a :class:`.node.DeliveryTask`.
     :param requests: the queue.
-    :param request: as :meth:`.DatabaseQueue.get` returned it.
+    :param request: the request from :meth:`.DatabaseQueue.get`.
     :param timeout: seconds that a node may be in "inspect wait".
-    :ivar request: the request as it is stored now; who changes it in the
-        queue puts the changed one here.
+    :ivar request: the request as it is currently stored. Code that changes
+        the request in the queue must set this to the changed request.
     """
 
     is_repeatable = True
@@ -79,29 +79,30 @@ class Attempt(inspection.Inspection):
         request: queue_request.Request,
         timeout: float,
     ) -> None:
-        # All attempts at a request make one run, and share its UUID.
+        # All attempts at a request share one run, whose UUID is that of the
+        # request.
         event = _EVENTS_OF_RUNS.get(request.event, recorder.INSPECTION)
         super().__init__(task, recorder.RunRecorder(event, request.uuid))
         self._queue = requests
         self.request = request
         self.checkpoints = request.checkpoints
         self._timeout = timeout
-        # Stores the run, in the transaction that ends the request. None while
-        # there is no run to be stored.
+        # Stores the run in the transaction that ends the request. None while
+        # there is no run to store.
         self._store_run: recorder.Store | None = None
 
     def check(self) -> queue_node.NodeCheck:
         """Check whether the state of the node allows processing.
 
         If an earlier attempt has finished the inspection without storing its
-        run, :meth:`end` stores it.
+        run, the run is prepared here, and :meth:`end` stores it.
         """
         request = self.request
         node_check = queue_node.check(self.task.node, request)
-        # A timeout, the only other request that may be done, has no run.
+        # A timeout is the only other request that may be done, and has no run.
         if node_check.done and request.event == queue_request.CONTINUE:
-            # The worker of that attempt may have died after the last
-            # transition of the node, and before the transaction that ends the
+            # The worker of the earlier attempt may have died after the last
+            # transition of the node, but before the transaction that ends the
             # request and stores the run.
             self._take_up_run()
             if not recorder.is_stored(self.run, request.node_uuid):
@@ -111,7 +112,7 @@ class Attempt(inspection.Inspection):
     def process(self) -> str | None:
         """Process the request.
 
-        :returns: why the request has failed for good, as recorded on the
+        :returns: why the request has permanently failed, as recorded on the
             node; None if it succeeded.
         :raises: TemporaryFailure if another attempt may succeed; LeaseLost.
         """
@@ -127,13 +128,13 @@ class Attempt(inspection.Inspection):
             self._store_run = self.prepare_run(error)
             return error
         except surroundings.Abandoned as exc:
-            # It came through Ironic's code, which would have caught an
-            # Exception and failed the node.
+            # This error is no Exception, because Ironic's code that it passed
+            # through would have caught an Exception and failed the node.
             raise surroundings.error_of(exc) from exc
         except (exceptions.LeaseLost, exceptions.TemporaryFailure):
             raise
         # Hooks and drivers may raise anything. An error of the surroundings,
-        # such as the database, is not the node's; any other one fails it.
+        # e.g. of the database, must not fail the node; any other error does.
         except Exception as exc:
             if surroundings.are_to_blame(exc):
                 raise surroundings.failure(exc) from exc
@@ -143,8 +144,8 @@ class Attempt(inspection.Inspection):
             )
             reason = failure.reason_of(exc)
             failure.fail_node(self.task, self.request, reason)
-            # Ironic may have failed the node already, and have recorded only
-            # that cleaning up failed as well.
+            # Ironic may have failed the node already, and may have recorded
+            # only that the cleanup failed as well.
             failure.prepend_to_last_error(self.task.node, reason)
             self._store_run = self.prepare_run(reason)
             return reason
@@ -170,26 +171,27 @@ class Attempt(inspection.Inspection):
         One transaction does all three. If the database refuses the run, a
         warning is logged, and the request ends without its run.
 
-        :param error: why the request failed, None if it did not.
-        :returns: the request as it ended.
+        :param error: why the request failed; None if it succeeded.
+        :returns: the ended request.
         :raises: LeaseLost if the request was delivered to a worker again.
         """
         task = self.task
-        # The task calls it with the session of its transaction.
+        # The task calls this with the session of its transaction.
         end_request = functools.partial(
             self._queue.consume, self.request, error
         )
         try:
             ended = task.end(end_request, self._store_run)
         except db_exc.DBError as exc:
-            # Without the run it is worth another try only if the run is at
-            # fault: a database that is out of reach would refuse both.
+            # Try again without the run only if the run is at fault: an
+            # unreachable database would refuse the request as well.
             if self._store_run is None or surroundings.are_to_blame(exc):
                 raise
             recorder.warn_of_loss(task.node, exc)
             ended = task.end(end_request)
         # The fence lets a worker commit only while it holds the lock of the
-        # node, which is unlocked by now: it would refuse the removal.
+        # node. The node is unlocked now, so the fence would refuse to remove
+        # old history.
         with fence.suspended():
             recorder.cleaner.clean(CONF.inspection_rules.keep_history)
         return ended
@@ -197,20 +199,20 @@ class Attempt(inspection.Inspection):
     def settle(self) -> None:
         """Fail the node if the ended request left it in inspection; unlock it.
 
-        The leader of the workers calls this for a request that has ended while
-        its node stayed as it was, for example because its worker could not
-        fail the node.
+        The leader of the workers calls this for a request that has ended
+        without a change of its node, e.g. because its worker could not fail
+        the node.
         """
         task = self.task
         request = self.request
         if queue_node.is_left_in_inspection(task.node, request):
-            # This request has ended, so an open one of the node is newer. The
-            # end of the newer one will bring the node out of inspection.
+            # This request has ended, so an open request of the node is newer.
+            # When the newer one ends, it takes the node out of inspection.
             newer_request = self._queue.find_open(task.node.uuid)
             if newer_request is None:
                 reason = request.last_error or _('it has ended')
                 failure.fail_node(task, request, reason)
-        # In one transaction the task unlocks the node, and the queue notes
+        # In one transaction, the task unlocks the node, and the queue records
         # that nothing is left to do for the request.
         note_in_queue = functools.partial(self._queue.settle, request)
         task.settle(note_in_queue)
@@ -218,8 +220,8 @@ class Attempt(inspection.Inspection):
     def run_phase(
         self, phase: str, inventory: dict, plugin_data: dict
     ) -> None:
-        # The hooks of the attempt are guarded already, but Ironic runs the
-        # main phase itself, by engine.apply_rules().
+        # The hooks of the attempt are guarded already. This guard is for the
+        # main phase, which Ironic itself runs with engine.apply_rules().
         with self.guard():
             super().run_phase(phase, inventory, plugin_data)
 
@@ -228,7 +230,8 @@ class Attempt(inspection.Inspection):
     ) -> None:
         """Save a checkpoint, see :meth:`.Inspection.save_checkpoint`.
 
-        It is stored with the request, beside those of earlier phases.
+        It is stored with the request, beside the checkpoints of earlier
+        phases.
 
         :raises: Abandoned if the request was delivered again.
         """
@@ -238,30 +241,31 @@ class Attempt(inspection.Inspection):
                 self.request, checkpoints, session
             )
         except exceptions.LeaseLost as exc:
-            # Ironic catches exceptions, and would fail the node.
+            # Ironic would catch LeaseLost, and would fail the node.
             raise surroundings.Abandoned() from exc
         self.checkpoints = checkpoints
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Raise Abandoned for errors of the database, the broker and others.
+        """Raise Abandoned for errors of the surroundings, e.g. the database.
 
-        Ironic catches every Exception and fails the node. Abandoned is none:
-        it passes through Ironic's code, and the request is delivered again.
+        Ironic catches every Exception and fails the node. Abandoned is not an
+        Exception, so it passes through Ironic's code, and the request is
+        delivered again.
         """
         try:
             yield
-        # Drivers of databases and others raise many kinds of errors.
+        # Drivers, e.g. of databases, raise many kinds of errors.
         except Exception as exc:
             if not surroundings.are_to_blame(exc):
                 raise
             raise surroundings.Abandoned() from exc
 
     def _take_request(self) -> None:
-        """Load the driver, and take the data that the request came with.
+        """Load the driver, and take the data that came with the request.
 
         The API runs early rules on posted data before it stores the request.
-        What they changed in plugin data is the checkpoint ``early``, such as
+        Their changes of plugin data are the checkpoint ``early``, e.g.
         ``{'set': {'rack': 'r1'}, 'unset': [], 'run': {…}}``.
         """
         request = self.request
@@ -269,29 +273,30 @@ class Attempt(inspection.Inspection):
         early = self.checkpoints.get(model.EARLY, {})
         if early:
             # The request has the plugin data as they were posted. Hooks and
-            # rules get them as the early rules left them.
+            # rules must get them as the early rules left them.
             checkpoint.apply(early, request.plugin_data)
         if request.event not in _WITH_DATA:
             return
         driver = self.task.driver
         hooks = getattr(driver.inspect, 'hooks', None)
         if hooks:
-            # All tasks of this process share the interface, so only a copy
-            # gets the hooks of this attempt.
+            # All tasks of this process share the interface, so only a copy of
+            # it gets the hooks of this attempt.
             driver.inspect = copy.copy(driver.inspect)
             driver.inspect.hooks = [GuardedHook(hook, self) for hook in hooks]
         self.begin(request.inventory, request.plugin_data, early.get('run'))
 
     def _take_up_run(self) -> None:
-        """Note in the run what rules did in earlier attempts.
+        """Add to the run what rules did in earlier attempts.
 
-        A delivery that runs no rules itself, but stores the run, needs this.
+        This is needed for a delivery that runs no rules itself, but stores the
+        run.
         """
         request = self.request
         early = self.checkpoints.get(model.EARLY, {})
         self.begin(request.inventory, request.plugin_data, early.get('run'))
-        # Otherwise prepare_run() would find nothing to keep of an inspection
-        # that has passed.
+        # Otherwise prepare_run() would keep nothing of an inspection that has
+        # passed.
         self._has_run_rules = True
         for phase in (model.PREPROCESS, model.MAIN):
             saved = self.checkpoints.get(phase, {})
@@ -300,7 +305,7 @@ class Attempt(inspection.Inspection):
     def _inspect(self) -> str | None:
         """Process posted data as Ironic's conductor does.
 
-        :returns: why the inspection failed, None if it did not.
+        :returns: why the inspection failed; None if it passed.
         """
         task = self.task
         request = self.request
@@ -313,7 +318,7 @@ class Attempt(inspection.Inspection):
             try:
                 task.process_event(event)
             finally:
-                # Without the attribute, the method of the class is back.
+                # This makes the method of the class visible again.
                 del task.node.save
         with _keep_from_failing(task):
             conductor_inspection.continue_inspection(
@@ -324,9 +329,9 @@ class Attempt(inspection.Inspection):
         return None
 
     def _reapply(self) -> str | None:
-        """Run hooks and rules again; the state of the node stays.
+        """Run hooks and rules again, without a change of the node's state.
 
-        :returns: None: whatever fails is raised.
+        :returns: always None, because every failure is raised.
         """
         task = self.task
         hooks = getattr(task.driver.inspect, 'hooks', None)
@@ -336,14 +341,14 @@ class Attempt(inspection.Inspection):
             )
         inventory = self.request.inventory
         plugin_data = self.request.plugin_data
-        # If a hook fails, Ironic stores the logs of the ramdisk by the last
-        # argument. A reapplication has no new logs.
+        # If a hook fails, Ironic stores the logs of the ramdisk, which are the
+        # last argument. A reapplication has no new logs.
         inspect_utils.run_inspection_hooks(
             task, inventory, plugin_data, hooks, None
         )
-        # The rules of this project, which take the place of Ironic's own.
+        # This calls the rules of this project, which replace Ironic's own.
         engine.apply_rules(task, inventory, plugin_data, model.MAIN)
-        # Ironic does so too: logs can be huge, and are stored apart.
+        # Ironic does the same: logs can be huge, and are stored separately.
         plugin_data.pop('logs', None)
         inspect_utils.store_inspection_data(
             task.node, inventory, plugin_data, task.context
@@ -355,18 +360,18 @@ class Attempt(inspection.Inspection):
     def _time_out(self) -> str | None:
         """Fail a node whose ramdisk has not called in time.
 
-        :returns: the reason, None if the node is not overdue any more.
+        :returns: the reason; None if the node is no longer overdue.
         """
         task = self.task
         if not queue_node.is_overdue(task.node, self._timeout):
             return None
         reason = _('The ramdisk did not call for %d seconds.') % self._timeout
-        # In this order, as in Ironic's own timeout: the function that cleans
-        # up expects a node that has failed.
+        # Keep this order, which Ironic's own timeout has as well: the cleanup
+        # function expects a node that has already failed.
         task.process_event('fail')
         conductor_utils.cleanup_inspectwait_timeout(task)
-        # That function records the timeout, unless cleaning up has put
-        # another error in its place.
+        # The cleanup function records the timeout, unless the cleanup has
+        # replaced it with another error.
         if not queue_node.has_timed_out(task.node):
             failure.prepend_to_last_error(task.node, reason)
         return reason
@@ -374,18 +379,18 @@ class Attempt(inspection.Inspection):
     def _power_on(self) -> str | None:
         """Power the machine on, and begin to wait for its ramdisk.
 
-        :returns: None: whatever fails is raised.
+        :returns: always None, because every failure is raised.
         """
         task = self.task
         patch.power_on(task)
-        # The timeout of the inspection begins here.
+        # The timeout of the inspection starts now.
         task.node.inspection_started_at = timeutils.utcnow()
         task.node.save()
         return None
 
 
 def _save_later(*_context: Any) -> None:
-    """Take the place of a node's ``save``; a later one saves the changes."""
+    """Do nothing, in place of a node's ``save``; a later save is enough."""
 
 
 Lock = Callable[
@@ -402,7 +407,7 @@ def locked(
 ) -> Iterator[Attempt]:
     """Lock the node of a request for an attempt, while the context lasts.
 
-    If somebody else locks the node meanwhile, or the request is delivered
+    If another process locks the node meanwhile, or the request is delivered
     again, every further commit of this thread is refused.
 
     :param requests: the queue.
@@ -412,7 +417,8 @@ def locked(
     task = queue_node.lock(requests, request)
     try:
         attempt = Attempt(task, requests, request, timeout)
-        # Rules and hooks that Ironic calls with the task find it there.
+        # Rules and hooks that Ironic calls with the task find the attempt
+        # there.
         setattr(task, inspection.ATTRIBUTE, attempt)
         with fence.while_locked(
             request.node_uuid,
@@ -443,8 +449,8 @@ def _make_error_of_lost_lease(
 ) -> surroundings.Abandoned:
     """Return the error to raise when the fence refuses a commit.
 
-    Ironic would catch a LeaseLost and fail the node, so that is only the cause
-    of the error.
+    LeaseLost is only the cause of this error, because Ironic would catch a
+    LeaseLost and fail the node.
     """
     abandoned = surroundings.Abandoned()
     abandoned.__cause__ = exceptions.LeaseLost(request.uuid)
@@ -458,16 +464,16 @@ def settle(
 ) -> None:
     """Bring the node of an ended request into a final state.
 
-    A node that waits for a newer request is left as it is: the newer one will
-    bring it into a final state.
+    A node that waits for a newer request is not changed, because the newer
+    request will bring it into a final state.
 
     :param lock: locks the node of a request, see :func:`locked`.
-    :raises: NodeBusy, LeaseLost or an error of the surroundings; to be
-        retried.
+    :raises: NodeBusy, LeaseLost or an error of the surroundings; the caller
+        must try again.
     """
     if request.event not in (queue_request.CONTINUE, queue_request.POWER_ON):
-        # Requests of other events leave no node in inspection: a
-        # reapplication keeps the state, and a timeout ends the inspection.
+        # Requests of other events leave no node in inspection: a reapplication
+        # keeps the state, and a timeout ends the inspection.
         requests.settle(request)
         return
     try:
@@ -480,20 +486,21 @@ def settle(
 class GuardedHook:
     """An inspection hook that ends the attempt if its surroundings fail.
 
-    Ironic would fail the node, or keep only the text of the error.
+    Without it, Ironic would fail the node, or keep only the text of the error.
 
-    :param hook: the stevedore extension.
+    :param hook: the stevedore extension of the hook.
     """
 
     def __init__(self, hook: Any, attempt: Attempt) -> None:
-        # Ironic reads both of an extension of stevedore, and calls the object.
+        # Ironic reads both attributes of a stevedore extension, and calls the
+        # object.
         self.name = hook.name
         self.obj = self
         self._hook = hook.obj
         self._attempt = attempt
 
     def preprocess(self, *args: Any) -> None:
-        """Run the hook before those that change something."""
+        """Run the preprocess step of the hook."""
         with self._attempt.guard():
             self._hook.preprocess(*args)
 
@@ -505,22 +512,23 @@ class GuardedHook:
 
 @contextlib.contextmanager
 def _keep_from_failing(task) -> Iterator[None]:
-    """Keep Ironic from failing a node where that is wrong or impossible.
+    """Keep Ironic from failing a node if that is wrong or impossible.
 
-    It is wrong if the database is away, for example. It is impossible if the
-    state of the node has no such transition: then the error that Ironic
-    handles is raised, which the error of the transition would hide.
+    It is wrong if, e.g., the database is unavailable. It is impossible if the
+    state of the node has no such transition. In this case the error that
+    Ironic handles is raised, because the error of the transition would hide
+    it.
     """
     process_event = task.process_event
 
     def process_event_or_raise(event: str, *args: Any, **kwargs: Any) -> None:
-        # Ironic fails a node while it handles the error that is the reason:
-        # in "except Exception", it calls process_event('fail').
+        # Ironic fails a node while it handles the error that is the reason: it
+        # calls process_event('fail') in "except Exception".
         cause = sys.exception()
         if event == 'fail' and surroundings.are_to_blame(cause):
             raise surroundings.Abandoned() from cause
-        # Ironic's states have no such event, for instance no "fail" for a
-        # node that was just discovered, or that has failed already.
+        # The state of the node has no such event. For example, there is no
+        # "fail" for a node that was just discovered or has failed already.
         if not task.fsm.is_actionable_event(event):
             if cause is not None:
                 raise cause
@@ -534,5 +542,5 @@ def _keep_from_failing(task) -> Iterator[None]:
     try:
         yield
     finally:
-        # Without the attribute, the method of the class is back.
+        # This makes the method of the class visible again.
         del task.process_event

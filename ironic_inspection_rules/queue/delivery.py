@@ -3,21 +3,22 @@
 """The delivery of a request to a worker, from lock to outcome.
 
 The steps are those of spec 001 ("HA worker"): lock, check the state, run,
-consume, unlock. An :class:`.Attempt` does the work on the node. Where a worker
-dies, the next delivery goes on with what is in the database:
+consume, unlock. An :class:`.Attempt` does the work on the node. If a worker
+dies, the next delivery continues with the contents of the database, depending
+on when the worker died:
 
 Before the attempt begins
-    The node is locked in the name of a delivery that is not the last one any
-    more. The next one takes the lock away, and no attempt has been counted.
-After it has begun
-    The request is ``processing``, and the attempt counts. Rules of a phase
-    that was saved do not run again: its checkpoint was saved with it.
+    The node is locked in the name of an old delivery. The next delivery takes
+    the lock away, and no attempt has been counted.
+After the attempt has begun
+    The request is ``processing``, and the attempt counts. The rules of a saved
+    phase do not run again, because its checkpoint was saved with it.
 After the node's last transition
-    The state of the node says so (:func:`.node.check`). Only the run is
+    The state of the node shows this (:func:`.node.check`). Only the run is
     stored, and the request ends.
 After the end of the request
-    The node is unlocked in the same transaction. Where it was not locked, the
-    leader brings it into a final state.
+    The node is unlocked in the same transaction. If this delivery had not
+    locked it, the leader brings it into a final state.
 """
 
 from collections.abc import Callable
@@ -37,7 +38,7 @@ from ironic_inspection_rules.queue import surroundings
 LOG = log.getLogger(__name__)
 
 MAX_DELAY = 30.0
-"""Most seconds before a request is delivered again."""
+"""Longest delay before a request is delivered again, in seconds."""
 
 _TRANSITION_EVENTS = {
     queue_request.CONTINUE: state.CONTINUE,
@@ -48,14 +49,14 @@ _TRANSITION_EVENTS = {
 """Events of the table of states, by the event of the request."""
 
 _FAILURES_FOR_MAX_DELAY = 16
-"""Failures in a row after which the delay does not grow any more."""
+"""Failures in a row after which the delay no longer grows."""
 
 
 class RunDecision(typing.NamedTuple):
     """Decision whether to run a request.
 
-    ``state``: that of the request while it runs. ``refusal``: why the request
-    is not run, None if it is run.
+    ``state`` is the state of the request while it runs. ``refusal`` is the
+    reason why the request is not run; None if it is run.
     """
 
     state: str
@@ -65,11 +66,11 @@ class RunDecision(typing.NamedTuple):
 def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
     """Decide from the state of a request whether to run it.
 
-    A request that is already ``processing`` had a worker that died or failed.
-    The table of states forbids to begin once more, but here it is allowed
+    If a request is already ``processing``, its worker died or failed. The
+    table of states forbids to begin it again, but this function allows it
     until the attempts are used up (spec 001 "At least once").
 
-    :param max_attempts: attempts at a request before it is given up.
+    :param max_attempts: number of attempts before a request is given up.
     """
     if request.attempts >= max_attempts:
         cause = 'none of the workers lived to finish it'
@@ -87,7 +88,7 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
         )
         return RunDecision(change.target, refusal)
     if change.target in state.TERMINAL:
-        # A timeout leads to "error". But the request gets that state when it
+        # A timeout leads to "error". But the request gets this state when it
         # ends, not when it begins to run.
         return RunDecision(request.state)
     return RunDecision(change.target)
@@ -96,8 +97,8 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
 def retry_delay(failures: int, interval: float) -> float:
     """Return the delay before a request is delivered again, in seconds.
 
-    With an interval of one second, failures in a row are followed by delays of
-    1, 2, 4, 8 and 16 seconds, then of :data:`MAX_DELAY`.
+    With an interval of one second, the delays after failures in a row are 1,
+    2, 4, 8 and 16 seconds, and then always :data:`MAX_DELAY`.
 
     :param failures: failures in a row before this one.
     :param interval: delay after the first failure, in seconds.
@@ -110,7 +111,7 @@ def retry_delay(failures: int, interval: float) -> float:
 class Outcome(enum.Enum):
     """How a delivery ended.
 
-    ``LOST``: the lease is lost, or left to expire.
+    ``LOST`` means that the lease is lost, or left to expire.
     """
 
     FINISHED = 'finished'
@@ -124,17 +125,18 @@ class Delivery:
     """One delivery of a request, from the lock of its node to the end.
 
     ``queue``
-        The queue that the request is from.
+        The queue that the request comes from.
     ``request``
-        As :meth:`.DatabaseQueue.get` returned it.
+        The request from :meth:`.DatabaseQueue.get`.
     ``lock``
         Locks the node of a request for an attempt.
     ``max_attempts``
-        Attempts at a request before its node fails.
+        Number of attempts at a request before its node fails.
     ``retry_interval``
         Seconds before a request is tried again.
     ``pause``
-        Waits for so many seconds; returns True at once when the worker stops.
+        Waits for a number of seconds; returns True as soon as the worker
+        stops.
     """
 
     queue: database_queue.DatabaseQueue
@@ -149,19 +151,19 @@ class Delivery:
         try:
             return self._lock_and_process()
         except exceptions.LeaseLost as exc:
-            # Another worker has the request now. Any step may notice that,
-            # also the last one, which ends the request or gives it back.
+            # Another worker has the request now. Any step may find this out,
+            # even the last one, which ends the request or returns it.
             log_request(LOG.warning, self.request, str(exc))
             return Outcome.LOST
 
     def _lock_and_process(self) -> Outcome:
-        """Lock the node and process the request; if that fails, give it back.
+        """Lock the node and process the request; give it back on failure.
 
-        A request whose node is gone ends. After any other error, such as that
+        The request ends if its node is gone. After any other error, e.g. if
         the node cannot be locked, the request is returned to the queue or
         ends, see :meth:`_give_back`.
 
-        :raises: LeaseLost if this delivery is not the last one.
+        :raises: LeaseLost if this is not the last delivery of the request.
         """
         request = self.request
         try:
@@ -170,11 +172,12 @@ class Delivery:
         except exceptions.NodeGone as exc:
             return self._end(request, str(exc))
         except exceptions.LeaseLost:
-            # Another worker has the request: carry_out() handles that.
+            # Another worker has the request; carry_out() handles this.
             raise
-        # Whatever went wrong, the request is tried again or ends.
+        # Catch everything: after any error, the request is tried again or
+        # ends.
         except Exception as exc:
-            # If the attempt has begun, the database has counted it already. If
+            # If the attempt has begun, the database has already counted it. If
             # not, _give_back() decides whether it counts.
             with_this_attempt = dataclasses.replace(
                 request, attempts=request.attempts + 1
@@ -184,8 +187,8 @@ class Delivery:
     def _process(self, attempt: attempts.Attempt) -> Outcome:
         """Process the request, or refuse it; its node is locked.
 
-        :raises: LeaseLost if this delivery is not the last one; any error that
-            comes before the attempt counts.
+        :raises: LeaseLost if this is not the last delivery of the request; any
+            error that is raised before the attempt is counted.
         """
         check = attempt.check()
         if check.done:
@@ -199,8 +202,8 @@ class Delivery:
         refusal = check.obstacle or decision.refusal
         if refusal:
             return self._refuse(attempt, refusal)
-        # The attempt is counted before it begins: a request that kills every
-        # worker must be given up some day.
+        # Count the attempt before it begins, because a request that kills
+        # every worker must be given up eventually.
         begun = self.queue.begin(self.request, decision.state)
         attempt.request = begun
         log_request(LOG.info, begun, 'processing begins')
@@ -208,29 +211,30 @@ class Delivery:
             error = attempt.process()
             return self._end(begun, error, attempt)
         except exceptions.LeaseLost:
-            # Another worker has the request: carry_out() handles that.
+            # Another worker has the request; carry_out() handles this.
             raise
-        # Whatever went wrong, the request is tried again or ends.
+        # Catch everything: after any error, the request is tried again or
+        # ends.
         except Exception as exc:
             return self._give_back(begun, exc)
 
     def _refuse(self, attempt: attempts.Attempt, refusal: str) -> Outcome:
         """Fail the node of a request that cannot be carried out, and end it.
 
-        :param refusal: why not.
-        :raises: LeaseLost if this delivery is not the last one; an error of
-            the surroundings, such as the database, that kept the node from
-            failing.
+        :param refusal: why it cannot be carried out.
+        :raises: LeaseLost if this is not the last delivery of the request; an
+            error of the surroundings, e.g. the database, if the node could not
+            be failed because of it.
         """
         request = self.request
-        # To fail the node changes the machine's boot and network settings. If
-        # the lease is lost already, another worker may be using them.
+        # Failing the node changes the machine's boot and network settings. If
+        # the lease is already lost, another worker may be using them.
         lost_deliveries = self.queue.heartbeat([request])
         if lost_deliveries:
             raise exceptions.LeaseLost(request.uuid)
         try:
             attempt.fail(refusal)
-        # Whatever keeps the node from failing, the request ends.
+        # Catch everything: the request ends even if the node cannot be failed.
         except Exception as exc:
             if surroundings.are_to_blame(exc):
                 raise
@@ -249,7 +253,7 @@ class Delivery:
         """End the request, store its run and unlock its node.
 
         :param request: the request to end.
-        :param error: why it failed, None if it did not.
+        :param error: why it failed; None if it succeeded.
         :param attempt: the attempt that has locked the node. With None, only
             the request ends: no run is stored, and the leader of the workers
             brings the node into a final state later.
@@ -269,15 +273,15 @@ class Delivery:
     ) -> Outcome:
         """Return the request to the queue after an error, or end it.
 
-        If surely the surroundings are to blame, such as a database that is
-        away, the request is returned as it was. After any other error the
-        attempt counts.
+        If the surroundings are clearly to blame, e.g. an unreachable database,
+        the request is returned unchanged. After any other error the attempt
+        counts.
 
         :param begun: the request with the attempt counted.
-        :raises: LeaseLost if this delivery is not the last one.
+        :raises: LeaseLost if this is not the last delivery of the request.
         """
-        # A hook that raises an error of its own while it handles one of the
-        # database may do so for ever.
+        # A doubtful failure counts as an attempt: a hook that handles a
+        # database error and raises an error of its own may do so forever.
         is_doubtful = isinstance(exc, exceptions.DoubtfulFailure)
         if surroundings.are_to_blame(exc) and not is_doubtful:
             return self._retry(
@@ -287,14 +291,14 @@ class Delivery:
                 of_surroundings=True,
             )
         log_request(LOG.exception, begun, 'processing broke off')
-        # After the last attempt one more delivery follows. decide() refuses
-        # it, and its node fails. If that breaks off as well, the request ends
-        # here, and the leader brings the node into a final state.
+        # The last attempt is followed by one more delivery, which decide()
+        # refuses, and its node fails. If this also breaks off, the request
+        # ends here, and the leader brings the node into a final state.
         if begun.attempts > self.max_attempts:
             return self._end(begun, f'given up, as it broke off: {exc}')
         failures = 0
         if is_doubtful:
-            # The longest delay: what is perhaps an outage has time to pass.
+            # Use the longest delay, to give a possible outage time to pass.
             failures = _FAILURES_FOR_MAX_DELAY
         return self._retry(
             begun, failures, reason=str(exc), of_surroundings=False
@@ -309,26 +313,27 @@ class Delivery:
     ) -> Outcome:
         """Return a request to the queue, so that it is delivered again.
 
-        While the database is out of reach, this is tried until the worker
+        While the database is unreachable, this is repeated until the worker
         stops.
 
         :param failures: failures in a row before this one; the delay grows
             with them.
         :param reason: why the request is tried again.
-        :param of_surroundings: whether the surroundings are to blame, such as
-            the database, and not the request.
-        :returns: RETRIED; LOST if the queue did not take the request: another
-            worker gets it when its lease ends.
-        :raises: LeaseLost if this delivery is not the last one.
+        :param of_surroundings: whether the surroundings, e.g. the database,
+            are to blame, and not the request.
+        :returns: RETRIED; LOST if the queue did not take the request, which
+            another worker gets when its lease ends.
+        :raises: LeaseLost if this is not the last delivery of the request.
         """
         delay = retry_delay(failures, self.retry_interval)
         while True:
             try:
                 self.queue.retry(request, delay, reason, of_surroundings)
             except exceptions.LeaseLost:
-                # Another worker has the request: carry_out() handles that.
+                # Another worker has the request; carry_out() handles this.
                 raise
-            # At worst, another worker gets the request when its lease ends.
+            # Catch everything: in the worst case, another worker gets the
+            # request when its lease ends.
             except Exception as exc:
                 text = f'left to the end of its lease: {exc}'
                 if not surroundings.are_to_blame(exc):
@@ -355,7 +360,8 @@ def log_request(
 ) -> None:
     """Log a message about a request, with its state.
 
-    :param method: method of a logger, such as ``LOG.info``.
+    :param method: a method of a logger, e.g. ``LOG.info``.
+    :param what: the message.
     """
     method(
         'Request %(request)s (%(event)s) of node %(node)s, state '

@@ -26,13 +26,13 @@ _PAUSE = 0.5
 """Seconds between two checks of a condition on the deliveries in progress."""
 
 _MAX_RETRY_INTERVAL = 10.0
-"""Most seconds between two tries to reach the queue."""
+"""Longest pause between two attempts to reach the queue, in seconds."""
 
 _MOST_DOUBLINGS = 16
-"""Most doublings of the interval between two tries.
+"""Maximum number of times that the pause between two attempts is doubled.
 
-From the shortest interval they lead beyond the longest. Without a limit, the
-power of two would overflow in an outage of many hours.
+This many doublings exceed the longest pause even for the shortest one. Without
+a limit, the power of two would overflow in an outage of many hours.
 """
 
 
@@ -48,11 +48,11 @@ def make_name(host: str) -> str:
 class WorkerSettings:
     """Settings of a worker; times are in seconds.
 
-    A worker processes as many requests at once as it has ``threads``. When it
-    has nothing to do, it polls the queue every ``get_timeout``. While the
-    database is out of reach, it tries again every ``retry_interval``, and
-    after ``connection_retries`` tries at growing intervals. A delivery that
-    takes longer than ``time_limit`` loses its ``lease``.
+    A worker processes up to ``threads`` requests at once. When it has nothing
+    to do, it polls the queue every ``get_timeout`` seconds. While the database
+    is unreachable, it tries again after every ``retry_interval``; after
+    ``connection_retries`` attempts, the intervals grow. A delivery that takes
+    longer than ``time_limit`` loses its ``lease``.
     """
 
     threads: int
@@ -66,10 +66,10 @@ class WorkerSettings:
 
 @dataclasses.dataclass(eq=False)
 class _OngoingDelivery:
-    """A delivery in progress, when it began, and the thread that does it.
+    """A delivery in progress, with its start time and its thread.
 
     ``since`` is a time of the monotonic clock, in seconds. ``thread`` is None
-    until it is made.
+    until the thread is created.
     """
 
     request: queue_request.Request
@@ -84,16 +84,16 @@ def observe_nothing(_outcome: delivery.Outcome) -> None:
 class Worker:
     """Processes requests until it is stopped.
 
-    A watchdog detects threads that hang. The lease of a delivery that takes
-    longer than ``time_limit`` is not renewed any more, and its slot is freed
-    for another thread.
+    A watchdog detects threads that hang. If a delivery takes longer than
+    ``time_limit``, its lease is no longer renewed, and its slot is freed for
+    another thread.
 
-    :param name: a name that no other worker has, see :func:`make_name`.
+    :param name: the unique name of the worker, see :func:`make_name`.
     :param requests: the queue.
     :param lock: locks the node of a request for an attempt.
-    :param observe: called with the outcome of each delivery.
-    :param claim: leases the next request for the worker of a name; None to
-        take those of posted inventories.
+    :param observe: called with the outcome of every delivery.
+    :param claim: called with the name of the worker, leases the next request;
+        None to take requests other than power-on requests.
     """
 
     def __init__(
@@ -112,16 +112,16 @@ class Worker:
         self._settings = settings
         self._observe = observe
         self._claim = claim
-        # Set when there may be something new in the queue.
+        # Set when the queue may have a new request.
         self._may_have_request = threading.Event()
-        # Set when all deliveries are done: until then, leases are renewed.
+        # Set when all deliveries are done. Until then, leases are renewed.
         self._drained = threading.Event()
-        # The deliveries in progress, by their names. The thread that has done
-        # a delivery takes it out, or the watchdog does if the thread hangs;
-        # whoever does so frees the slot of the delivery.
+        # The deliveries in progress, by name. The thread of a delivery removes
+        # it when it is done, or the watchdog does if the thread hangs. The one
+        # that removes it also frees its slot.
         self._in_progress: dict[str, _OngoingDelivery] = {}
-        # The free slots. Every delivery in progress has one, so there are as
-        # many deliveries at once as there are to be threads.
+        # The free slots. Every delivery in progress holds one slot, which
+        # limits the number of deliveries at the same time.
         self._free_slots = threading.Semaphore(settings.threads)
         # Whether the dispatcher has taken a slot and waits for the queue. If
         # it hangs there, the watchdog frees the slot.
@@ -140,7 +140,7 @@ class Worker:
             self._stop,
             self._free_slot_of_dispatcher,
         )
-        # When a heartbeat failed last, on the monotonic clock.
+        # When the last heartbeat failed, on the monotonic clock.
         self._heartbeat_failed_at = -math.inf
         self._heartbeat_loop = watchdog.WatchedLoop(
             'heartbeat', self._send_heartbeat, self._drained
@@ -151,14 +151,15 @@ class Worker:
         self._may_have_request.set()
 
     def stop(self) -> None:
-        """Claim no more requests; :meth:`run` returns when all are done."""
+        """Stop claiming requests; :meth:`run` returns when all are done."""
         self._stop.set()
         self._may_have_request.set()
 
     def pause(self, seconds: float) -> bool:
-        """Wait before a request can be claimed; this is not taken for a hang.
+        """Wait before a request can be claimed; does not count as a hang.
 
-        :returns: whether the worker is to stop; then at once.
+        :returns: whether the worker must stop; in this case the wait ends
+            immediately.
         """
         self._dispatcher.note_life()
         return self._stop.wait(seconds)
@@ -169,8 +170,8 @@ class Worker:
             'Inspection worker %(worker)s starts with %(threads)d threads',
             {'worker': self.name, 'threads': self._settings.threads},
         )
-        # An earlier run may have set it: one that ended because a thread could
-        # not be started.
+        # The event may be set by an earlier run, which ended because a thread
+        # could not be started.
         self._drained.clear()
         limit = self._settings.time_limit
         threading.Thread(
@@ -183,8 +184,8 @@ class Worker:
             self._heartbeat_loop.start()
             self._dispatcher.start()
             self._stop.wait()
-            # A delivery frees its slot when it is done: once this has acquired
-            # all slots, no delivery is left.
+            # A delivery frees its slot when it is done, so no delivery is left
+            # after all slots have been acquired here.
             for _slot in range(self._settings.threads):
                 self._free_slots.acquire()
         finally:
@@ -195,17 +196,17 @@ class Worker:
     def _look_after_all(self) -> None:
         """Give up deliveries that take too long, and replace loops that hang.
 
-        The watchdog calls this.
+        The watchdog calls this periodically.
         """
         limit = self._settings.time_limit
         now = time.monotonic()
-        # A copy: deliveries end meanwhile.
+        # Iterate over a copy, because deliveries end meanwhile.
         for ongoing in list(self._in_progress.values()):
             if now - ongoing.since > limit:
                 self._give_up(ongoing)
-        # The limit may be shorter than a round in which nothing hangs. The
-        # heartbeat waits for a third of the lease. The dispatcher waits for
-        # get_timeout twice: for a slot, and then for a request.
+        # The time limit may be shorter than a round in which nothing hangs:
+        # the heartbeat waits for a third of the lease, and the dispatcher
+        # waits for get_timeout twice, for a slot and then for a request.
         lease = self._settings.lease
         longest_wait = 2 * self._settings.get_timeout
         self._heartbeat_loop.look_after(max(limit, lease))
@@ -214,14 +215,14 @@ class Worker:
     def _give_up(self, ongoing: _OngoingDelivery) -> None:
         """Stop renewing the lease of a delivery, and free its slot.
 
-        Another worker gets the request when the lease ends. From then on the
-        fence refuses what the thread of this delivery may still write.
+        Another worker gets the request when the lease ends. From then on, the
+        fence refuses further writes of the thread of this delivery.
         """
-        # For the log: the line of code at which the thread hangs.
+        # For the log: the line of code where the thread hangs.
         place = 'its start'
         if ongoing.thread is not None:
             place = watchdog.describe_place(ongoing.thread)
-        # If its slot is free already, the delivery has just ended by itself.
+        # If its slot is already free, the delivery has just ended by itself.
         if self._free_slot_of(ongoing):
             delivery.log_request(
                 LOG.error,
@@ -231,12 +232,12 @@ class Worker:
             )
 
     def _free_slot_of(self, ongoing: _OngoingDelivery) -> bool:
-        """Free the slot of a delivery, and renew its lease no more.
+        """Free the slot of a delivery, and stop renewing its lease.
 
-        :returns: False if the slot is free already: either the thread of the
-            delivery frees it or the watchdog, whoever comes first.
+        :returns: False if the slot is already free, because either the thread
+            of the delivery or the watchdog frees it, whichever comes first.
         """
-        # pop() is atomic: of two threads, only one gets the delivery.
+        # pop() is atomic, so only one of two threads gets the delivery.
         if self._in_progress.pop(ongoing.request.delivery, None) is None:
             return False
         self._free_slots.release()
@@ -245,7 +246,7 @@ class Worker:
     def _free_slot_of_dispatcher(self) -> None:
         """Free the slot that the dispatcher has taken for the next request.
 
-        Called when the thread of the dispatcher hangs, and is replaced.
+        This is called when the thread of the dispatcher hangs and is replaced.
         """
         if self._holds_slot:
             self._holds_slot = False
@@ -259,15 +260,15 @@ class Worker:
         """
         if not self._free_slots.acquire(timeout=self._settings.get_timeout):
             return
-        # Before the queue is asked: wake() sets it again for a request that is
-        # put later.
+        # Clear the event before asking the queue, so that wake() sets it again
+        # for a request that is stored later.
         self._may_have_request.clear()
         generation = self._dispatcher.generation
         self._holds_slot = True
         request = self._claim_request()
         if generation != self._dispatcher.generation:
             # This thread has hung, and the watchdog has replaced it and freed
-            # the slot. Without a slot, the request is left to another thread.
+            # the slot. Because it has no slot, it returns the request.
             if request is not None:
                 self._queue.retry(request, delay=0.0)
             return
@@ -280,30 +281,30 @@ class Worker:
         self._begin(request)
 
     def _begin(self, request: queue_request.Request) -> None:
-        """Start the thread of a delivery, which has a slot already.
+        """Start the thread of a delivery, which already has a slot.
 
-        A request at its last attempt is delivered alone: this waits until no
-        other delivery is in progress, and then until this one is done, but
-        neither for longer than :meth:`_hold_until` allows. The request goes
-        back into the queue if the worker stops while it waits, or if its
+        A request at its last attempt is delivered alone: this method waits
+        until no other delivery is in progress, and then until this one is
+        done, but never longer than :meth:`_hold_until` allows. The request is
+        returned to the queue if the worker stops while it waits, or if its
         thread cannot start.
         """
         ongoing = _OngoingDelivery(request, time.monotonic())
         self._in_progress[request.delivery] = ongoing
-        # Perhaps the request itself has ended the processes of its earlier
-        # attempts. If it ended this one, other deliveries in progress would
-        # lose an attempt, too. A request without earlier attempts has ended no
-        # process, also if "max_attempts" is one.
+        # The request itself may have killed the processes of its earlier
+        # attempts. If it killed this process, other deliveries in progress
+        # would lose an attempt, too. A request without earlier attempts has
+        # not killed a process, even if "max_attempts" is one.
         has_one_left = request.attempts == self._settings.max_attempts - 1
         is_at_last_attempt = has_one_left and request.attempts > 0
         if is_at_last_attempt:
             self._hold_until(self._has_one_delivery)
-            # The time limit is for its work, not for its wait.
+            # The time limit is for the work, not for the wait.
             ongoing.since = time.monotonic()
             if self._stop.is_set():
                 self._give_back(ongoing, delay=0.0)
                 return
-        # Set before it starts: the watchdog logs where the thread hangs.
+        # Set it before the start, because the watchdog logs where it hangs.
         ongoing.thread = threading.Thread(
             target=self._deliver, args=(ongoing,), name='delivery', daemon=True
         )
@@ -311,7 +312,7 @@ class Worker:
         try:
             ongoing.thread.start()
         except RuntimeError as exc:
-            # The process has as many threads as it may have.
+            # The process cannot create more threads.
             self._outage.failed(exc)
             self._give_back(
                 ongoing, interval, error=str(exc), of_surroundings=True
@@ -334,25 +335,26 @@ class Worker:
         error: str | None = None,
         of_surroundings: bool = False,
     ) -> None:
-        """Put a request whose delivery has not begun back into the queue.
+        """Return a request whose delivery has not begun to the queue.
 
         :param delay: seconds until it may be claimed again.
-        :param error: why it could not begin; None where the worker stops.
-        :param of_surroundings: whether the surroundings caused that, and not
+        :param error: why it could not begin; None if the worker stops.
+        :param of_surroundings: whether the surroundings caused this, and not
             the request.
         """
         try:
             self._queue.retry(ongoing.request, delay, error, of_surroundings)
         finally:
-            # Only now: a worker that stops waits for its slots. Were the slot
-            # free before, the process might end with the request not returned.
+            # Free the slot last. A stopping worker waits for its slots: if the
+            # slot were free earlier, the process might end before the request
+            # is returned.
             self._free_slot_of(ongoing)
 
     def _hold_until(self, condition: Callable[[], bool]) -> None:
-        """Take no request until a condition holds or the worker stops.
+        """Take no requests until a condition holds or the worker stops.
 
-        The wait takes half a lease at most, or half the time limit if that is
-        shorter: a delivery that hangs must not hold up others.
+        The wait takes at most half a lease, or half the time limit if that is
+        shorter, because a delivery that hangs must not block others.
 
         :param condition: called twice a second; returns True when requests can
             be taken again.
@@ -360,43 +362,43 @@ class Worker:
         longest = min(self._settings.lease, self._settings.time_limit) / 2
         end = time.monotonic() + longest
         while not condition() and time.monotonic() < end:
-            # Tells the watchdog that the dispatcher does not hang.
+            # Tell the watchdog that the dispatcher does not hang.
             self._dispatcher.note_life()
             if self._stop.wait(_PAUSE):
                 return
 
     def _claim_request(self) -> queue_request.Request | None:
-        """Claim a request; retry while the queue is out of reach.
+        """Claim a request; try again while the queue is unreachable.
 
-        :returns: None if no request is due, or the worker stops.
+        :returns: the request; None if no request is due, or the worker stops.
         """
         claim = self._claim or self._queue.get
         failures = 0
         while not self._stop.is_set():
             try:
                 request = claim(self.name)
-            # Whatever it is, the next try may succeed.
+            # Catch everything, because the next attempt may succeed.
             except Exception as exc:
                 if self._stop.is_set():
-                    # Probably the error with which the throttle of power-ons
-                    # ends its wait when the worker stops.
+                    # This is probably the error with which the throttle of
+                    # power-ons ends its wait when the worker stops.
                     return None
                 failures += 1
                 self._outage.failed(exc)
                 self.pause(self._seconds_to_wait(failures))
                 continue
-            # Any answer ends an outage.
+            # Any answer of the queue ends an outage.
             self._outage.over()
             return request
         return None
 
     def _seconds_to_wait(self, failures: int) -> float:
-        """Return the pause after a failed try; it grows in a long outage.
+        """Return the pause after a failed attempt; it grows in a long outage.
 
         With an interval of one second and ten retries, the first ten pauses
         take one second, the next ones 2, 4 and 8 seconds, and all others ten.
 
-        :param failures: failed tries in a row.
+        :param failures: number of failed attempts in a row.
         """
         excess = failures - self._settings.connection_retries
         doublings = min(max(excess, 0), _MOST_DOUBLINGS)
@@ -417,13 +419,13 @@ class Worker:
             )
             outcome = current.carry_out()
             self._observe(outcome)
-            # If a heartbeat has failed meanwhile, the database was away: the
-            # attempt does not count. If none has failed, the process has
-            # stalled, perhaps by the work on this request.
+            # If a heartbeat has failed meanwhile, the database was unavailable
+            # and the attempt does not count. Otherwise the process has
+            # stalled, perhaps because of the work on this request.
             is_lost = outcome is delivery.Outcome.LOST
             if is_lost and self._heartbeat_failed_at > ongoing.since:
                 self._queue.uncount_attempt(request)
-        # Nobody would catch what this thread raises, so it is logged.
+        # Log everything, because nobody would catch an error of this thread.
         except Exception:
             LOG.exception(
                 'Delivery %s broke off; the request is delivered '
@@ -436,20 +438,21 @@ class Worker:
     def _send_heartbeat(self) -> None:
         """Renew the leases of all deliveries in progress, after a pause.
 
-        If that fails, the time of the failure is noted for :meth:`_deliver`,
+        If that fails, the time of the failure is stored for :meth:`_deliver`,
         and the next heartbeat tries again.
         """
-        # A third: two heartbeats may fail before a lease expires.
+        # Wait for a third of the lease, so that two heartbeats may fail before
+        # a lease expires.
         if self._drained.wait(self._settings.lease / 3):
             return
-        # A copy: deliveries end meanwhile.
+        # Use a copy, because deliveries end meanwhile.
         in_progress = list(self._in_progress.values())
         requests = [ongoing.request for ongoing in in_progress]
         if not requests:
             return
         try:
             lost = self._queue.heartbeat(requests)
-        # A driver of the database may raise anything.
+        # Catch everything, because a database driver may raise any error.
         except Exception as exc:
             self._heartbeat_failed_at = time.monotonic()
             self._heartbeat_outage.failed(exc)

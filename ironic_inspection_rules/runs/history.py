@@ -2,26 +2,27 @@
 
 """Kept inventories and parts of machines.
 
-With them and the rules, which are kept by revision, a decision can be made
-again. A document has
+With them and the rules, which are kept by revision, a decision can be
+repeated. A document has
 
 ``inventory``, ``plugin_data``
-    What the machine sent, without the logs of its ramdisk.
+    The data that the machine sent, without the logs of its ramdisk.
 ``event``, ``revision``, ``result``, ``error``
-    As the run has them.
+    The same values as in the run.
 ``phases``
-    What the rules of each phase did, as the run has it.
+    What the rules of every phase did, as in the run.
 ``options``
-    What rules depend on beside the stored ones, as JSON text.
+    Settings and built-in rules that the stored rules depend on, as JSON text.
 ``facts``
-    What each phase found: ``node``, ``ports``, ``port_groups``, and how
-    inventory and plugin data differ from the above; ``revision`` of the rules
-    where it may be another one, ``error`` that its rules ended with.
+    The data that every phase found: ``node``, ``ports``, ``port_groups``, and
+    the differences of inventory and plugin data from the above; ``revision``
+    of the rules if it may be another one; ``error`` with which its rules
+    ended.
 ``previous``
-    What the inspection before had stored, where a rule reads it.
+    The data that the inspection before had stored, if a rule reads them.
 ``stored``
-    How the plugin data that were stored in the end differ from the above;
-    None where the inspection failed.
+    The difference of the plugin data that were stored at the end from the
+    above; None if the inspection failed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,10 +47,10 @@ from ironic_inspection_rules.runs import document_patch
 Document = dict[str, typing.Any]
 
 MOST_OF_A_PATCH = 600
-"""Bytes of a patch; a document that differs more is stored as a whole."""
+"""Maximum size of a patch in bytes; otherwise the whole document is stored."""
 
 LOGS = 'logs'
-"""Plugin data that are large, and no facts that rules decide on."""
+"""Plugin data that are large, and not facts that rules decide on."""
 
 OK = 'ok'
 """Result of the run of an inspection that passed."""
@@ -58,10 +59,10 @@ FAILED = 'failed'
 """Result of the run of an inspection that failed."""
 
 _OTHERS = 'others'
-"""Key of the facts of a phase that are neither inventory nor plugin data."""
+"""Key of all facts of a phase except the inventory and the plugin data."""
 
 _ROWS = 10
-"""Inspections that are in memory together."""
+"""Maximum number of inspections that are in memory at once."""
 
 _encode = json.JSONEncoder(separators=(',', ':'), default=str).encode
 
@@ -70,12 +71,12 @@ _encode = json.JSONEncoder(separators=(',', ':'), default=str).encode
 class Findings:
     """The data that an inspection found and left.
 
-    ``inventory`` and ``plugin_data`` are what the machine posted, without the
-    logs of its ramdisk. ``left`` are the plugin data at the end of the
-    inspection. ``facts`` are what each phase found, see :func:`facts_of`.
-    ``options`` are those that the rules depended on, as JSON text.
-    ``previous`` is what the inspection before had stored; it means nothing
-    unless a rule ``reads_previous``.
+    ``inventory`` and ``plugin_data`` are the data that the machine posted,
+    without the logs of its ramdisk. ``left`` are the plugin data at the end of
+    the inspection. ``facts`` are the data that every phase found, see
+    :func:`facts_of`. ``options`` are the options that the rules depended on,
+    as JSON text. ``previous`` are the data that the inspection before had
+    stored; they are valid only if a rule ``reads_previous``.
     """
 
     inventory: Document
@@ -89,9 +90,9 @@ class Findings:
     previous: Document | None = None
 
     def data(self, mask: bool) -> Document:
-        """Return what the machine posted.
+        """Return the data that the machine posted.
 
-        :param mask: whether secrets in it are masked.
+        :param mask: whether to mask secrets in the data.
         """
         if not mask:
             return {
@@ -106,12 +107,12 @@ class Findings:
 
 @dataclasses.dataclass(frozen=True)
 class PreparedInspection:
-    """What :func:`.db.history.record` stores of an inspection.
+    """The rows of an inspection, for :func:`.db.history.record`.
 
-    ``values`` are the columns of its row, which names contents that are
-    stored already. ``new_stays`` are the columns of the stays of parts that
-    have come into the machine. ``end_times`` are when parts that are gone
-    were last reported, by kind and identity: ``('dimm', 's3z8')``.
+    ``values`` are the columns of its own row, which names contents that are
+    already stored. ``new_stays`` are the columns of the stays of parts that
+    have come into the machine. ``end_times`` has the times at which parts that
+    are gone were last reported, by kind and identity: ``('dimm', 's3z8')``.
     """
 
     values: Mapping[str, typing.Any]
@@ -124,17 +125,19 @@ def prepare(
 ) -> PreparedInspection:
     """Store the contents of an inspection, and prepare its rows.
 
-    One row is of the inventory, and names the contents. The others are of
-    parts, such as a DIMM, that entered or left the machine: the *stay* of a
-    part in a machine is a row with its begin and its end. The caller has
-    :data:`.content.FRESH` seconds to store the rows: contents that no row
-    names by then may be removed.
+    One row is for the inventory, and names the contents. The other rows are
+    for parts, e.g. a DIMM, that entered or left the machine: a row is the
+    *stay* of a part in a machine, with its begin and its end. The caller must
+    store the rows within :data:`.content.FRESH` seconds, because contents that
+    no row names may be removed after that time.
 
     :param uuid: the UUID of the run, which is also that of the inventory.
-    :param node: the node, which is locked: no other inspection ends meanwhile.
+    :param node: the node, which must be locked so that no other inspection
+        ends meanwhile.
+    :param document: the document of the inspection.
     """
-    # The row of the inspection before, None if there is none, and the stored
-    # documents that it names, by their digests.
+    # The row of the inspection before, or None, and the stored documents that
+    # this row names, by digest.
     last, documents = db_history.read_last(node.uuid)
     parts_before = part.NOTHING
     last_inspected_at = ''
@@ -149,15 +152,16 @@ def prepare(
         node.inspect_interface or '',
     )
     comparison = part_difference.PartComparison(parts_before, reported_parts)
-    # Also the parts of sources that reported earlier, but not this time.
+    # Include the parts of sources that reported earlier, but not this time.
     parts_now = comparison.known(last_inspected_at)
-    # Parts that have not changed are stored once, unless they were removed.
+    # Unchanged parts are stored only once, unless they were removed.
     is_stored = last is not None and last.parts in documents
     if is_stored and parts_now == parts_before:
         digest_of_parts = last.parts
     else:
         digest_of_parts = content.store(parts_now.as_dict())
-    # On the first inspection all parts are new, which is no change.
+    # All parts are new on the first inspection, which does not count as a
+    # change.
     has_changed = last is not None and any(
         change.what != part_difference.UNREPORTED
         for change in comparison.changes
@@ -183,11 +187,12 @@ def _choose_content(
 ) -> dict[str, typing.Any]:
     """Return the columns ``content`` and ``patch`` for a document.
 
-    If it differs little from the document that the inspection before names,
-    ``content`` is the digest of that one, with what differs as ``patch``. Else
-    the document is stored, and ``content`` is its own digest.
+    If the document differs little from the document that the row of the
+    inspection before names, ``content`` is the digest of that one, and
+    ``patch`` has the difference. Otherwise the document is stored, and
+    ``content`` is its own digest.
 
-    :param last: the row of the inspection before, None if there is none.
+    :param last: the row of the inspection before; None if there is none.
     :param documents: stored documents by digest.
     :param document: the document of the inspection that has just ended.
     """
@@ -195,7 +200,7 @@ def _choose_content(
         patch = document_patch.between(documents[last.content], document)
         if not patch:
             return {'content': last.content, 'patch': None}
-        # A patch to the whole document takes no less room than the document.
+        # A patch that replaces the whole document would save no space.
         if not document_patch.is_whole(patch):
             packed = zlib.compress(_encode(patch).encode(), 9)
             if len(packed) <= MOST_OF_A_PATCH:
@@ -210,12 +215,12 @@ def _list_new_stays(
     node_uuid: str,
     now: datetime.datetime,
 ) -> list[dict[str, typing.Any]]:
-    """Return the columns of a stay for each part that is new in the machine.
+    """Return the columns of a stay for every part that is new in the machine.
 
-    By these rows a part is searched for by its identity, in all machines.
+    With these rows, a part can be found in all machines by its identity.
 
-    :param labels: how the machine writes an identity, such as ``S3Z8`` for
-        ``s3z8``; by identity, where it writes it otherwise.
+    :param labels: the spelling that the machine uses for an identity, e.g.
+        ``S3Z8`` for ``s3z8``; only for identities whose spelling differs.
     """
     new_stays = []
     for kind, identity in parts_now.identities:
@@ -240,19 +245,19 @@ def _find_ends_of_stays(
 
     :param last: the row of the inspection before; None only if no part was
         known before.
-    :returns: times by kind and identity of the part, such as
+    :returns: times by kind and identity of the part, e.g.
         ``{('dimm', 's3z8'): <time>}``.
     """
     end_times = {}
     for kind_and_identity, reports in parts_before.identities.items():
         if kind_and_identity in parts_now.identities:
             continue
-        # Several sources may have reported the part, each at another time.
+        # Several sources may have reported the part at different times.
         times = []
         for reported_part in reports:
             last_report = parts_before.sources.get(reported_part.source)
             if last_report is None:
-                # The source has reported in the last inspection.
+                # The source reported in the last inspection.
                 times.append(last.created_at)
             else:
                 times.append(datetime.datetime.fromisoformat(last_report))
@@ -263,8 +268,8 @@ def _find_ends_of_stays(
 def read(row: typing.Any) -> Document:
     """Return the document of an inspection.
 
-    :param row: with its patch.
-    :returns: empty if it is just being removed.
+    :param row: the row of the inspection, with its patch.
+    :returns: the document; empty if it is just being removed.
     """
     return _restore_document(row, content.load([row.content]))
 
@@ -276,11 +281,11 @@ def read_back(
 ) -> Iterator[tuple[typing.Any, Document]]:
     """Yield the inspections of a node with their documents, newest first.
 
-    :param before: the ``id`` that they are all older than.
-    :param since: when the oldest was made, at the earliest, in UTC.
+    :param before: an ``id``; all yielded inspections are older than it.
+    :param since: the earliest time of the oldest inspection, in UTC.
     """
     while True:
-        # With their patches, of which the documents are made.
+        # Read the patches too, because the documents are built from them.
         rows = db_history.list_inventories(
             node_uuid, _ROWS, before, since, patches=True
         )
@@ -289,7 +294,7 @@ def read_back(
         documents = content.load({row.content for row in rows})
         for row in rows:
             yield row, _restore_document(row, documents)
-        # The next rows are older than the last of these.
+        # The next rows are older than the last of these rows.
         before = rows[-1].id
 
 
@@ -298,10 +303,10 @@ def _restore_document(
 ) -> Document:
     """Return the document of an inspection.
 
-    :param row: names a stored document. If that is one of an earlier
-        inspection, the ``patch`` of the row makes the document of it.
+    :param row: the row, which names a stored document. If this is the document
+        of an earlier inspection, the ``patch`` of the row is applied to it.
     :param documents: stored documents by digest.
-    :returns: empty if the stored document is just being removed.
+    :returns: the document; empty if the stored document is just being removed.
     """
     stored_document = documents.get(row.content, {})
     if not row.patch or not stored_document:
@@ -312,12 +317,12 @@ def _restore_document(
 
 
 def stored(document: Document) -> Document | None:
-    """Return what an inspection stored in the end, None if it failed.
+    """Return the data that an inspection stored at the end.
 
     :param document: the kept inspection: ``inventory`` and ``plugin_data`` as
-        the machine posted them, and ``stored``, the patch that makes the
-        stored plugin data of the posted ones; null if the inspection failed.
-    :returns: ``inventory`` and ``plugin_data``.
+        the machine posted them, and ``stored``, the patch from the posted to
+        the stored plugin data; null if the inspection failed.
+    :returns: ``inventory`` and ``plugin_data``; None if the inspection failed.
     """
     if document.get('stored') is None:
         return None
@@ -328,11 +333,12 @@ def stored(document: Document) -> Document | None:
 
 
 def stored_before(node_uuid: str, before: int) -> Document | None:
-    """Return what the last successful inspection before another has stored.
+    """Return the data that the last successful inspection before one stored.
 
-    Rules that are run again on the other inspection read it as ``previous``.
+    If rules are run again on the later inspection, they read these data as
+    ``previous``.
 
-    :param before: the ``id`` of the other inspection.
+    :param before: the ``id`` of the later inspection.
     :returns: ``inventory`` and ``plugin_data``; None if nothing is kept.
     """
     for _row, document in read_back(node_uuid, before):
@@ -346,12 +352,12 @@ def last_stored(node_uuid: str) -> Document | None:
     """Return the data that the last successful inspection of a node stored.
 
     :returns: ``inventory`` and ``plugin_data``; None if no run was successful,
-        or the data of that run are not kept.
+        or if the data of the last successful run are not kept.
     """
     for run in db_run.list_runs(node_uuid):
         if run.result != OK:
             continue
-        # The newest run that was successful.
+        # This is the newest run that was successful.
         try:
             row = db_history.get_inventory(node_uuid, str(run.uuid))
         except exceptions.KeptInventoryNotFound:
@@ -361,13 +367,13 @@ def last_stored(node_uuid: str) -> Document | None:
 
 
 def read_parts(row: typing.Any) -> part.Parts:
-    """Return what was known of a machine's parts after an inspection.
+    """Return the parts of a machine that were known after an inspection.
 
     :param row: the row of the inspection, which names the stored parts.
     """
     stored_parts = content.load([row.parts]).get(row.parts)
     if not stored_parts:
-        # They are just being removed.
+        # The parts are just being removed.
         return part.NOTHING
     return part.Parts.from_dict(stored_parts)
 
@@ -385,13 +391,14 @@ def reported_parts(row: typing.Any) -> part.Parts:
 def facts_of(
     machine: working_copy.Facts, **more: typing.Any
 ) -> dict[str, str]:
-    """Return what a phase finds, as JSON texts.
+    """Return the facts that a phase finds, as JSON texts.
 
-    It is encoded at once: rules and hooks change the data in place later.
+    They are encoded immediately, because rules and hooks change the data in
+    place later.
 
-    :param more: what else to keep of the phase, such as the ``revision``.
-    :returns: the texts of ``inventory``, ``plugin_data``, and ``others`` for
-        all else.
+    :param more: further values to keep for the phase, e.g. the ``revision``.
+    :returns: the texts of ``inventory`` and ``plugin_data``, and in ``others``
+        the text of everything else.
     """
     others = {
         'node': machine.node,
@@ -415,13 +422,13 @@ def _without_logs(plugin_data: Mapping[str, typing.Any]) -> str:
 class _PostedData:
     """The inventory and the plugin data that a machine has sent.
 
-    :param mask: whether to keep them without their secrets.
+    :param mask: whether to mask the secrets in the kept data.
     """
 
     def __init__(self, findings: Findings, mask: bool) -> None:
         self._mask = mask
         data = findings.data(mask=False)
-        # By name, "inventory" and "plugin_data": the JSON texts, and the data
+        # By name ("inventory" and "plugin_data"): the JSON texts, and the data
         # as they are kept.
         self.texts = {name: _encode(value) for name, value in data.items()}
         self.kept = {
@@ -429,12 +436,12 @@ class _PostedData:
         }
 
     def patch(self, name: str, text: str) -> document_patch.Patch:
-        """Return the patch that makes other data of the posted ones.
+        """Return the patch from the posted data to other data.
 
         :param name: ``inventory`` or ``plugin_data``.
         :param text: the other data, as JSON.
         """
-        # Most phases change neither, and to compare texts is fast.
+        # Most phases change neither, and comparing texts is fast.
         if text == self.texts[name]:
             return []
         return document_patch.between(
@@ -454,13 +461,13 @@ def document(
         data at the end.
     :param values: the columns of its run.
     :param errors: the errors with which phases ended, by phase.
-    :param mask: whether secrets in the posted data are masked; in facts of the
-        node and its ports they always are.
+    :param mask: whether to mask secrets in the posted data. Secrets in facts
+        of the node and its ports are always masked.
     """
     posted = _PostedData(findings, mask)
     facts = {}
     for phase, texts in findings.facts.items():
-        # Of the node and its ports, credentials are never kept, even if the
+        # Credentials of the node and its ports are never kept, even if the
         # rules saw them.
         facts_of_phase = disclosure.data(json.loads(texts[_OTHERS]))
         for name in posted.texts:
@@ -488,23 +495,24 @@ def document(
 def _without_seconds(
     phases: Mapping[str, Mapping[str, typing.Any]],
 ) -> Document:
-    """Return the records of phases without how long they took.
+    """Return the records of phases without their durations.
 
-    Without the times, equal inspections have equal documents, which are stored
-    once.
+    Without the durations, equal inspections have equal documents, which are
+    stored only once.
     """
     records = {}
     for phase, record in phases.items():
         records[phase] = {
             name: value for name, value in record.items() if name != 'seconds'
         }
-    # As json reads them: a patch is made of such data only.
+    # Convert the records to plain JSON data, because a patch can only be built
+    # from such data.
     plain_records: Document = json.loads(_encode(records))
     return plain_records
 
 
 def _read_masked(text: str, mask: bool) -> typing.Any:
-    """Read JSON, and mask the secrets in it if they are to be masked."""
+    """Read JSON, and mask the secrets in it if ``mask`` is true."""
     value = json.loads(text)
     if mask:
         return disclosure.data(value)

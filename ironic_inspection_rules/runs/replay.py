@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replays kept inspections with their rules or with others.
+"""Replays kept inspections with their own rules or with other rules.
 
-Nothing is guessed: each phase has the facts it had then, but for what other
-rules leave of the phase before. What hooks would have made of that is not
-known, nor how an inspection goes on that ended then.
+Nothing is guessed. Every phase gets the facts that it had in the inspection,
+except for changes by other rules in the previous phase. It is unknown how
+hooks would have reacted to these changes, and how an inspection would have
+continued that ended with an error.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,18 +32,18 @@ from ironic_inspection_rules.runs import phase_record
 SAME, DIFFERENT, INCOMPARABLE = 'same', 'different', 'incomparable'
 
 UNKNOWN = 'unknown'
-"""The result of an inspection that would have gone on."""
+"""The result of an inspection that would have continued."""
 
 Plans = Mapping[str, Sequence[compiler.CompiledRule]]
 Data = dict[str, typing.Any]
 
 
 class Incomparable(Exception):
-    """Something that a run depends on is not known; the message says what."""
+    """The run depends on something unknown; the message says on what."""
 
 
 class PhaseEnd(typing.NamedTuple):
-    """How a phase went, and the machine as it leaves it."""
+    """The outcome of a phase, and the facts of the machine after it."""
 
     outcome: runner.PhaseOutcome
     facts: working_copy.Facts
@@ -54,9 +55,11 @@ Ends = dict[str, PhaseEnd]
 class Past:
     """An inspection that the history keeps, to be run again.
 
-    :param find_previous: returns what had been stored before, None where
-        that is not known. Called where a rule reads that and none did then.
-    :raises: Incomparable where something it depends on is not kept.
+    :param find_previous: returns the data that the inspection before had
+        stored; None if they are unknown. It is called if a rule reads these
+        data and no rule did so in the inspection.
+    :raises: Incomparable if something that the inspection depends on was not
+        kept.
     """
 
     def __init__(
@@ -66,14 +69,14 @@ class Past:
     ) -> None:
         self._document = document
         self._find_previous = find_previous
-        # What the inspection before had stored. It is kept if a rule read it
-        # then.
+        # The data that the inspection before had stored. They are kept if a
+        # rule read them in this inspection.
         self._previous: Data | None = document.get('previous')
         self._is_previous_known = 'previous' in document
         if not document.get('options'):
             raise Incomparable(_('what its rules went by is not kept'))
-        # "phases" are records of what rules did, "facts" what they found. Here
-        # are the phases that have only one of both.
+        # "phases" has the records of what rules did, "facts" the data that
+        # they found. These are the phases that have only one of the two.
         incomplete = document['phases'].keys() ^ document['facts'].keys()
         if incomplete:
             raise Incomparable(
@@ -86,18 +89,18 @@ class Past:
         ]
 
     def revision(self, phase: str) -> int | None:
-        """Return the revision of the rules that a phase had."""
+        """Return the revision of the rules that a phase ran."""
         revision: int | None = self._document['facts'][phase].get(
             'revision', self._document['revision']
         )
         return revision
 
     def facts(self, phase: str, plans: Plans) -> working_copy.Facts:
-        """Return the facts that a phase began with.
+        """Return the facts at the beginning of a phase.
 
-        :param plans: the rules to run. If they read what the inspection before
-            had stored, that is looked up.
-        :raises: Incomparable if the rules read data that are not known.
+        :param plans: the rules to run. If they read data that the inspection
+            before had stored, these data are looked up.
+        :raises: Incomparable if the rules read unknown data.
         """
         facts = self._document['facts'][phase]
         reads_previous = any(
@@ -110,7 +113,7 @@ class Past:
                     _('what had been stored before it is not known')
                 )
             self._is_previous_known = True
-        # The data of a phase are kept as a patch of the posted data.
+        # The data of a phase are kept as a patch against the posted data.
         inventory = document_patch.apply(
             self._document['inventory'], facts['inventory']
         )
@@ -127,13 +130,13 @@ class Past:
         )
 
     def error(self, phase: str) -> Data | None:
-        """Return what the rules of a phase ended with, as it is kept."""
+        """Return the kept error with which the rules of a phase ended."""
         error: Data | None = self._document['facts'][phase]['error']
         return error
 
     @property
     def ending(self) -> Data:
-        """How the inspection ended: ``result``, ``error`` and ``matched``.
+        """The end of the inspection: ``result``, ``error`` and ``matched``.
 
         ``matched`` has the UUIDs of the rules that matched, in their order.
         """
@@ -152,14 +155,14 @@ class Past:
     ) -> tuple[Ends, str | None]:
         """Repeat the inspection with the rules of its time.
 
-        If it ends as it did then, the kept data are complete: what other rules
-        make of them can be compared with that.
+        If it ends in the same way as before, the kept data are complete, and
+        the results of other rules can be compared with it.
 
         :param plans: the rules of its time, by phase.
-        :returns: the ends of the phases, and a sentence on the first
-            difference, None if there is none.
-        :raises: Incomparable if the difference may have other reasons, or the
-            rules read data that are not known.
+        :returns: the ends of the phases, and a sentence about the first
+            difference; None instead of the sentence if there is no difference.
+        :raises: Incomparable if a difference may have other reasons, or if the
+            rules read unknown data.
         """
         ends: Ends = {}
         for phase in self.phases:
@@ -179,14 +182,14 @@ class Past:
         The phase was repeated with the rules of its time. If it ends
         differently, other rules cannot be compared with it.
 
-        :returns: a sentence, None if both ends are the same.
+        :returns: a sentence; None if both ends are the same.
         :raises: Incomparable if the difference may have other reasons.
         """
         record_then = self._document['phases'][phase]
         record_now = phase_record.of_phase(end.outcome, 0.0)
         error_then = None
         kept_error = self.error(phase)
-        # A replay saves nothing, so it can have no error of saving.
+        # A replay saves nothing, so it cannot have an error of saving.
         if kept_error is not None and not kept_error['saving']:
             error_then = kept_error['text']
         error_now = None
@@ -214,17 +217,17 @@ class Past:
     def _refuse_other_reasons(self, phase: str, has_other_error: bool) -> None:
         """Check that a deviation has no reason outside of the kept data.
 
-        :param has_other_error: whether the phase ends with another error, or
-            only one of both times with an error.
-        :raises: Incomparable if the time that the rules took, a server that
-            they called, or a secret may be the reason.
+        :param has_other_error: whether the phase ended with another error, or
+            ended with an error only one of the two times.
+        :raises: Incomparable if the reason may be the time that the rules
+            took, a server that they called, or a secret.
         """
         error = self.error(phase)
         if error and has_other_error and error['limit']:
             raise Incomparable(_('it took as long as it may'))
         if error and has_other_error and error['op'] == 'api-call':
             raise Incomparable(_('it ended with what was called then'))
-        # Secrets that the rules could read then are masked in the kept data.
+        # Secrets that the rules could read are masked in the kept data.
         mask_secrets = json.loads(self.options)['mask_secrets']
         saw_secrets = disclosure.may_show_secrets(mask_secrets)
         if saw_secrets and disclosure.is_masked(self._document):
@@ -234,7 +237,7 @@ class Past:
 def _describe_other_matches(
     record_then: phase_record.Record, outcome: runner.PhaseOutcome
 ) -> list[str]:
-    """Return a sentence for each rule that matched only then, or only now."""
+    """Return a sentence for every rule that matched only then or only now."""
     then = {rule['uuid'] for rule in record_then['rules']}
     now = {rule.rule.uuid for rule in outcome.traces if rule.matched}
     differences = [
@@ -253,13 +256,14 @@ def compare(
 ) -> Data:
     """Run other rules on a kept inspection, and compare the results.
 
-    They are compared at the end of the last phase that both have run.
+    The results are compared at the end of the last phase that both have run.
 
-    :param base: the ends of phases with the rules of its time.
+    :param base: the ends of the phases with the rules of its time.
     :param plans: the other rules, by phase.
-    :returns: ``result``, ``error``, ``matched``, ``changes`` from the one
-        machine to the other, and whether anything ``differs``.
-    :raises: Incomparable if that depends on data that are not known.
+    :returns: ``result``, ``error``, ``matched``, the ``changes`` from the
+        machine with the rules of its time to the machine with the other rules,
+        and whether anything ``differs``.
+    :raises: Incomparable if the result depends on unknown data.
     """
     ends = _run_phases(past, base, plans, limits)
     last_phase = list(ends)[-1]
@@ -298,16 +302,16 @@ def _run_phases(
     """Run the phases of a kept inspection with other rules, up to an error.
 
     :param base: the ends of the phases with the rules of its time.
-    :returns: the ends with the other rules, in the order of the phases; one at
-        least.
-    :raises: Incomparable if the rules read data that are not known.
+    :returns: the ends with the other rules, in the order of the phases; at
+        least one.
+    :raises: Incomparable if the rules read unknown data.
     """
     ends: Ends = {}
     phase_before: str | None = None
     for phase in base:
         facts = past.facts(phase, plans)
         if phase_before is not None:
-            # What the other rules did in the phase before is in these, too.
+            # Add the changes that the other rules made in the phase before.
             facts = _rebase(
                 facts,
                 then=base[phase_before].facts,
@@ -330,23 +334,23 @@ def _predict_result(
     """Return the result of an inspection with other rules, and its error.
 
     :param phase: the last phase that ran.
-    :param then: its end with the rules of its time.
-    :param now: its end with the other rules.
+    :param then: the end of this phase with the rules of its time.
+    :param now: the end of this phase with the other rules.
     :param has_other_changes: whether the other rules make other changes.
-    :returns: such as ``('failed', 'the disk is too small')``; the result is
-        :data:`UNKNOWN` if the inspection would have gone on.
+    :returns: e.g. ``('failed', 'the disk is too small')``; the result is
+        :data:`UNKNOWN` if the inspection would have continued.
     """
     if now.outcome.error:
         return history.FAILED, str(now.outcome.error)
     if then.outcome.error:
-        # The inspection would go on, where it ended then. How is not known,
-        # unless this is the last phase.
+        # The inspection ended here with an error, but would now continue. How
+        # it would end is unknown, unless this is the last phase.
         if phase == model.MAIN:
             return history.OK, None
         return UNKNOWN, None
     error_then = past.error(phase)
     if error_then and error_then['saving'] and has_other_changes:
-        # Whether Ironic would save the other changes is not known.
+        # It is unknown whether Ironic would save the other changes.
         return UNKNOWN, None
     return past.ending['result'], past.ending['error']
 
@@ -361,13 +365,12 @@ def _run_phase(
     """Run the rules of a phase on a machine, and return how it ends.
 
     :param ends_before: the ends of the earlier phases of this replay.
-    :param facts: the data of the machine that the phase begins with. They were
-        kept when the machine was inspected, or made of such data.
+    :param facts: the data of the machine at the beginning of the phase. They
+        were kept by the inspection, or are based on kept data.
     """
-    # A sensitive rule has set a password, for example, at node.extra.token.
-    # The results of a replay leave out the values at such places. Data that
-    # are kept do not say which places these are; the phases that were run
-    # before this one do.
+    # Suppose that a sensitive rule has set a password at node.extra.token. The
+    # results of a replay must leave out the values at such places. Kept data
+    # do not show these places, but the earlier phases of this replay do.
     withheld_places: frozenset[views.Place] = frozenset()
     for end in ends_before.values():
         withheld_places |= end.facts.withheld_places
@@ -380,18 +383,18 @@ def _run_phase(
         keep=True,
         limits=limits[phase],
     )
-    # After most errors the phase changes nothing.
+    # After most kinds of errors, the phase changes nothing.
     if outcome.keeps_changes:
         facts = evaluation.facts_after_phase(facts, target, outcome, phase)
-    # The values that sensitive rules of this phase have set are withheld too.
+    # Also withhold the values that sensitive rules of this phase have set.
     facts = evaluation.add_withheld_places(facts, target)
     return PhaseEnd(outcome, facts)
 
 
 def nature(error: exceptions.RuleError | None) -> typing.Any:
-    """Return what makes two failures the same: type, op and reason.
+    """Return the type, op and reason of a failure, to compare failures.
 
-    The name of the rule does not count: the rules that are tried may have
+    The name of the rule is excluded, because the rules that are tried may have
     other names.
     """
     if error is None:
@@ -404,17 +407,17 @@ def _reduce_to_effects(phase: phase_record.Record) -> typing.Any:
     effects = {}
     for kind in phase_record.KINDS:
         effects[kind] = [_without_reasons(rule) for rule in phase[kind]]
-    # A record of now has tuples, a stored one has lists in their place.
+    # Convert tuples to lists: a new record has tuples, a stored one has lists.
     return json.loads(json.dumps(effects, default=str))
 
 
 def _without_reasons(rule: phase_record.Record) -> phase_record.Record:
     """Return the record of a rule without the reasons of its conditions.
 
-    Their wording may differ from release to release.
+    Reasons are dropped because their wording may change between releases.
     """
-    # A sensitive rule is recorded without conditions, and "when" only where
-    # an action had conditions or did not run.
+    # The record of a sensitive rule has no conditions, and "when" exists only
+    # if an action had conditions or did not run.
     conditions = [
         _without_reason(condition) for condition in rule.get('conditions', ())
     ]
@@ -439,19 +442,19 @@ def _rebase(
     then: working_copy.Facts,
     now: working_copy.Facts,
 ) -> working_copy.Facts:
-    """Return the facts of a phase after another result of the phase before.
+    """Return the facts of a phase, given another result of the phase before.
 
-    Between two phases Ironic and its hooks change the machine as well. These
-    changes, from ``then`` to ``facts``, are kept, and so are those of the
+    Ironic and its hooks also change the machine between two phases. The result
+    has both these changes, from ``then`` to ``facts``, and the changes by the
     other rules, from ``then`` to ``now``.
 
-    :param facts: the facts at the beginning of the phase, as they are kept.
-    :param then: the facts that the rules of its time left in the phase before.
-    :param now: the facts that the other rules leave in the phase before.
+    :param facts: the kept facts at the beginning of the phase.
+    :param then: the facts after the phase before, with the rules of its time.
+    :param now: the facts after the phase before, with the other rules.
     """
     plugin_data = _merge(facts.plugin_data, then.plugin_data, now.plugin_data)
     if then.node is None:
-        # The early phase knows no node.
+        # The early phase has no node.
         return dataclasses.replace(facts, plugin_data=plugin_data)
     ports = _ports_by_uuid(facts)
     merged_ports = _merge(ports, _ports_by_uuid(then), _ports_by_uuid(now))
@@ -479,9 +482,9 @@ def _traits(facts: working_copy.Facts) -> Sequence[str]:
 def _merge_traits(
     traits: Sequence[str], then: Sequence[str], now: Sequence[str]
 ) -> list[str]:
-    """Return traits with the change from ``then`` to ``now`` made in them.
+    """Return traits after applying the change from ``then`` to ``now``.
 
-    :param traits: the traits at the beginning of a phase, as kept.
+    :param traits: the kept traits at the beginning of a phase.
     :param then: the traits after the phase before, with the rules of its time.
     :param now: the traits after the phase before, with the other rules.
     """
@@ -496,17 +499,18 @@ def _merge_traits(
 
 
 def _merge(value: typing.Any, then: typing.Any, now: typing.Any) -> typing.Any:
-    """Return a value with the change from ``then`` to ``now`` made in it.
+    """Return a value after applying the change from ``then`` to ``now``.
 
     With ``{'a': 1}`` then and ``{'a': 3}`` now, ``{'a': 1, 'b': 2}`` becomes
-    ``{'a': 3, 'b': 2}``. Only mappings are merged: a list that changed is that
-    of ``now``.
+    ``{'a': 3, 'b': 2}``. Only mappings are merged: a list that has changed is
+    taken from ``now`` as a whole.
 
-    :param value: a part of a machine at the beginning of a phase, as kept.
+    :param value: the kept value of a part of a machine at the beginning of a
+        phase.
     :param then: the same part after the phase before, with the rules of its
         time.
     :param now: the same part after the phase before, with the other rules.
-    :returns: :data:`.path.ABSENT` if it is gone.
+    :returns: the merged value; :data:`.path.ABSENT` if it was removed.
     """
     if data_path.same(then, now):
         return value
