@@ -27,7 +27,7 @@ _NEEDED_MEMBERS = {
     'copy': 'from',
     'remove': None,
 }
-"""The member that an operation needs besides ``op`` and ``path``."""
+"""The member that an operation needs in addition to ``op`` and ``path``."""
 
 _ERRORS_OF_LIBRARIES = (
     jsonpatch.JsonPatchException,
@@ -37,38 +37,40 @@ _ERRORS_OF_LIBRARIES = (
     ValueError,
 )
 MOST_OPERATIONS = 100
-"""How many operations one patch may have."""
+"""Maximum number of operations of a patch."""
 
 MOST_CHARACTERS = 2**20
-"""How large a patch may make a rule, where the caller has no other limit."""
+"""How large a patch may make a rule if the caller sets no other limit."""
 
-# Copies of copies grow without bound, and moves get deeper.
+# Limits are needed because repeated copies make a rule grow without bound, and
+# repeated moves nest it deeper.
 _LIMITS = budget.Limits(time=2.0, operations=math.inf)
 
-# Characters between two members or items, as the budget counts them.
+# Number of characters between two members or items, as the budget counts them.
 _SEPARATOR_LENGTH = 2
 
-# What "openstack baremetal inspection rule unset --condition 0" sends.
+# "openstack baremetal inspection rule unset --condition 0" sends these names.
 _NAMES_OF_SHIPPED_CLIENT = {'condition': 'conditions', 'action': 'actions'}
 
 
 def apply(
     fields: dict[str, Any], patch: Any, most_characters: int = MOST_CHARACTERS
 ) -> dict[str, Any]:
-    """Return the fields of a rule as a JSON patch changes them.
+    """Apply a JSON patch to the fields of a rule, and return the new fields.
 
     For example, ``[{'op': 'replace', 'path': '/priority', 'value': 5}]``
-    changes the priority. The caller checks whether the fields are still a
+    changes the priority. The caller must check whether the fields are still a
     valid rule.
 
     :param fields: the fields that a client may set.
-    :param patch: as the client sent it, of any type. It is applied whole or
-        not at all. A field that it removes is missing in the result.
-    :param most_characters: how long, as JSON, the patch may make the rule. A
-        rule that is longer already may stay so.
-    :raises: Invalid if it is no patch, cannot be applied, takes too long,
-        writes a field that is read only, or would reveal secrets of a
-        sensitive rule.
+    :param patch: the patch as the client sent it, of any type. It is applied
+        completely or not at all. Fields that it removes are missing in the
+        result.
+    :param most_characters: maximum length of the rule after the patch, as
+        JSON. A rule that is already longer may keep its length.
+    :raises: Invalid if the patch is malformed, cannot be applied, takes too
+        long, writes a read-only field, or would reveal secrets of a sensitive
+        rule.
     """
     if not isinstance(patch, list):
         raise exceptions.Invalid(_('A JSON patch must be a list'))
@@ -80,11 +82,11 @@ def apply(
             )
             % {'most': MOST_OPERATIONS, 'count': len(patch)}
         )
-    # Operations that write a read-only field or would reveal secrets of a
-    # sensitive rule are refused here, before any is applied.
+    # This refuses operations that write a read-only field or would reveal
+    # secrets of a sensitive rule, before any operation is applied.
     operations = _check_operations(patch, fields)
-    # A copy with plain lists, as the lists of stored objects would convert
-    # what the patch puts into them.
+    # Make a copy with plain lists, because the lists of stored objects would
+    # convert values that the patch puts into them.
     rule: Any = json.loads(json.dumps(fields))
     size = _RuleSize(rule, most_characters)
     for position, operation in enumerate(operations):
@@ -100,8 +102,8 @@ def apply(
             raise exceptions.InvalidBody(
                 [_problem_of_failure(position, operation, fields)]
             ) from exc
-    # An operation whose path is empty replaces the whole rule: it may have put
-    # anything in its place, or a rule with another UUID or none.
+    # An operation with an empty path replaces the whole rule. The result may
+    # be any value, or a rule with another UUID or without one.
     if not isinstance(rule, dict):
         raise exceptions.Invalid(_('A rule must be a mapping'))
     uuid_afterwards = rule.setdefault('uuid', fields['uuid'])
@@ -115,14 +117,14 @@ def _check_operations(
 ) -> list[dict[str, Any]]:
     """Check all operations of a patch before any of them is applied.
 
-    :returns: copies of the operations, in which ``/condition/0`` is corrected
-        to ``/conditions/0``.
+    :returns: copies of the operations, with ``/condition/0`` corrected to
+        ``/conditions/0``.
     :raises: InvalidBody with all operations that must not be applied.
     """
     operations = []
     problems = []
-    # A later operation changes the value that an earlier one adds in place:
-    # without a copy, it would change the patch of the caller.
+    # Make a copy, because a later operation may change in place the value that
+    # an earlier operation adds, which would change the caller's patch.
     for position, operation in enumerate(copy.deepcopy(patch)):
         try:
             operations.append(_check_operation(operation, fields))
@@ -136,12 +138,12 @@ def _check_operations(
 class _RuleSize:
     """The length of a rule while a patch changes it, in characters of JSON.
 
-    Before an operation is applied, the characters that it adds are counted. As
-    they are exactly those that the budget would count in the whole rule, many
-    operations do not add up an error.
+    Before an operation is applied, the characters that it adds are counted.
+    The count is exactly what the budget would count in the whole rule, so no
+    error accumulates over many operations.
 
-    :param document: the rule as it is before the patch.
-    :param most: how many characters the patch may make of it.
+    :param document: the rule before the patch.
+    :param most: maximum number of characters after the patch.
     """
 
     def __init__(self, document: Any, most: int) -> None:
@@ -149,14 +151,14 @@ class _RuleSize:
         self._budget = budget.Budget(_LIMITS)
         # Length of the document after the operations so far.
         self._size = self._budget.measure(document)
-        # A rule that is longer already may stay so.
+        # A rule that is already longer may keep its length.
         self._most = max(most, self._size)
 
     def check(self, operation: dict[str, Any], document: Any) -> None:
-        """Refuse an operation after which the rule would be too large or deep.
+        """Refuse an operation that would make the rule too large or too deep.
 
-        :param document: the rule after the operations before.
-        :raises: Invalid also if all operations together take too long.
+        :param document: the rule after the previous operations.
+        :raises: Invalid; also if all operations together take too long.
         """
         try:
             self._budget.check_time()
@@ -183,9 +185,9 @@ class _RuleSize:
     ) -> int:
         """Return how many characters an operation adds to a document.
 
-        The number is negative where it removes more than it adds.
+        The number is negative if the operation removes more than it adds.
 
-        :param operation: any operation but ``move``.
+        :param operation: any operation except ``move``.
         :raises: BudgetExceeded if a value would be nested too deep.
         """
         op = operation['op']
@@ -202,12 +204,12 @@ class _RuleSize:
         added = self._measure(new_value, len(target.parts))
         inserts = op in ('add', 'copy')
         if inserts and _is_in_list(target, document):
-            # In a list, the value is put in before the item that has its
-            # place now: "replace" alone would replace that item.
+            # The value is inserted before the current item at this index;
+            # "replace", in contrast, would replace that item.
             return added + _SEPARATOR_LENGTH
         old_value = target.resolve(document, data_path.ABSENT)
         if old_value is data_path.ABSENT:
-            # The value is a new member of a mapping, with its name.
+            # The value is a new member of a mapping, so its name is added too.
             return added + len(target.parts[-1]) + _SEPARATOR_LENGTH
         # The new value replaces the old one; its name and separator stay.
         return added - self._measure(old_value)
@@ -217,25 +219,26 @@ class _RuleSize:
     ) -> int:
         """Return how many characters a document loses if a value is removed.
 
-        :param pointer: the place of the value, which may not be there.
+        :param pointer: the place of the value, which may not exist.
         """
         size = self._measure(pointer.resolve(document, None))
         is_whole_document = not pointer.parts
         if is_whole_document:
             return size
         if not _is_in_list(pointer, document):
-            # The value is a member of a mapping, and its name goes, too.
+            # The value is a member of a mapping, so its name is removed too.
             size += len(pointer.parts[-1])
         return size + _SEPARATOR_LENGTH
 
     def _measure(self, value: Any, depth: int = 1) -> int:
         """Return the length of a value inside a document.
 
-        :param depth: how many levels the value is nested in.
+        :param depth: the number of levels that the value is nested in.
         :raises: BudgetExceeded if it is nested too deep.
         """
-        # The value is measured as the only item of a list. For a number alone
-        # the budget counts more characters than for one in a list or mapping.
+        # Measure the value as the only item of a list, because the budget
+        # counts more characters for a number alone than for a number in a list
+        # or mapping.
         brackets = 2
         length_of_list = self._budget.measure([value], depth - 1)
         return length_of_list - brackets - _SEPARATOR_LENGTH
@@ -244,21 +247,21 @@ class _RuleSize:
 def _split_move(
     operation: dict[str, Any], document: Any
 ) -> list[dict[str, Any]]:
-    """Split a move into a removal and an addition; return others as they are.
+    """Split a move into a removal and an addition; return others unchanged.
 
-    The move from ``/a`` to ``/b`` is ``[{'op': 'remove', 'path': '/a'},
-    {'op': 'add', 'path': '/b', 'value': …}]``. The removal comes first, as it
-    may shift the items of the list to which the value moves.
+    The move from ``/a`` to ``/b`` becomes ``[{'op': 'remove', 'path': '/a'},
+    {'op': 'add', 'path': '/b', 'value': …}]``. The removal comes first,
+    because it may shift the items of the list to which the value moves.
 
-    :raises: JsonPointerException if there is nothing to move.
+    :raises: JsonPointerException if there is no value to move.
     """
     if operation['op'] != 'move':
         return [operation]
     value = jsonpointer.resolve_pointer(document, operation['from'])
     if operation['path'] == operation['from']:
-        # Nothing moves. A removal and an addition would put the value behind
-        # all other members of its mapping, and vars are computed in the order
-        # of their mapping. So this only tests that the value is there.
+        # Nothing moves. A removal and an addition would put the value at the
+        # end of its mapping, but vars are computed in the order of their
+        # mapping. Only test that the value exists instead.
         return [{'op': 'test', 'path': operation['path'], 'value': value}]
     return [
         {'op': 'remove', 'path': operation['from']},
@@ -269,7 +272,8 @@ def _split_move(
 def _is_in_list(target: jsonpointer.JsonPointer, document: Any) -> bool:
     """Return whether a pointer names an item of a list.
 
-    ``/actions/0`` does, and ``/vars/rack`` names a member of a mapping.
+    For example, ``/actions/0`` does, but ``/vars/rack`` names a member of a
+    mapping.
     """
     is_whole_document = not target.parts
     if is_whole_document:
@@ -312,12 +316,12 @@ def _problem_of_failure(
 def _check_operation(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
     """Check an operation of a patch, and return it with corrected pointers.
 
-    Ironic's command line writes ``/condition/0`` for ``/conditions/0``.
+    Ironic's command line sends ``/condition/0`` instead of ``/conditions/0``.
 
-    :param operation: as the client sent it, of any type.
+    :param operation: the operation as the client sent it, of any type.
     :param rule: the fields of the stored rule.
-    :raises: Invalid if it is no operation, writes a read-only field, or would
-        reveal secrets of a sensitive rule.
+    :raises: Invalid if the operation is malformed, writes a read-only field,
+        or would reveal secrets of a sensitive rule.
     """
     if not isinstance(operation, dict):
         raise exceptions.Invalid(_('it must be a mapping'))
@@ -336,9 +340,10 @@ def _check_operation(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
     if op != 'test':
         _refuse_read_only(pointers['path'])
     if op == 'move':
-        # A move also removes the value from its old place; a copy does not.
+        # Unlike a copy, a move also removes the value from its old place.
         _refuse_read_only(pointers['from'])
-    # A test, for example, tells by its outcome what a sensitive rule has.
+    # For example, the result of a test would tell the content of a sensitive
+    # rule.
     stored_rule.check_patch(rule, op, pointers.values())
     corrected = dict(operation)
     for name, parts in pointers.items():
@@ -349,8 +354,8 @@ def _check_operation(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
 def _why_it_failed(operation: dict[str, Any], fields: dict[str, Any]) -> str:
     """Return why an operation could not be applied, for the client.
 
-    The messages of the libraries are not shown: they may have values of the
-    rule, which may be sensitive.
+    The messages of the libraries are not shown, because they may contain
+    values of the rule, which may be sensitive.
 
     :param fields: the fields of the stored rule.
     """
@@ -360,11 +365,11 @@ def _why_it_failed(operation: dict[str, Any], fields: dict[str, Any]) -> str:
     for name in names_of_pointers:
         parts = jsonpointer.JsonPointer(operation[name]).parts
         if not parts:
-            # It points to the whole rule.
+            # The pointer is empty, and names the whole rule.
             continue
         field = parts[0]
-        # Answers show "revision" and "created_at", for example, but the patch
-        # is applied to the fields that a client may set.
+        # For example, answers show "revision" and "created_at", but the patch
+        # is applied only to the fields that a client may set.
         if field in model.SHOWN:
             return (
                 _('/%s is read only, and no patch can test or copy it') % field
@@ -383,7 +388,7 @@ def _parse_pointer(operation: dict[str, Any], name: str) -> list[str]:
     ``/condition/0``, which python-ironicclient sends.
 
     :param name: the member that has the pointer: ``path`` or ``from``.
-    :raises: Invalid if the member is missing or no pointer.
+    :raises: Invalid if the member is missing or not a pointer.
     """
     try:
         parts = jsonpointer.JsonPointer(operation[name]).parts

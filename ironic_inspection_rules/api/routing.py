@@ -41,29 +41,30 @@ Query = Mapping[str, request.Converter]
 
 @dataclasses.dataclass(frozen=True)
 class Route:
-    """One call of the API, such as ``GET inspection_rules/{rule}``.
+    """One call of the API, e.g. ``GET inspection_rules/{rule}``.
 
-    Its handler gets, in this order: the parts of the path that are any text,
+    Its handler is called with, in this order: the variable parts of the path,
     the parameters of the URL, and the body.
 
-    :param path: what follows ``/v1/``; a part in braces is any text.
+    :param path: the path after ``/v1/``; a part in braces matches any text.
     :param handler: makes the answer.
-    :param policy: checked before the parameters of the URL, and these before
-        the body. With ``{node}`` in the path, it is checked for that node, and
-        the handler gets the node in place of its name or UUID. None if the
-        handler checks what it has to.
+    :param policy: checked before the parameters of the URL, which are checked
+        before the body. If the path has ``{node}``, the policy is checked for
+        that node, and the handler gets the node instead of its name or UUID.
+        None if the handler itself checks the policy.
     :param since: first minor version of the API that has the call; None if
         all versions have it.
     :param query: converters of the parameters of the URL, by name. The handler
-        gets the converted values as a mapping; with an empty mapping, it gets
-        none, and all parameters are refused. None leaves the parameters to the
-        handler.
-    :param schema: JSON Schema of the body; None leaves the body to the
-        handler.
-    :param check_refused: called with the parameters and the body, as the
-        handler gets them, if the schema refuses the body; raises InvalidInput
-        for problems in members that the schema does not describe.
-    :param status: HTTP status of a good answer; None if the handler sets it.
+        gets the converted values as a mapping. With an empty mapping, it gets
+        none, and all parameters are refused. With None, the handler itself
+        reads the parameters.
+    :param schema: JSON Schema of the body; with None, the handler itself reads
+        the body.
+    :param check_refused: called with the parameters and the body, in the same
+        form as the handler, if the schema refuses the body; raises
+        InvalidInput for problems in members that the schema does not describe.
+    :param status: HTTP status of a successful answer; None if the handler sets
+        it.
     :param is_queue: whether the call needs durable inspection.
     """
 
@@ -84,18 +85,18 @@ class Route:
 
     @functools.cached_property
     def is_inspector(self) -> bool:
-        """Whether the call is ironic-inspector's, in versions of its own."""
+        """Whether the call belongs to ironic-inspector's API and versions."""
         return self.parts[0] in inspector_forms.RESOURCES
 
     def match(self, path: list[str]) -> list[str] | None:
         """Match a path against the path of the route.
 
-        The route ``nodes/{node}/traits`` matches ``nodes``, ``n1``, ``traits``
-        and returns ``['n1']``.
+        For example, the route ``nodes/{node}/traits`` matches the parts
+        ``nodes``, ``n1`` and ``traits``, and returns ``['n1']``.
 
         :param path: all parts of the path after ``/v1/``.
-        :returns: the parts of any text, in their order; None if the path does
-            not match.
+        :returns: the variable parts, in their order; None if the path does not
+            match.
         """
         if len(path) != len(self.parts):
             return None
@@ -118,26 +119,26 @@ class Route:
 
         The queue, a version of inspector's API, the policy, the parameters and
         the body are checked in this order. The version of Ironic's API was
-        checked before, see :attr:`exposed`.
+        already checked, see :attr:`exposed`.
 
-        :param path: the parts of the path that are any text.
+        :param path: the variable parts of the path.
         :param _pecan_arguments: arguments that pecan finds in the query and in
-            the body; both are read from the request instead.
+            the body; unused, because both are read from the request instead.
         :returns: the result of the handler; a fault if it raises InvalidInput.
         """
         if self.is_queue:
             _check_queue()
         if self.is_inspector:
-            # Raises an error unless inspector's API has the version.
+            # This raises an error unless inspector's API has the version.
             inspector_forms.requested_version()
-            # The client asks only for a version of inspector's API. The first
-            # versions of Ironic's API know neither names of nodes nor states
-            # of inspection.
+            # The client asks only for a version of inspector's API. Set a
+            # version of Ironic's API, because its first versions support
+            # neither names of nodes nor states of inspection.
             api.request.version.minor = RULES
         arguments: list[Any] = list(path)
         if self.policy is not None and NODE in self.parts:
-            # The handler gets the node in place of its name or UUID, which is
-            # the first part of any text in all of these paths.
+            # The handler gets the node instead of its name or UUID, which is
+            # the first variable part in all of these paths.
             arguments[0] = api_utils.check_node_policy_and_retrieve(
                 self.policy, arguments[0]
             )
@@ -149,17 +150,17 @@ class Route:
                 arguments += self._read_request()
             answered = self.handler(*arguments)
         except exceptions.InvalidInput as exc:
-            # The answer is made here, as Ironic's own would not have the
-            # problems one by one.
+            # Build the answer here, because Ironic's own answer would not list
+            # the problems separately.
             api.response.status = exc.code
             return request.fault(str(exc), exc.problems)
         except db_exc.DBConnectionError:
-            # The next clause is not for this error: where the database cannot
-            # be reached, nobody can look whether the tables are there.
+            # Do not handle this error in the next clause: if the database is
+            # unreachable, it cannot be checked whether the tables exist.
             raise
         except (db_exc.DBError, sqlalchemy_exc.DBAPIError):
-            # Somebody may have removed the tables. Then the answer says so,
-            # and names the command that creates them.
+            # The tables may have been removed. In this case the answer says
+            # so, and names the command that creates them.
             _check_tables()
             raise
         if self.status is not None:
@@ -169,14 +170,14 @@ class Route:
     def _read_request(self) -> list[Any]:
         """Read and check the parameters and the body that the call has.
 
-        :returns: the last arguments of the handler, such as ``[{'limit': 10,
+        :returns: the last arguments of the handler, e.g. ``[{'limit': 10,
             'marker': None}, {'rules': […], 'tables': None}]``.
         """
         arguments: list[Any] = []
         if self.query is not None:
             query = request.query(self.query)
             # A call without parameters refuses all of them, and its handler
-            # takes none.
+            # has no argument for them.
             if self.query:
                 arguments.append(query)
         if self.schema is not None:
@@ -184,8 +185,8 @@ class Route:
             try:
                 arguments.append(request.validate(body, self.schema))
             except exceptions.InvalidBody as exc:
-                # The schema says only that "rules" is a list, for example.
-                # What is wrong in it is told in the same answer.
+                # For example, the schema only says that "rules" is a list.
+                # Report problems inside this list in the same answer.
                 self._check_refused(exc, [*arguments, body])
                 raise
         return arguments
@@ -211,16 +212,16 @@ class Route:
     def exposed(self) -> types.MethodType:
         """Return :meth:`answer` in the form in which pecan can call it.
 
-        It refuses a request for a version of the API that does not have this
-        call. :func:`ironic.api.method.expose` makes JSON of what it returns,
-        and an answer of what it raises.
+        The returned method refuses a request for a version of the API that
+        does not have this call. :func:`ironic.api.method.expose` converts its
+        result to JSON, and its errors to answers.
         """
         since = self.since
         if self.is_inspector:
-            # Calls of ironic-inspector have versions of their own API.
+            # Calls of ironic-inspector have the versions of their own API.
             since = None
-        # Where a version does not have a call, Ironic answers 404 to GET, and
-        # 405 to other methods.
+        # If a version does not have a call, Ironic answers 404 to GET, and 405
+        # to other methods.
         refusal = webob_exc.HTTPMethodNotAllowed
         if self.method == 'GET':
             refusal = webob_exc.HTTPNotFound
@@ -234,12 +235,12 @@ class Route:
             exception_class=refusal,
         )
         expose = ironic_method.expose()
-        # pecan asks for a bound method, and the decorators return a function.
+        # pecan needs a bound method, but the decorators return a function.
         return types.MethodType(expose(check_version(Route.answer)), self)
 
 
 def _check_queue() -> None:
-    """Check that durable inspection is switched on."""
+    """Check that durable inspection is enabled."""
     if not CONF.inspection_queue.enabled:
         raise exceptions.NotFound(
             _(
@@ -253,7 +254,7 @@ def _check_queue() -> None:
 def _check_tables() -> None:
     """Check that the tables have not been removed while this service runs.
 
-    :raises: ClientSideError (503) if they have.
+    :raises: ClientSideError (503) if they have been removed.
     """
     try:
         storage.check()
@@ -267,21 +268,22 @@ class RoutesBelow:
     """All routes below one path, an entry of Ironic's map of controllers."""
 
     def __init__(self, routes: Iterable[Route], *parts: str) -> None:
-        """Take the routes whose path begins with some parts.
+        """Select the routes whose paths begin with the given parts.
 
         :param parts: the parts of the path after ``/v1/``, up to this entry.
         """
         self._parts = list(parts)
         self._routes = []
         # The routes without a variable part such as {rule}, by method and
-        # path: the key of PUT inspection_rules is
+        # path. For example, the key of PUT inspection_rules is
         # ('PUT', 'inspection_rules').
         self._fixed_routes: dict[tuple[str, ...], Route] = {}
         for route in routes:
             # A route is below the entry nodes/n1/traits if its first parts
-            # match these: nodes/{node}/traits/{trait} is, as {node} stands for
-            # n1. match() compares whole paths only, so the path of the entry
-            # is continued with what the route itself has there, {trait}.
+            # match these parts. For example, nodes/{node}/traits/{trait} does,
+            # because {node} matches n1. match() compares only whole paths, so
+            # the path of the entry is extended with the rest of the route,
+            # which is {trait} here.
             rest_of_route = route.parts[len(parts) :]
             path_below_entry = [*parts, *rest_of_route]
             if route.match(path_below_entry) is None:
@@ -294,28 +296,28 @@ class RoutesBelow:
     def _route(self, args: list[str], request: Any) -> Any:
         """Return the function that pecan calls for a request, and arguments.
 
-        pecan asks this object for every request whose path begins with the
-        path of the entry. Below ``inspection_rules``, for example,
+        pecan calls this method for every request whose path begins with the
+        path of the entry. For example, below ``inspection_rules``,
         ``DELETE /v1/inspection_rules/1b2c`` is answered by the route
         ``DELETE inspection_rules/{rule}`` with the argument ``1b2c``.
 
-        A request without a route is answered here: OPTIONS with the methods
-        of the path, 405 if the path has other methods, 404 if nothing is
-        there.
+        A request without a route is answered here: OPTIONS with the methods of
+        the path, 405 if the path has other methods, and 404 if the path does
+        not exist.
 
         :param args: the parts of the path below the entry: ``['1b2c']``.
         :raises: the answer, an error of webob, if there is no route.
         """
         try:
-            # pecan reads them next, and would fail on a body that is a
+            # pecan reads the parameters next, and would fail if the body is a
             # malformed form.
             request.params  # noqa: B018
         except ValueError:
             pecan.abort(http_client.UNSUPPORTED_MEDIA_TYPE)
-        # A slash at the end, or two of them, make an empty part.
+        # A trailing or double slash makes an empty part.
         below = [part for part in args if part]
         path = [*self._parts, *below]
-        # A route without a variable part is found by one look-up.
+        # Find a route without variable parts with a single look-up.
         fixed_route = self._fixed_routes.get((request.method, *path))
         if fixed_route is not None:
             return fixed_route.exposed, []
@@ -328,7 +330,7 @@ class RoutesBelow:
         # The path exists, but not for this method.
         is_in_version = any(route.is_in_version() for route, _parts in matches)
         if request.method == 'GET' and not is_in_version:
-            # As Ironic answers for a path that only later versions have.
+            # Ironic gives this answer for a path of later versions only.
             pecan.abort(http_client.NOT_FOUND)
         methods = sorted(route.method for route, _parts in matches)
         status = http_client.METHOD_NOT_ALLOWED
@@ -339,10 +341,10 @@ class RoutesBelow:
     def _matches(self, path: list[str]) -> list[tuple[Route, list[str]]]:
         """Return the routes of a path, with the variable parts of the path.
 
-        For ``inspection_rules/1b2c`` they are the routes GET, PATCH, PUT and
-        DELETE of ``inspection_rules/{rule}``, each with ``['1b2c']``. A route
-        with fewer variable parts is preferred: in
-        ``inspection_rules/statistics`` the last part is no UUID of a rule.
+        For example, ``inspection_rules/1b2c`` has the routes GET, PATCH, PUT
+        and DELETE of ``inspection_rules/{rule}``, all of them with
+        ``['1b2c']``. Routes with fewer variable parts are preferred: in
+        ``inspection_rules/statistics`` the last part is not a UUID of a rule.
         """
         matches = []
         for route in self._routes:

@@ -32,14 +32,14 @@ from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.runs import replay
 
 _LONGEST_STORING = datetime.timedelta(minutes=1)
-"""Longest time from the record of a run until Ironic has stored its data."""
+"""Longest time from storing a run until Ironic has stored its data."""
 
 Answer = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class _RuleSet:
-    """The rules and tables that a run had, or those that stand for them."""
+    """The rules and tables of a run, or those used in place of them."""
 
     rules: list[model.Rule]
     tables: table.Tables
@@ -51,17 +51,17 @@ def find(
 ) -> Answer:
     """Return what a rule did in the newest run, or why it did not match.
 
-    A run is what the rules did in one inspection. The run records the rules
-    that matched, but not why the others did not. So the conditions of a rule
-    that did not match are checked once more: on the facts that its phase had,
-    if these are kept, or else on the data of that inspection and the node as
-    it is now.
+    A run is what the rules did in one inspection. It records the rules that
+    matched, but not why other rules did not. The conditions of a rule that did
+    not match are therefore checked again: on the facts that its phase had if
+    these are kept, and otherwise on the data of that inspection and on the
+    node as it is now.
 
     :param uuid: the UUID of the rule.
-    :param runs: a list with the newest run of the node, whole; empty if none
-        is kept.
-    :param rules: the rules in force. They are taken for the rules of the run
-        if these are not kept any more.
+    :param runs: a list with the newest run of the node, with all fields; empty
+        if no run is kept.
+    :param rules: the rules in force. They are used in place of the rules of
+        the run if these are no longer kept.
     :returns: the answer, see :func:`_begin_answer`. For a sensitive rule it
         has only the UUID, whether the rule matched, and ``withheld``.
     :raises: NotFound if no run is kept, or the run had no such rule.
@@ -88,11 +88,12 @@ def find(
     if rule is None or was_created_later:
         raise _not_found_error(node, uuid, run, was_created_later)
     answer.update(_check_again(node, run, rule, rules, rule_set))
-    # The preprocess and main phases note their revision, the early phase not.
+    # The preprocess and main phases set the revision of the run; the early
+    # phase does not.
     came_to_phase = run.revision is not None or rule.phase == model.EARLY
     if not came_to_phase:
         # The run failed before the rules, or its inspect interface is not
-        # supported. Whatever the conditions say now, this is the reason.
+        # supported. This is the reason, whatever the conditions yield now.
         answer['reason'] = _(
             'That run came to no rules; these are those in force.'
         )
@@ -102,9 +103,9 @@ def find(
 
 
 def _why_in_force(run: Any) -> str:
-    """Return why the rules in force stand for the rules of a run."""
+    """Return why the rules in force are used for the rules of a run."""
     if run.revision is None:
-        # Early rules run before the node is known, and note no revision.
+        # Early rules run before the node is known, and record no revision.
         return _(
             'The revision of the early rules of that run is not known; these '
             'are those in force.'
@@ -119,12 +120,12 @@ def _why_in_force(run: Any) -> str:
 
 
 def _begin_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
-    """Return the answer for a rule that did nothing in a run.
+    """Return the initial answer, for a rule that did nothing in a run.
 
-    The caller replaces the members of which it knows more.
+    The caller replaces the members that it knows more about.
 
-    :param rule: the rule with this UUID. None if the run has none, nor the
-        rules in force: then description, phase and mode are None.
+    :param rule: the rule with this UUID. None if neither the run nor the rules
+        in force have it; then description, phase and mode are None.
     """
     answer: Answer = {
         'rule': {'uuid': uuid, 'description': None, 'revision': None},
@@ -137,7 +138,7 @@ def _begin_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
         'actions': [],
         'changes': [],
         'error': None,
-        # True if the caller decides once more whether the rule matches.
+        # The caller sets this if it checks again whether the rule matches.
         'decided_again': False,
         'reason': None,
     }
@@ -152,8 +153,8 @@ def _begin_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
 def _was_created_after(context: Any, uuid: str, run: Any) -> bool:
     """Return whether a stored rule was created after a run began.
 
-    A rule that was created before and only changed since is not meant. Nor is
-    a rule that is not stored, or one where a time is not known.
+    False for a rule that was created earlier and only changed later, for a
+    rule that is not stored, and if one of the times is unknown.
     """
     try:
         stored = rule_object.StoredRule.get_by_uuid(context, uuid)
@@ -161,8 +162,8 @@ def _was_created_after(context: Any, uuid: str, run: Any) -> bool:
         return False
     if run.revision is not None and stored.revision <= run.revision:
         return False
-    # The revision of the rule is that of its last change. So where it is later
-    # than the run, only the times say which of both was first.
+    # The revision of the rule is that of its last change. If it is later than
+    # the run, only the times tell whether the rule or the run came first.
     run_began_at = run.started_at or run.created_at
     if stored.created_at is None or run_began_at is None:
         return False
@@ -205,15 +206,15 @@ def _not_found_error(
 def _find_record(
     phases: Mapping[str, phase_record.Record], uuid: str
 ) -> Answer | None:
-    """Return what the record of a run says of a rule.
+    """Return the record of a rule in a run, as members of the answer.
 
     The record of a phase has three lists: ``rules`` that matched, ``audit``
     with the rules in mode "audit", and rules that did not match and
     ``reverted`` earlier actions.
 
     :param phases: the records of the phases, by the name of the phase.
-    :returns: members of the answer; None for a rule that did nothing, or that
-        the run did not have.
+    :returns: members of the answer; None if the rule did nothing, or if the
+        run did not have it.
     """
     for phase, record in phases.items():
         for kind in ('rules', 'audit', 'reverted'):
@@ -234,16 +235,17 @@ def _find_record(
 
 
 def _describe_record(rule: phase_record.Record) -> Answer:
-    """Return what the record of a rule says, as members of the answer.
+    """Return the record of a rule as members of the answer.
 
-    The record has ``changes`` of the rule, and values as ``confirmed`` that
-    the rule set but that were there already. In the answer both are changes.
+    The record has the ``changes`` of the rule, and in ``confirmed`` values
+    that the rule set but that already existed. The answer lists both as
+    changes.
     """
     answer = {
         name: rule.get(name) for name in ('conditions', 'actions', 'error')
     }
     answer['changes'] = [*rule['changes'], *rule.get('confirmed', ())]
-    # It is only there if an action has conditions of its own or did not run.
+    # "when" exists only if an action has conditions or did not run.
     if 'when' in rule:
         answer['when'] = rule['when']
     return answer
@@ -254,14 +256,14 @@ def _read_rule_set(
 ) -> _RuleSet:
     """Read the rules and tables of a revision.
 
-    :param revision: the revision of a run, None if it is not known.
+    :param revision: the revision of a run; None if it is unknown.
     :returns: the rules and tables in force, with their own revision, if the
-        revision of the run is not known or not kept any more.
+        revision of the run is unknown or no longer kept.
     """
     in_force = rules.refresh(context)
     if revision is not None:
-        # The kept revision is read even if it is the one in force, which
-        # another request may change before its rules are read.
+        # Read the kept revision even if it is in force, because another
+        # request may change the rules in force before they are read.
         try:
             stored = rule_object.StoredRule.get_rules_of_revision(
                 context, revision
@@ -271,7 +273,7 @@ def _read_rule_set(
             tables = rules.tables_of(context, revision)
             return _RuleSet(rules.with_stored(marked), tables, revision)
         except ironic_exception.NotFound:
-            # The revision is not kept any more.
+            # The revision is no longer kept.
             pass
     return _RuleSet(
         rules.in_force(context), in_force.tables, in_force.revision
@@ -287,10 +289,11 @@ def _check_again(
 ) -> Answer:
     """Find out why a rule did not match, by checking its conditions again.
 
-    They are checked on the facts that the phase had. If these are not kept,
-    they are checked on the data of the run and on the node as it is now.
+    The conditions are checked on the facts that the phase had. If these are
+    not kept, they are checked on the data of the run and on the node as it is
+    now.
 
-    :param rule_set: the rules of the run, or those in force in their place.
+    :param rule_set: the rules of the run, or the rules in force instead.
     :returns: the conditions with their results, or a reason in words, as
         members of the answer.
     """
@@ -326,7 +329,7 @@ def _check_again(
 
 def _why_it_matches_now(rule: model.Rule, run: Any) -> str:
     """Return why a rule matches now that did not match in a run."""
-    # Built-in rules have no revision, and not every run has one.
+    # Built-in rules have no revision, and some runs have none.
     have_revisions = rule.revision and run.revision is not None
     if have_revisions and rule.revision > run.revision:
         return (
@@ -349,8 +352,7 @@ def _facts_of_phase(
 
     :param plans: the compiled rules of the run. If they read data of the
         inspection before, these data are among the facts.
-    :returns: None if the facts, or something that they depend on, are not
-        kept.
+    :returns: None if the facts, or data that they depend on, are not kept.
     """
     try:
         row = db_history.get_inventory(node.uuid, run.uuid)
@@ -373,10 +375,11 @@ def _evaluate_again(
     rules: repository.Repository,
     rule_set: _RuleSet,
 ) -> evaluation.Evaluation | None:
-    """Run a phase of an inspection once more, without saving anything.
+    """Run a phase of an inspection again, without saving anything.
 
-    It runs on the facts that it had. If these are not kept, all phases run on
-    the inventory and plugin data of the run, and on the node as it is now.
+    The phase runs on the facts that it had. If these are not kept, all phases
+    run on the inventory and plugin data of the run, and on the node as it is
+    now.
 
     :param rule_set: the rules to run.
     :returns: None if no data of the run are left.
@@ -392,7 +395,8 @@ def _evaluate_again(
     if not inventory and not plugin_data:
         return None
     facts_of_node = facts.read(context, node, inventory, plugin_data)
-    # All phases run, as the rule may read what earlier phases change.
+    # Run all phases, because the rule may read values that earlier phases
+    # change.
     return evaluation.evaluate(plans, facts_of_node, limits=rules.limits)
 
 
@@ -401,10 +405,10 @@ def _find_data(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the inventory and the plugin data that a run had.
 
-    They may be in the history of the node, with its last run if that failed,
-    or in the inventory that Ironic stores until the next inspection.
+    They may be in the history of the node, with its last run if it failed, or
+    in the inventory that Ironic stores until the next inspection.
 
-    :returns: both empty if they are in none of these any more.
+    :returns: both mappings; empty if the data are in none of these places.
     """
     try:
         document = history.read(db_history.get_inventory(node.uuid, run.uuid))
@@ -425,10 +429,10 @@ def _find_data(
 
 
 def _was_stored_by_run(stored: inspection_data.MachineData, run: Any) -> bool:
-    """Return whether the data that Ironic stores are those of a run.
+    """Return whether the data that Ironic stores belong to a run.
 
-    If not, a later inspection has replaced them: its data were stored more
-    than :data:`_LONGEST_STORING` after the run.
+    If they were stored more than :data:`_LONGEST_STORING` after the run, they
+    belong to a later inspection, which has replaced the data of the run.
     """
     if stored.stored_at is None or run.created_at is None:
         return False

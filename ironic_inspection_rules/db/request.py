@@ -23,7 +23,7 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.db import unprocessed
 
 OPEN: sa.ColumnElement[bool] = models.RequestRow.open_node_uuid.is_not(None)
-"""Holds for a request that is not done."""
+"""Condition of a request that is not done."""
 
 
 @transaction.retried_on_lock_conflict
@@ -37,38 +37,40 @@ def find_or_create_request(
     state_of_ended: str,
     yields_for: float = 0.0,
 ) -> tuple[models.RequestRow, bool]:
-    """Store a request of a node, unless the node has an open one that goes on.
+    """Store a request of a node, unless the node's open request continues.
 
     First ``accept`` is called in the same transaction, and may change the
     node: either both are stored, or nothing is. If the open request does not
-    go on, it ends for the new one, and a worker that processes it can no
-    longer save anything.
+    continue, it is replaced by the new one, and a worker that processes it can
+    no longer save anything.
 
-    :param values: column values; ``uuid``, ``node_uuid``, ``event``,
-        ``state``, and ``version``, that of the versioned object which can
-        show the row, are required.
+    :param values: column values. Required are ``uuid``, ``node_uuid``,
+        ``event``, ``state``, and ``version``, the version of the versioned
+        object that can show the row.
     :param data: the ``inventory`` and the ``plugin_data`` to process, and
         ``posted``, whether a ramdisk posted them; None if the request needs
-        none.
-    :param accept: accepts the request for its node, or raises, which undoes
-        all; also called where the open request goes on. It returns when the
-        inspection began if the request is the first of it, else None; see
+        no data.
+    :param accept: accepts the request for its node. It may raise an error,
+        which undoes everything, and is also called if the open request
+        continues. It returns when the inspection began if the request is the
+        first one of the inspection, and otherwise None; see
         :func:`.node_reservation.stop_clock`.
-    :param reason_to_end: called with the open request that there is, and what
-        ``accept`` returned; returns why that request ends, such as that it is
-        of an earlier inspection; None if it goes on.
-    :param state_of_ended: state of a request that ends for the new one.
+    :param reason_to_end: called with the current open request and the result
+        of ``accept``; returns the reason why that request ends, e.g. that it
+        belongs to an earlier inspection; None if it continues.
+    :param state_of_ended: state of a request that the new one replaces.
     :param yields_for: seconds by which the request is due later: requests
-        that come in this time and yield to nobody are delivered before it.
+        that are stored in this time without a delay are delivered before it.
     :returns: the open request of the node, and whether it is the new one.
-    :raises: RequestPending if somebody else stores one meanwhile, or if the
-        open request that is to end changes meanwhile.
+    :raises: RequestPending if another process stores a request meanwhile, or
+        if the open request that should end changes meanwhile.
     """
     node_uuid = values['node_uuid']
     try:
         with transaction.writer() as session:
             began = accept(session)
-            # Any: SQLAlchemy 2.0 tells mypy that attributes are columns.
+            # "Any", because SQLAlchemy 2.0 tells mypy that attributes are
+            # columns.
             pending: Any = _open_request(session, node_uuid)
             if pending is not None:
                 reason = reason_to_end(pending, began)
@@ -79,7 +81,7 @@ def find_or_create_request(
                 )
                 if not is_ended:
                     # Since it was read, it has ended, or a worker has begun to
-                    # process it. So the caller has to decide once more.
+                    # process it. The caller must decide again.
                     raise exceptions.RequestPending(node_uuid)
                 # The node has this time only until the first data of its
                 # inspection are accepted; after that, the request has it.
@@ -94,7 +96,7 @@ def find_or_create_request(
             session.add(row)
             return row, True
     except db_exc.DBDuplicateEntry as exc:
-        # Two processes have found no open request; open_node_uuid is unique.
+        # Two processes found no open request, but open_node_uuid is unique.
         raise exceptions.RequestPending(node_uuid) from exc
 
 
@@ -107,14 +109,13 @@ def _supersede(
 ) -> bool:
     """End an open request, and shut out a worker that processes it.
 
-    The request gets a new token, so the database refuses what a worker with
-    the old one commits. If the worker was faster and has ended the request
-    itself, the request stays as it is.
+    The request gets a new token, so the database refuses commits of a worker
+    with the old token. If the worker was faster and has already ended the
+    request itself, the request is not changed.
 
     :param state: the state that the request ends in.
     :param reason: stored as its last error.
-    :param present_state: the state that the request has to be in, None for
-        any.
+    :param present_state: the state that the request must be in; None for any.
     :returns: whether this call has ended the request.
     """
     statement = (
@@ -139,7 +140,7 @@ def _supersede(
 def supersede_request(
     node_uuid: str, events: Collection[str], state: str, reason: str
 ) -> None:
-    """End the open request of a node, if its event is one of these.
+    """End the open request of a node, if it has one of the given events.
 
     A worker that processes the request can no longer save anything.
 
@@ -154,14 +155,14 @@ def supersede_request(
 
 @transaction.retried_on_lock_conflict
 def uncount_attempt(uuid: str, attempts: int) -> None:
-    """Take back the count of an attempt of an open request.
+    """Decrement the number of attempts of an open request.
 
-    The attempt failed only because the database was away, so it must not count
-    towards ``[inspection_queue]max_attempts``.
+    The attempt failed only because the database was unavailable, so it must
+    not count towards ``[inspection_queue]max_attempts``.
 
     :param attempts: number of attempts before that one. If the stored number
-        is no larger, the database was away before the attempt was counted, and
-        nothing changes.
+        is not larger, the database was unavailable before the attempt was
+        counted, and nothing changes.
     """
     with transaction.writer() as session:
         session.execute(
@@ -184,15 +185,16 @@ def renew_request(
     values: Mapping[str, Any],
     data: Mapping[str, Any] | None,
 ) -> models.RequestRow | None:
-    """Replace the data of an open request, which is due at once.
+    """Replace the data of an open request, which is due immediately.
 
-    A worker that has claimed the request loses it, as the token changes.
+    A worker that has claimed the request loses it, because the token changes.
 
     :param token: the token of the last delivery that the caller knows.
-    :param present_state: the state that the request has to be in.
+    :param present_state: the state that the request must be in.
+    :param values: further column values to change.
     :param data: the ``inventory`` and the ``plugin_data`` to process, and
         ``posted``, whether a ramdisk posted them; None if the request needs
-        none.
+        no data.
     :returns: the row; None if the request is done, in another state, or has
         another token.
     """
@@ -230,15 +232,15 @@ def change_request(
 ) -> bool:
     """Change an open request, unless it was delivered again meanwhile.
 
-    Every delivery of a request to a worker gives it another token. A worker
-    that was too slow has the old one, and changes nothing.
+    Every delivery of a request to a worker gives it a new token. A worker that
+    was too slow has the old token, and changes nothing.
 
     :param token: the token of the delivery that changes the request.
     :param values: the column values to change.
     :param due_in: seconds until the request is due; None for no change.
-    :param present_state: the state that the request has to be in, None for
-        any.
-    :param session: a transaction to be part of, None for a new one.
+    :param present_state: the state that the request must be in; None for any.
+    :param session: the session of an open transaction to use; None for a new
+        transaction.
     :returns: False if the request has ended, has another token, or is in
         another state.
     """
@@ -261,9 +263,10 @@ def change_request(
 
 
 def _execute(statement: sa.Update, session: orm.Session | None) -> int:
-    """Update rows, and return how many there were.
+    """Update rows, and return how many were updated.
 
-    :param session: a transaction to be part of, None for one of its own.
+    :param session: the session of an open transaction to use; None for a new
+        transaction.
     """
     if session is not None:
         return session.connection().execute(statement).rowcount
@@ -278,15 +281,14 @@ def finish_request(
     present_state: str | None = None,
     session: orm.Session | None = None,
 ) -> bool:
-    """End an open request, and forget what its attempts have done.
+    """End an open request, and remove its checkpoints.
 
-    :param present_state: the state that the request has to be in, None for
-        any.
-    :param session: a transaction to be part of, which leaves the node in a
-        final state and unlocked. None for one of its own: then the queue sees
-        to the node later.
-    :returns: whether the request has ended: it was open, and in that state,
-        and the token is that of its last delivery.
+    :param present_state: the state that the request must be in; None for any.
+    :param session: the session of an open transaction to use, which leaves the
+        node unlocked and in a final state; None for a new transaction: then
+        the queue takes care of the node later.
+    :returns: whether the request was ended. It is not ended if it is not open,
+        is in another state, or if the token is not that of its last delivery.
     """
     values: dict[str, Any] = {
         'state': state,
@@ -297,8 +299,9 @@ def finish_request(
     }
     if session is not None:
         # The transaction leaves the node in a final state, so the queue has
-        # nothing more to do. Otherwise the due time stays, which is the end of
-        # the lease: the queue finds the request again, and sees to the node.
+        # nothing more to do. Otherwise the due time, which is the end of the
+        # lease, is kept, so that the queue finds the request again and takes
+        # care of the node.
         values['due_at'] = None
     return change_request(
         uuid, token, values, present_state=present_state, session=session
@@ -308,12 +311,13 @@ def finish_request(
 def settle_request(
     uuid: str, token: int, session: orm.Session | None = None
 ) -> None:
-    """Note that the node of an ended request is in a final state.
+    """Record that the node of an ended request is in a final state.
 
     The queue has nothing more to do for the request, and may remove it.
 
-    :param token: the token of the delivery that has seen to the node.
-    :param session: a transaction to be part of, None for one of its own.
+    :param token: the token of the delivery that has taken care of the node.
+    :param session: the session of an open transaction to use; None for a new
+        transaction.
     """
     statement = (
         sa.update(models.RequestRow)
@@ -352,11 +356,11 @@ def list_requests(
     limit: int | None = None,
     after: int | None = None,
 ) -> list[models.RequestRow]:
-    """Read requests in the order in which they were put.
+    """Read requests in the order in which they were stored.
 
     :param filters: values that columns must have: ``{'state': 'waiting'}``.
-    :param limit: how many to read at most; None for all.
-    :param after: ``id`` of the last request of the page before.
+    :param limit: maximum number of requests; None for all.
+    :param after: ``id`` of the last request of the previous page.
     """
     query = sa.select(models.RequestRow).filter_by(**filters)
     if after is not None:
@@ -367,14 +371,14 @@ def list_requests(
 def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
     """Remove requests that were done before a point in time, in UTC.
 
-    A request is not removed before its node is in a final state, nor while
-    another transaction has locked it.
+    A request is not removed while its node is not in a final state, or while
+    another transaction has locked the request.
 
-    :param limit: how many to remove at most.
-    :returns: how many requests were removed.
+    :param limit: maximum number of requests to remove.
+    :returns: number of removed requests.
     """
     row = models.RequestRow
-    # A request that is done has a due time until its node is in a final state.
+    # A done request has a due time until its node is in a final state.
     is_removable = sa.and_(row.finished_at < before, row.due_at.is_(None))
     query = sa.select(row.id).where(is_removable).order_by(row.finished_at)
     removed = 0
@@ -383,8 +387,8 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
         ids = transaction.read(query.limit(most))
         removed_now = removal.remove_unlocked(row, ids, is_removable)
         if removed_now == 0:
-            # No requests are left, or all that were read are locked. The next
-            # call looks at these again.
+            # No requests are left, or all requests that were read are locked.
+            # The next call tries the locked ones again.
             break
         removed += removed_now
     return removed

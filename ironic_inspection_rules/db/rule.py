@@ -23,7 +23,7 @@ def create_rule(
 ) -> models.RuleRow:
     """Store a new rule.
 
-    If the change before has removed this very rule, it is put back, and
+    If the previous change has removed this very rule, it is put back, and
     neither change leaves a revision; see
     :meth:`.rule_set.RuleSetChange.put_back`.
 
@@ -32,7 +32,7 @@ def create_rule(
     :param origin: who makes the change and why, for the revision.
     :param base: the revision of the rule set that the caller has read; None
         for any.
-    :raises: RuleSetChanged if the rule set has another revision by now.
+    :raises: RuleSetChanged if the rule set has changed to another revision.
     :raises: RuleAlreadyExists if the UUID is taken.
     :raises: Invalid if the database cannot store a value.
     """
@@ -52,13 +52,15 @@ def update_rule(
     origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
     base: int | None = None,
 ) -> models.RuleRow:
-    """Change a rule, unless somebody else has changed it meanwhile.
+    """Change a rule, unless another request has changed it meanwhile.
 
+    :param values: the column values to change.
     :param revision: the revision that the row must have.
+    :param origin: who makes the change and why, for the revision.
     :param base: the revision that the rule set must have; None for any.
-    :raises: RuleSetChanged if the rule set has another revision by now.
+    :raises: RuleSetChanged if the rule set has changed to another revision.
     :raises: RuleNotFound if there is no such rule.
-    :raises: Conflict if the row has another revision by now.
+    :raises: Conflict if the row has changed to another revision.
     :raises: Invalid if the database cannot store a value.
     """
     with rule_set.change(origin) as change:
@@ -69,8 +71,8 @@ def update_rule(
                 _('Inspection rule %s was changed meanwhile.') % uuid
             )
         change.update({uuid: values})
-        # Read again, as update() writes past this object, and MySQL drops the
-        # fractions of seconds.
+        # Read the rule again, because update() bypasses this object, and MySQL
+        # drops the fractions of seconds.
         change.session.refresh(rule)
         return rule
 
@@ -113,14 +115,15 @@ def change_rules(
     :param created: column values of the new rules.
     :param updated: column values to change, by UUID of the rule.
     :param deleted: the UUIDs of rules to remove.
-    :param tables: a mapping for every table that changes: its ``name``, its
-        ``definition`` (None to remove it) and ``rows``, how many are ``new``,
-        ``changed`` and ``gone``; unless it is removed, also its
-        ``size``, the number of its rows, and all of its ``chunks``, see
-        :meth:`.rule_set.RuleSetChange.put_table`.
-    :returns: the revision of the rule set afterwards: the next number, or
-        ``base`` if nothing has changed.
-    :raises: RuleSetChanged if the rule set has another revision by now.
+    :param origin: who makes the change and why, for the revision.
+    :param tables: a mapping for every table that changes, with its ``name``,
+        its ``definition`` (None to remove it) and ``rows``, the numbers of
+        ``new``, ``changed`` and ``gone`` rows. Unless the table is removed,
+        the mapping also has its ``size``, which is the number of its rows, and
+        all of its ``chunks``, see :meth:`.rule_set.RuleSetChange.put_table`.
+    :returns: the new revision of the rule set: the next number, or ``base`` if
+        nothing has changed.
+    :raises: RuleSetChanged if the rule set has changed to another revision.
     :raises: RuleAlreadyExists if the UUID of a new rule is taken.
     :raises: Invalid if the database cannot store a value.
     """
@@ -148,8 +151,8 @@ def change_rules(
 def _check_base(change: rule_set.RuleSetChange, base: int | None) -> None:
     """Check that a change applies to the revision that it was decided for.
 
-    Nobody else can change the rule set from here on: this transaction has
-    already counted up the number of the revision, whose row it keeps locked.
+    Nobody else can change the rule set after this, because this transaction
+    has already incremented the number of the revision, whose row it locks.
 
     :param base: the revision that the change was decided for; None for any.
     :raises: RuleSetChanged if the rule set has another revision.
@@ -174,8 +177,8 @@ def list_rules(
 ) -> list[models.RuleRow]:
     """Read rules in their order.
 
-    :param filters: values by column, such as ``{'phase': 'main'}``; a list
-        stands for any of its values. None for all rules.
+    :param filters: values by column, e.g. ``{'phase': 'main'}``; a list
+        accepts any of its values. None for all rules.
     """
     return transaction.read(_add_filters(sa.select(models.RuleRow), filters))
 
@@ -190,7 +193,7 @@ def list_values(
     :param filters: values by column, see :func:`list_rules`.
     :returns: pairs of UUID and value.
     """
-    # Under a name of its own, as the column may be the UUID itself.
+    # Use a name of its own, because the column may be the UUID itself.
     value = getattr(models.RuleRow, column).label('value')
     query = sa.select(models.RuleRow.uuid, value)
     rows = transaction.read_rows(_add_filters(query, filters))
@@ -201,13 +204,13 @@ def list_values(
 def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
     """Read all rules in their order.
 
-    :returns: the revision and the rows. If the rows are newer, a change based
-        on this revision is refused.
+    :returns: the revision and the rows. If the rows are newer than the
+        revision, a change based on it is refused.
     """
     query = rule_set.in_order(sa.select(models.RuleRow.__table__))
     with transaction.reader() as session:
-        # The revision first: read last, it could be newer than the rows, and
-        # a change based on it would undo what was changed in between.
+        # Read the revision first. If it were read last, it could be newer than
+        # the rows, and a change based on it would undo changes in between.
         revision = rule_set.read_revision(session)
         rows = session.execute(query).mappings()
         return revision, [dict(row) for row in rows]
@@ -218,6 +221,7 @@ def list_revisions(
 ) -> list[models.RevisionRow]:
     """Read revisions, the newest first.
 
+    :param limit: maximum number of revisions.
     :param before: the number of a revision; only older revisions are read.
     """
     newest_first = models.RevisionRow.revision.desc()
@@ -233,18 +237,18 @@ def get_rules_of_revision(
 ) -> tuple[models.RevisionRow, list[models.RuleVersionRow]]:
     """Read the rule set as it was at a revision.
 
-    A number may have no row, if its change was undone at once, see
-    :meth:`.rule_set.RuleSetChange.put_back`. It stands for the revision before
-    it. Revision 0, before the first change, has no rules.
+    A number has no row if its change was undone immediately, see
+    :meth:`.rule_set.RuleSetChange.put_back`. Then it stands for the previous
+    revision. Revision 0, before the first change, has no rules.
 
     :returns: the row of the revision, and the versions of rules that were in
         force then, in the order in which they ran.
-    :raises: NotFound if there is no such revision, or it is not kept any more.
+    :raises: NotFound if there is no such revision, or it is no longer kept.
     """
     version = models.RuleVersionRow
     columns = version.__table__.c
     if revision == 0:
-        # There is no row of it in the database.
+        # The database has no row for this revision.
         return models.RevisionRow(revision=0, changes=[]), []
     has_begun = columns.first_revision <= revision
     has_not_ended = sa.or_(
@@ -260,8 +264,8 @@ def get_rules_of_revision(
     in_force = in_force.order_by(columns.position, columns.id)
     with transaction.reader() as session:
         row: Any = session.execute(last_change.limit(1)).scalar_one_or_none()
-        # Without a row, changes that are so old are not kept any more. A
-        # number above the newest revision is not in use yet.
+        # If there is no row, changes of this age are no longer kept. A number
+        # above the newest revision is not in use yet.
         if row is None or revision > rule_set.read_revision(session):
             raise exceptions.NotFound(
                 _(
@@ -276,8 +280,8 @@ def get_rules_of_revision(
 def find_ever_sensitive() -> set[str]:
     """Return the UUIDs of rules that are sensitive in any kept revision.
 
-    Nobody may read their content in any revision: it may have been the same
-    before they became sensitive.
+    Nobody may read their content in any revision, because it may have been
+    the same before they became sensitive.
     """
     query = sa.select(models.RuleVersionRow.uuid).distinct()
     query = query.where(models.RuleVersionRow.sensitive.is_(True))
@@ -287,14 +291,14 @@ def find_ever_sensitive() -> set[str]:
 def find_never_sensitive() -> set[str]:
     """Return the UUIDs of rules that are sensitive in no kept revision.
 
-    A rule without any kept revision is left out, as it may have been
-    sensitive: what it did must not be shown.
+    A rule without any kept revision is left out, because it may have been
+    sensitive, and then its effects must not be shown.
     """
     query = sa.select(
         models.RuleVersionRow.uuid, models.RuleVersionRow.sensitive
     )
     rows = transaction.read_rows(query.distinct())
-    # A rule that was sensitive in some revisions only has two rows.
+    # A rule that was sensitive only in some revisions has two rows.
     uuids = {row['uuid'] for row in rows}
     ever_sensitive = {row['uuid'] for row in rows if row['sensitive']}
     return uuids - ever_sensitive

@@ -33,19 +33,19 @@ _MEAN_ROWS = 64
 
 _MOST_ROWS = 512
 _MOST_CHARACTERS = 65536
-"""Where a chunk ends at the latest, whatever its keys are."""
+"""Limits at which a chunk ends, independent of its keys."""
 
 _ENCODER = json.JSONEncoder(separators=(',', ':'))
 
 _BATCH = 200
-"""How many rows of the database one statement reads or writes at most."""
+"""Maximum number of database rows that one statement reads or writes."""
 
 
 class Chunk(NamedTuple):
-    """Some neighbouring rows of a table.
+    """Some neighboring rows of a table.
 
-    ``pairs`` are their keys and the rows, ``text`` is the JSON of these, and
-    ``digest`` that of the text, by which the chunk is stored.
+    ``pairs`` are the keys and the rows, ``text`` is their JSON, and ``digest``
+    is the digest of the text, by which the chunk is stored.
     """
 
     digest: str
@@ -54,16 +54,17 @@ class Chunk(NamedTuple):
 
 
 Stored = Sequence[str | None]
-"""The digest of a chunk, and its text: None for one that is stored."""
+"""The digest of a chunk, and its text; None if it is already stored."""
 
 
 def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
     """Yield the rows of a table in chunks, as they are stored.
 
-    A chunk ends behind a row if the checksum of its key is a multiple of
-    :data:`_MEAN_ROWS`, or when it is full. So a new or changed row changes a
-    single chunk, and all other chunks stay. A change of this function would
-    make other chunks of the same rows, and all tables would be stored anew.
+    A chunk ends after a row if the checksum of its key is a multiple of
+    :data:`_MEAN_ROWS`, or if the chunk is full. A new or changed row therefore
+    changes a single chunk, and all other chunks stay the same. If this
+    function were changed, it would split the same rows into other chunks, and
+    all tables would be stored again.
 
     :param pairs: the keys of the rows, and the rows, in their order.
     """
@@ -75,14 +76,14 @@ def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
         pairs_of_chunk.append(pair)
         texts.append(text)
         characters += len(text)
-        # The key of this row alone decides, so that the end of a chunk does
-        # not depend on the rows before it.
+        # Only the key of this row is considered, so that the end of a chunk
+        # does not depend on the rows before it.
         key = pair[0]
         is_last_by_key = zlib.crc32(key.encode()) % _MEAN_ROWS == 0
         is_full = len(texts) >= _MOST_ROWS or characters >= _MOST_CHARACTERS
         if is_last_by_key or is_full:
             yield _make_chunk(texts, pairs_of_chunk)
-            # New lists, as the chunk keeps its own.
+            # Create new lists, because the chunk keeps the old ones.
             pairs_of_chunk = []
             texts = []
             characters = 0
@@ -93,10 +94,10 @@ def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
 def _make_chunk(texts: Sequence[str], pairs: Sequence[Pair]) -> Chunk:
     """Make the chunk of some rows, with a digest of its text.
 
-    :param texts: the JSON of the pairs, one by one.
+    :param texts: the JSON texts of the pairs.
     :param pairs: the keys of the rows, and the rows.
     """
-    # The same text as the encoder makes of all pairs at once.
+    # This is the text that the encoder would make of all pairs at once.
     text = f'[{",".join(texts)}]'
     hashed = hashlib.blake2b(text.encode(), digest_size=20)
     encoded = base64.urlsafe_b64encode(hashed.digest())
@@ -111,7 +112,7 @@ def list_tables(revision: int | None = None) -> list[dict[str, Any]]:
     :param revision: the revision of the rule set; None for the tables in
         force.
     :returns: mappings with the ``name`` of a table, the ``revision`` that last
-        changed it, its ``size`` and ``definition``.
+        changed it, its ``size`` and its ``definition``.
     """
     query = (
         sa.select(_VERSIONS)
@@ -154,12 +155,13 @@ def read_chunks(
     :param revision: the revision that had the chunks; None for the chunks in
         force.
     :returns: pairs of key and row, by the digest of the chunk. A chunk that
-        was replaced since its digest was read is left out.
+        was replaced after its digest was read is missing.
     """
     chunks: dict[str, list[Pair]] = {}
     for part in transaction.chunks(digests, _BATCH):
         query = sa.select(_CHUNKS.c.digest, _CHUNKS.c.data)
-        # Another table may have the same chunks.
+        # Compare the name as well, because another table may have the same
+        # chunks.
         query = query.where(
             _CHUNKS.c.name == name,
             _CHUNKS.c.digest.in_(part),
@@ -179,17 +181,17 @@ def put(
     size: int,
     chunks: Sequence[Stored],
 ) -> str | None:
-    """Store a table as a new revision has it, if it has changed.
+    """Store a table for a new revision, if it has changed.
 
-    Rows of the database that are no longer in force are not removed, as
-    earlier revisions have them: they end with this revision.
+    Database rows that are no longer in force are not deleted, because earlier
+    revisions have them: they end with this revision.
 
     :param revision: the number of the new revision.
     :param definition: the table without its rows.
     :param size: the number of its rows.
     :param chunks: all chunks of the table, in order; a chunk without its text
         must be in force in this table.
-    :returns: ``created`` or ``updated``, None where nothing has changed.
+    :returns: ``created`` or ``updated``; None if nothing has changed.
     """
     definition_before = session.execute(
         sa.select(_VERSIONS.c.definition).where(
@@ -219,9 +221,9 @@ def put(
 
 
 def remove(session: orm.Session, revision: int, name: str) -> bool:
-    """Remove a table from the rule set, and return whether there was one.
+    """Remove a table from the rule set, and return whether it existed.
 
-    It stays stored for earlier revisions, until :func:`forget` removes it.
+    It stays stored for earlier revisions until :func:`forget` deletes it.
 
     :param revision: the first revision that does not have the table.
     """
@@ -231,7 +233,7 @@ def remove(session: orm.Session, revision: int, name: str) -> bool:
 
 
 def forget(session: orm.Session, oldest: int) -> None:
-    """Remove rows that no revision has any more.
+    """Delete rows that no kept revision has.
 
     :param oldest: the oldest revision that is kept.
     """
@@ -244,12 +246,12 @@ def _put_chunks(
 ) -> bool:
     """Store the chunks of a table, and return whether any has changed.
 
-    Only new and moved chunks are written. All chunks are written if there is
-    no position left for a new one between two others. The rows of the database
-    that had moved and removed chunks end with this revision.
+    Only new and moved chunks are written. If there is no position left for a
+    new chunk between two others, all chunks are written. The database rows of
+    moved and removed chunks end with this revision.
 
     :param chunks: pairs of digest and text, in order; the text is None for a
-        chunk that the table has already.
+        chunk that the table already has.
     """
     rows_before = session.execute(
         sa.select(_CHUNKS.c.id, _CHUNKS.c.position, _CHUNKS.c.digest)
@@ -260,14 +262,14 @@ def _put_chunks(
     if len(staying) == len(rows_before) == len(chunks):
         # No chunk is new, gone or moved.
         return False
-    # New chunks get positions between those of chunks that stay, so that only
-    # one chunk is written if one row of the table changes.
+    # New chunks get positions between those of the chunks that stay, so that a
+    # change of one row of the table writes only one chunk.
     known_positions: list[float | None] = [None] * len(chunks)
     for number, row in staying.items():
         known_positions[number] = row.position
     positions = _fill_positions(known_positions)
     if positions is None:
-        # There is no room: all chunks get new positions, so none may stay.
+        # There is no position left: all chunks get new ones, so none may stay.
         staying = {}
         positions = [float(number) for number in range(len(chunks))]
     new_rows = []
@@ -289,8 +291,8 @@ def _put_chunks(
         session.execute(
             sa.insert(_CHUNKS), _compress_texts(session, name, part)
         )
-    # Old rows end only now, as the data of a chunk that moves were copied from
-    # its old row.
+    # End old rows only now, because the data of moved chunks were copied from
+    # their old rows above.
     for part in transaction.chunks(ended_ids, _BATCH):
         _end_rows(session, _CHUNKS, revision, _CHUNKS.c.id.in_(part))
     return True
@@ -299,12 +301,12 @@ def _put_chunks(
 def _find_staying_rows(
     rows: Sequence[Any], chunks: Sequence[Stored]
 ) -> dict[int, Any]:
-    """Find the rows of the stored table that stay as they are.
+    """Find the rows of the stored table that need no change.
 
     Chunks keep their rows if their order stays the same. A chunk that has
-    moved is written anew, as a row has its position.
+    moved is written again, because its position is a column of its row.
 
-    :param rows: rows of the database, all chunks of the stored table in order.
+    :param rows: database rows of all chunks of the stored table, in order.
     :param chunks: the chunks that the table will have, in order.
     :returns: rows by the index of the chunk in ``chunks``.
     """
@@ -312,7 +314,7 @@ def _find_staying_rows(
         None,
         [row.digest for row in rows],
         [digest for digest, _text in chunks],
-        # Without this, digests that are there many times are not compared.
+        # Without this, difflib ignores digests that occur many times.
         autojunk=False,
     )
     staying = {}
@@ -325,10 +327,10 @@ def _find_staying_rows(
 def _compress_texts(
     session: orm.Session, name: str, rows: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return rows of chunks with compressed data in place of their texts.
+    """Return rows of chunks with compressed data instead of their texts.
 
     A chunk without a text has only a new position. Its data are copied from
-    its old row, so that the client need not send them again.
+    its old row, so that the client does not need to send them again.
 
     :param rows: the rows to insert, with a ``text`` that may be None.
     """
@@ -354,15 +356,15 @@ def _compress_texts(
 
 
 def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
-    """Return rising positions, with new positions between known positions.
+    """Fill in rising positions between the known positions.
 
     ``[None, 1.0, None, 2.0, None]`` becomes ``[0.0, 1.0, 1.5, 2.0, 3.0]``: new
-    positions divide the room between their neighbours evenly. Before the first
-    and after the last known position, they are a whole number apart.
+    positions divide the interval between their neighbors evenly. Before the
+    first and after the last known position, the distance is 1.
 
-    :param positions: known positions, None for new positions.
-    :returns: None if two known positions are so close that floating-point
-        numbers leave no room between them.
+    :param positions: known positions; None for new positions.
+    :returns: all positions; None if two known positions are so close that no
+        floating-point numbers are left between them.
     """
     filled: list[float] = []
     # Number of new positions since the last known one.
@@ -374,14 +376,14 @@ def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
         if filled:
             low = filled[-1]
         else:
-            # Before the first known position, the distance becomes 1.
+            # Choose the distance before the first known position to be 1.
             low = position - (count_of_new + 1)
         width = (position - low) / (count_of_new + 1)
         for number in range(1, count_of_new + 1):
             filled.append(low + width * number)
         filled.append(position)
         count_of_new = 0
-    # Without a known position, the first new one is 0.0.
+    # If there is no known position, the first new one is 0.0.
     last_known = -1.0
     if filled:
         last_known = filled[-1]
@@ -395,11 +397,12 @@ def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
 def _end_rows(
     session: orm.Session, table: Any, revision: int, condition: Any
 ) -> int:
-    """End rows of a table of the database that are in force.
+    """End database rows that are in force.
 
+    :param table: the database table.
     :param revision: the first revision that does not have the rows.
     :param condition: the SQL condition of the rows.
-    :returns: how many rows have ended.
+    :returns: number of rows that were ended.
     """
     result: Any = session.execute(
         sa.update(table)
@@ -412,7 +415,7 @@ def _end_rows(
 def _in_force(table: Any, revision: int | None) -> list[Any]:
     """Return the SQL conditions of rows that a revision has.
 
-    :param revision: None for the rows that are in force now.
+    :param revision: the revision; None for the rows that are in force now.
     """
     if revision is None:
         return [table.c.end_revision.is_(None)]

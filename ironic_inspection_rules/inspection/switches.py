@@ -37,7 +37,7 @@ NEAR_NAMES = frozenset(
         'ironic_inspection_rules',
     }
 )
-"""Entry points of hook and middleware that only say which name was meant.
+"""Entry points of hook and middleware that only report a misspelled name.
 
 Without them Ironic would end with a traceback before it loads anything of
 this plugin.
@@ -58,7 +58,7 @@ _NO_RULES = 'no-inspect'
 
 
 def problems(conducts: bool = True) -> Iterator[str]:
-    """Yield a warning for each value that switches rules off.
+    """Yield a warning for every value that keeps rules from running.
 
     :param conducts: whether a conductor has this configuration. An API on
         another host needs neither the hooks nor the interfaces of conductors.
@@ -91,13 +91,13 @@ def hook_names(group: str) -> list[str]:
 def _read_names(group: str, option: str) -> list[str]:
     """Return the names in an option such as ``hooks``, in their order.
 
-    :param group: the group of the option, such as ``inspector``.
+    :param group: the group of the option, e.g. ``inspector``.
     """
     try:
         value = getattr(CONF[group], option)
     except (cfg.NoSuchOptError, cfg.TemplateSubstitutionError):
-        # Such as "$defualt_hooks": oslo.config finds no option of that name.
-        # unknown_hooks() warns of it, so it is read as it is written.
+        # For example, oslo.config finds no option for "$defualt_hooks". Use
+        # the text of the option, because unknown_hooks() warns about it.
         value = config_file.value_of(group, option) or ''
     return [name for name in value.replace(' ', '').split(',') if name]
 
@@ -116,8 +116,8 @@ def missing(conducts: bool = True) -> Iterator[str]:
 
     These are the hooks of conductors, and the middleware of the API. If the
     inspect interface ``agent`` is not enabled, the hooks of Redfish are
-    checked. A misspelt name of the plugin counts as its name here: another
-    function warns of it.
+    checked instead. A misspelled name of the plugin counts as its name,
+    because another function warns about it.
 
     :param conducts: whether a conductor has this configuration, and not only
         an API.
@@ -126,7 +126,7 @@ def missing(conducts: bool = True) -> Iterator[str]:
         start.is_all_in_one() or 'agent' in CONF.enabled_inspect_interfaces
     )
     if not is_agent_enabled and not conducts:
-        # The conductors are on other hosts, with other configurations.
+        # The conductors run on other hosts, with other configurations.
         is_agent_enabled = 'agent' in enabled_by_conductors()
     if not is_agent_enabled:
         if not _names_plugin(hook_names('redfish')):
@@ -158,9 +158,10 @@ def missing(conducts: bool = True) -> Iterator[str]:
 
 
 def _names_plugin(names: Iterable[str]) -> bool:
-    """Return whether the plugin is among some names, perhaps misspelt.
+    """Return whether the plugin is among some names, even if misspelled.
 
-    Of a misspelt name, :func:`unknown_hooks` or :func:`near_middleware` warns.
+    :func:`unknown_hooks` or :func:`near_middleware` warns about a misspelled
+    name.
     """
     return any(map(config_file.is_near_plugin, names))
 
@@ -169,15 +170,15 @@ def unknown_hooks(conducts: bool = True) -> Iterator[str]:
     """Yield a warning for every hook that is not installed.
 
     A conductor with such a hook does not start. Without a conductor, hooks
-    need not be installed: only a name like that of a known hook is a mistake.
+    need not be installed: only a name that resembles a known hook is reported.
 
     :param conducts: whether a conductor has this configuration, and not only
         an API.
     """
     installed = _list_installed('ironic.inspection.hooks')
     for group, (option, default_option) in _HOOKS.items():
-        # "$default_hooks" with a slip is read as it is written, and is meant
-        # to be this name.
+        # A misspelled "$default_hooks" appears here as it is written, and
+        # probably means this name.
         known = {*installed, f'${default_option}'}
         for name in _read_names(group, option):
             if name in installed:
@@ -189,7 +190,7 @@ def unknown_hooks(conducts: bool = True) -> Iterator[str]:
 
 
 def near_middleware() -> Iterator[str]:
-    """Yield a warning for each middleware with a name like the plugin's.
+    """Yield a warning for every middleware with a name like the plugin's.
 
     An API with such a middleware does not start.
     """
@@ -201,13 +202,14 @@ def near_middleware() -> Iterator[str]:
             )
 
 
-# It takes milliseconds to read what is installed, and every list of rules asks
-# for the warnings of this module.
+# Cached, because reading the installed entry points takes milliseconds, and
+# every list of rules asks for the warnings of this module.
 @functools.cache
 def _list_installed(group: str) -> frozenset[str]:
     """Return the names of the entry points of a group.
 
-    Without those that only say which name was meant, see :data:`NEAR_NAMES`.
+    Entry points that only report a misspelled name are left out, see
+    :data:`NEAR_NAMES`.
     """
     entry_points = importlib.metadata.entry_points(group=group)
     names = frozenset(entry_point.name for entry_point in entry_points)
@@ -217,15 +219,15 @@ def _list_installed(group: str) -> frozenset[str]:
 def without_defaults() -> Iterator[str]:
     """Yield a warning for options in which our hook replaces Ironic's hooks.
 
-    ``hooks = inspection-rules`` probably means ``$default_hooks`` before it.
+    ``hooks = inspection-rules`` probably lacks ``$default_hooks``.
     """
     installed = _list_installed('ironic.inspection.hooks')
     for group, (option, default_option) in _HOOKS.items():
         names = _read_names(group, option)
         defaults = _read_names(group, default_option)
         if not installed.issuperset(names):
-            # An unknown name may be a slip of "$default_hooks", of which
-            # unknown_hooks() warns.
+            # An unknown name may be a misspelled "$default_hooks", and
+            # unknown_hooks() warns about it.
             continue
         lacks_defaults = set(defaults).isdisjoint(names)
         if PLUGIN in names and defaults and lacks_defaults:
@@ -253,7 +255,7 @@ def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
     ]
     if any(map(facts.is_supported, enabled)):
         return
-    # Conductors on other hosts have configurations of their own.
+    # Conductors on other hosts have their own configurations.
     if not conducts and any(map(facts.is_supported, enabled_by_conductors())):
         return
     yield _(
@@ -270,13 +272,13 @@ def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
 def enabled_by_conductors() -> set[str]:
     """Return the inspect interfaces of all conductors that are up.
 
-    ``no-inspect`` is left out, as no rules run there. An API that does not
-    reach the database itself gets an empty set.
+    ``no-inspect`` is left out, because no rules run with it. The set is empty
+    in an API that cannot reach the database itself.
     """
     if not storage.is_here():
         return set()
     database = ironic_db.get_instance()
-    # Of conductors that are up: the others are left out of this mapping.
+    # This mapping has only the hardware types of conductors that are up.
     hardware_types = list(database.get_active_hardware_type_dict())
     enabled = set()
     for row in database.list_hardware_type_interfaces(hardware_types):
@@ -287,15 +289,16 @@ def enabled_by_conductors() -> set[str]:
 
 
 def _suggest_pattern(interfaces: list[str]) -> str:
-    """Return which regular expression was perhaps meant, or an empty text.
+    """Return a hint which regular expression was probably meant, or ''.
 
     For ``^agnet$`` it is ``; it is a regular expression, did you mean
     "^(agent)$"?``
 
-    :param interfaces: names of inspect interfaces that it should match.
+    :param interfaces: names of inspect interfaces that the expression should
+        match.
     """
     near_names = []
-    # The words of the expression, without the signs of its syntax.
+    # The words of the expression, without its special characters.
     words = re.findall(
         '[A-Za-z0-9_-]+', CONF.inspection_rules.supported_interfaces
     )
@@ -311,9 +314,9 @@ def _suggest_pattern(interfaces: list[str]) -> str:
 
 
 def of_node(interface: str | None) -> Iterator[str]:
-    """Yield why no rules run in inspections of a node.
+    """Yield the reasons why no rules run in inspections of a node.
 
-    :param interface: its inspect interface.
+    :param interface: the inspect interface of the node.
     """
     if not facts.is_supported(interface):
         yield _(
@@ -332,7 +335,7 @@ def unused_scope() -> Iterator[str]:
 
     A rule with a scope runs only on nodes that have it as their
     ``properties.inspection_scope``. Stored rules without a scope of their own
-    have that of the option ``default_scope``. No warning is due while there
+    get the scope of the option ``default_scope``. There is no warning if there
     are no nodes, or if auto-discovery gives nodes that scope.
     """
     scope = CONF.inspection_rules.default_scope
@@ -344,7 +347,7 @@ def unused_scope() -> Iterator[str]:
         scopes_of_nodes.add(properties.get(model.SCOPE_PROPERTY))
     if not rows or scope in scopes_of_nodes:
         return
-    # Only texts: a node without a scope has None here.
+    # Keep only texts, because a node without a scope has None here.
     names = {name for name in scopes_of_nodes if isinstance(name, str)}
     near = suggestion.find_nearest(scope, names)
     hint = ''
@@ -358,7 +361,7 @@ def unused_scope() -> Iterator[str]:
 
 
 def empty_file(rules: repository.Repository) -> Iterator[str]:
-    """Yield a warning if the file of built-in rules has none."""
+    """Yield a warning if the file of built-in rules contains no rules."""
     path = CONF.inspection_rules.built_in
     if path and not rules.built_in:
         yield _('[inspection_rules]built_in: %s has no rules') % path

@@ -31,20 +31,20 @@ from ironic_inspection_rules.runs import recorder
 LOG = log.getLogger(__name__)
 
 _CHUNK = 500
-"""Most nodes that one round checks for a lock, or for records of a kind."""
+"""Maximum number of nodes per round to check for a lock or for records."""
 
 _MOST_STORED = 100
-"""Most data that one round stores by content, in 20 milliseconds each."""
+"""Most data that a round stores by content; each takes 20 milliseconds."""
 
 
 @dataclasses.dataclass
 class _Records:
-    """A kind of records, to be removed with the node that they are of.
+    """A kind of records, which are removed together with their node.
 
-    ``list_nodes(after, limit)`` returns the UUIDs of nodes that have such
-    records, in their order: at most ``limit`` after the UUID ``after``.
-    ``last_checked`` is the last UUID that the round before has checked, empty
-    to begin with the first.
+    ``list_nodes(after, limit)`` returns the sorted UUIDs of nodes that have
+    such records: at most ``limit`` after the UUID ``after``. ``last_checked``
+    is the last UUID that the previous round has checked; empty to start with
+    the first.
     """
 
     name: str
@@ -56,7 +56,7 @@ class _Records:
 class QueueMaintenance:
     """Singleton tasks (spec 001 "HA singleton periodic task decomposition").
 
-    It does no harm if two processes run them at the same time.
+    It is harmless if two processes run them at the same time.
 
     :param requests: the queue.
     :param inspection_timeout: seconds that a node may be in "inspect wait".
@@ -78,7 +78,7 @@ class QueueMaintenance:
         self._report_expiration = report_expiration
         self._wake = wake
         self._settle = settle
-        # The id of unprocessed data up to which rounds have come; 0 to begin.
+        # The id of the last unprocessed data that was looked at; 0 to start.
         self._last_stored = 0
         self._kinds_of_records = (
             _Records(
@@ -91,9 +91,9 @@ class QueueMaintenance:
     def tasks(self) -> tuple[Callable[[], None], ...]:
         """All tasks, in their order.
 
-        Requests of dead workers are returned first: until then, the lock of
-        such a worker counts as that of one that is alive. Nodes are unlocked
-        before they are settled, as settling a node locks it.
+        Requests of dead workers are returned first, because until then the
+        lock of such a worker counts as that of a live worker. Nodes are
+        unlocked before they are settled, because settling a node locks it.
         """
         return (
             self.return_requests,
@@ -132,12 +132,13 @@ class QueueMaintenance:
     def settle_nodes(self) -> None:
         """Bring the nodes of ended requests into a final state.
 
-        A node that fails is tried again in a later round.
+        If this fails for a node, a later round tries again.
         """
         for request in self._queue.claim_unsettled():
             try:
                 self._settle(request)
-            # Whatever it is, the nodes of the other requests are settled.
+            # Catch everything, so that the nodes of the other requests are
+            # settled.
             except Exception as exc:
                 log_method = LOG.exception
                 if surroundings.are_to_blame(exc):
@@ -147,9 +148,9 @@ class QueueMaintenance:
                 )
 
     def put_timeouts(self) -> None:
-        """Store a timeout request for each overdue node without a request.
+        """Store a timeout request for every overdue node without a request.
 
-        A node whose row is locked is left for a later round: another
+        A node whose row is locked is left for a later round, because another
         transaction may be storing a request for it.
         """
         has_put = False
@@ -162,7 +163,7 @@ class QueueMaintenance:
             try:
                 self._queue.put(node_uuid, queue_request.TIMEOUT)
             except exceptions.RequestPending:
-                # Another request was stored since find_open() has looked.
+                # Another request was stored after find_open() has looked.
                 continue
             has_put = True
             LOG.info('The inspection of node %s has timed out', node_uuid)
@@ -184,16 +185,16 @@ class QueueMaintenance:
     def remove_deleted_nodes(self) -> None:
         """Remove the records of deleted nodes: their requests and their runs.
 
-        For either kind of records, each round checks the next 500 nodes that
-        have some; after the last node it starts again. Locked rows stay until
-        a later round, although the log names their node.
+        For both kinds of records, every round checks the next 500 nodes that
+        have any; after the last node it starts again. Locked rows stay until a
+        later round, although the log already names their node.
         """
         for records in self._kinds_of_records:
             checked = records.list_nodes(records.last_checked, _CHUNK)
             if len(checked) == _CHUNK:
                 records.last_checked = checked[-1]
             else:
-                # No nodes are left: the next round begins with the first.
+                # No nodes are left: the next round starts with the first one.
                 records.last_checked = ''
             deleted = _find_deleted_nodes(checked)
             if deleted:
@@ -210,25 +211,25 @@ class QueueMaintenance:
 
 
 def _find_deleted_nodes(uuids: Collection[str]) -> set[str]:
-    """Return the UUIDs of which Ironic has no node any more."""
+    """Return the UUIDs that no longer belong to a node of Ironic."""
     if not uuids:
         return set()
     nodes = objects.Node.list(
         ironic_context.get_admin_context(),
         fields=['uuid'],
-        # Without include_children, Ironic leaves out nodes that have a parent
-        # node, and they would seem to be deleted.
+        # Without include_children, Ironic would leave out nodes that have a
+        # parent node, and they would seem to be deleted.
         filters={'uuid_in': uuids, 'include_children': True},
     )
     return set(uuids) - {node.uuid for node in nodes}
 
 
 _RETRIES = 10
-"""Failures in a row, of any tasks, before one is logged as an error."""
+"""Failures of any tasks in a row before one is logged as an error."""
 
 
 class UnservedRequests:
-    """Warns of waiting requests that this worker cannot process.
+    """Warns about waiting requests that this worker cannot process.
 
     :param served: an SQL condition on the requests that this process can
         process; None for all.
@@ -238,11 +239,11 @@ class UnservedRequests:
     def __init__(self, served: Any, patience: float) -> None:
         self._served = served
         self._patience = patience
-        # Pairs of driver and conductor group that were warned of already.
+        # Pairs of driver and conductor group that were already reported.
         self._warned: set[tuple[str, str]] = set()
 
     def check(self) -> None:
-        """Log each driver and conductor group whose requests wait, once."""
+        """Log once every driver and conductor group whose requests wait."""
         waiting = set()
         for kind in backlog.read_unserved(self._served, self._patience):
             driver_and_group = (kind.driver, kind.conductor_group)
@@ -257,23 +258,23 @@ class UnservedRequests:
                     '[inspection_queue]conductor_groups?',
                     kind._asdict(),
                 )
-        # Those that are served by now are left out: should their requests wait
-        # once more, there is another warning.
+        # Forget the pairs that are served now, so that there is another
+        # warning if their requests wait again.
         self._warned = waiting
 
 
 class LeaderTasks:
     """Runs periodic tasks while this process is the leader.
 
-    When leadership ends, the running task is finished and no other begins
+    When leadership ends, the running task is finished and no other task begins
     (spec 001 "HA singleton periodic task decomposition").
 
     :param make_election: builds the election from ``on_gained`` and
         ``on_lost``.
-    :param tasks: tasks of each round, in their order.
+    :param tasks: the tasks of every round, in their order.
     :param period: seconds between two rounds.
     :param limit: seconds after which a round counts as hung and another
-        thread goes on.
+        thread continues.
     """
 
     def __init__(
@@ -283,7 +284,7 @@ class LeaderTasks:
         period: float,
         limit: float = 600.0,
     ) -> None:
-        # Ends the threads of a leadership; each leadership has its own.
+        # Ends the threads of a leadership; every leadership has its own event.
         self._has_ended = threading.Event()
         self._election = make_election(
             on_gained=self._begin, on_lost=self._end
@@ -301,8 +302,8 @@ class LeaderTasks:
 
     def _begin(self) -> None:
         """Begin to run the tasks, in threads that end with the leadership."""
-        # A new event for each leadership: a thread of an earlier leadership
-        # may wake up late, and still finds its own event set.
+        # Create a new event for every leadership, so that a thread of an
+        # earlier leadership that wakes up late still finds its own event set.
         has_ended = threading.Event()
         self._has_ended = has_ended
         loop = watchdog.WatchedLoop(
@@ -314,8 +315,7 @@ class LeaderTasks:
         # Every round pauses for a period, which must not look like a hang.
         limit = max(self._limit, 2 * self._period)
         look_after = functools.partial(loop.look_after, limit)
-        # The watchdog looks several times before the limit, and every ten
-        # seconds at least.
+        # Check several times before the limit, and at least every ten seconds.
         threading.Thread(
             target=watchdog.watch,
             args=(look_after, min(limit / 4, 10.0), has_ended),
@@ -324,30 +324,30 @@ class LeaderTasks:
         ).start()
 
     def _end(self) -> None:
-        """Have the threads of the present leadership end."""
+        """End the threads of the current leadership."""
         self._has_ended.set()
 
     def _run_round(self, has_ended: threading.Event) -> None:
         """Run one round of tasks, then pause for the period between rounds.
 
-        A task that fails does not keep the others from running. When
-        leadership ends, no further task begins, and the pause is over.
+        A task that fails does not keep the other tasks from running. When the
+        leadership ends, no further task begins, and the pause ends.
 
         :param has_ended: set when this leadership ends.
         """
         has_failed = False
         for task in self._tasks:
-            # The election knows by the clock that a leadership is over, also
-            # before it can say so by the event.
+            # Check the election as well: by the clock, it may already know
+            # that the leadership is over, before it can set the event.
             if not self._election.is_leader or has_ended.is_set():
                 break
             try:
                 with patience.short():
                     task()
-            # The next round tries again.
+            # Catch everything, because the next round tries again.
             except Exception as exc:
                 has_failed = True
-                # In an outage of the database, a traceback says nothing more.
+                # A traceback is not useful in an outage of the database.
                 is_of_database = isinstance(exc, db_exc.DBError)
                 self._trouble.failed(exc, traceback=not is_of_database)
         if not has_failed:

@@ -2,8 +2,8 @@
 
 """The node of a request: its lock and its state.
 
-Ironic's tasks lock a node with the name of their host. Deliveries use their
-own names, as several run on one host.
+Ironic's tasks lock a node with the name of their host. Deliveries use names of
+their own, because several of them run on one host.
 """
 
 from collections.abc import Callable
@@ -43,25 +43,25 @@ _FRESH = frozenset({states.INSPECTWAIT, states.ENROLL})
 _BEGUN = _FRESH | {states.INSPECTING, states.INSPECTFAIL}
 """States of a node after an attempt that did not finish.
 
-A conductor that starts moves nodes from "inspecting" to "inspect failed". The
-failed inspection is not a newer one: that would have ended the request, see
-:meth:`.DatabaseQueue.supersede`.
+When a conductor starts, it moves nodes from "inspecting" to "inspect failed".
+In this case the failed inspection is not a newer one, because a newer one
+would have ended the request, see :meth:`.DatabaseQueue.supersede`.
 """
 
 _TIMED_OUT = 'timeout reached while inspecting the node'
 """Part of ``last_error`` after a timeout by a conductor, in lower case."""
 
 _MOST_OVERDUE = 500
-"""Most overdue nodes that one round lists."""
+"""Maximum number of overdue nodes that one round lists."""
 
 
 class NodeCheck(NamedTuple):
-    """What the state of a node says of a request.
+    """What the state of a node means for a request.
 
     ``done``: an earlier attempt has done the work, and the request only has to
-    end. ``obstacle``: why the request must not be processed; it fails for
-    that. ``superseded``: the node is in a newer inspection, and stays as it
-    is. A request with none of them can be processed.
+    end. ``obstacle``: the reason why the request cannot be processed and must
+    fail. ``superseded``: the node is in a newer inspection, and must not be
+    changed. If none of them is set, the request can be processed.
     """
 
     done: bool = False
@@ -72,17 +72,19 @@ class NodeCheck(NamedTuple):
 class DeliveryTask(task_manager.TaskManager):
     """Ironic's task, with an exclusive lock in the name of a delivery.
 
-    :param context: of Ironic.
+    :param context: Ironic's context.
     :param request: the delivery whose node to lock.
     :raises: NodeNotFound, NodeLocked
     """
 
     def __init__(self, context, request: queue_request.Request) -> None:
         self._holder = request.delivery
-        # Before Ironic reads the node: what it reads must not change any more.
+        # Lock before Ironic reads the node, because its fields must not change
+        # after that.
         is_locked = node_reservation.reserve(request.node_uuid, self._holder)
-        # "shared", so that Ironic's task does not lock the node once more. It
-        # reads the node also if another holder has it, whom the error names.
+        # "shared" keeps Ironic's task from locking the node again. The task
+        # reads the node even if another holder has locked it; the error below
+        # names this holder.
         super().__init__(
             context,
             request.node_uuid,
@@ -94,7 +96,7 @@ class DeliveryTask(task_manager.TaskManager):
             raise ironic_exception.NodeLocked(
                 node=request.node_uuid, host=self.node.reservation
             )
-        # Ironic's functions that need an exclusive lock look at this.
+        # Ironic's functions that need an exclusive lock check this.
         self.shared = False
 
     @transaction.retried_on_lock_conflict
@@ -109,7 +111,7 @@ class DeliveryTask(task_manager.TaskManager):
             again if the transaction is retried.
         :param store: stores the run of rules in the given transaction.
         :returns: the result of ``consume``.
-        :raises: any error of the two; then nothing is changed.
+        :raises: any error of the two functions; then nothing is changed.
         """
         # At the commit, the fence would look for the lock that is released
         # here, and refuse the commit.
@@ -129,9 +131,9 @@ class DeliveryTask(task_manager.TaskManager):
 
     @transaction.retried_on_lock_conflict
     def settle(self, note: Callable[..., None]) -> None:
-        """Unlock the node, and store that it is in a final state.
+        """Unlock the node, and record that it is in a final state.
 
-        :param note: stores that in the given transaction, see
+        :param note: records this in the given transaction, see
             :meth:`.DatabaseQueue.settle`.
         """
         # The fence would refuse to release the lock, see end().
@@ -143,14 +145,15 @@ class DeliveryTask(task_manager.TaskManager):
         self.shared = was_locked
 
     def release_resources(self) -> None:
-        """Unlock the node, unless :meth:`end` or :meth:`settle` has.
+        """Unlock the node, unless :meth:`end` or :meth:`settle` has done so.
 
-        :raises: NodeLocked, NodeNotLocked if another holder has the lock, or
-            nobody.
+        :raises: NodeLocked, NodeNotLocked if another holder or nobody has the
+            lock.
         """
         if not self.shared:
-            # Set also if release() fails: Ironic's method below would unlock
-            # the node in the name of the host, unless the task is shared.
+            # Set this even if release() fails: unless the task is shared,
+            # Ironic's method below would unlock the node in the name of the
+            # host.
             self.shared = True
             try:
                 objects.Node.release(self.context, self._holder, self.node.id)
@@ -164,11 +167,11 @@ class DeliveryTask(task_manager.TaskManager):
 def lock(
     requests: database_queue.DatabaseQueue, request: queue_request.Request
 ) -> DeliveryTask:
-    """Lock the node of a request; a lock of a dead worker is taken away.
+    """Lock the node of a request; take the lock of a dead worker away.
 
     :param requests: the queue of the request, which knows whose worker died.
     :returns: Ironic's task, whose ``release_resources`` unlocks the node.
-    :raises: NodeBusy if somebody else has locked it, NodeGone
+    :raises: NodeBusy if another holder has locked the node; NodeGone.
     """
     context = ironic_context.get_admin_context()
     is_second_try = False
@@ -178,8 +181,8 @@ def lock(
         except ironic_exception.NodeNotFound as exc:
             raise exceptions.NodeGone(str(exc)) from exc
         except ironic_exception.NodeLocked as exc:
-            # At the second try, somebody else has locked the node since the
-            # first one, and is at work.
+            # On the second try, another holder has locked the node since the
+            # first try, and is working.
             if is_second_try or not _unlock_dead_holder(
                 context, requests, request
             ):
@@ -194,15 +197,16 @@ def _unlock_dead_holder(
 ) -> bool:
     """Unlock the node of a request if a dead worker has locked it.
 
-    A worker locks a node in the name of a delivery: of this one time that it
-    took the request. A delivery has ended if its worker died or was given up.
+    A worker locks a node in the name of a delivery, i.e. of a single time that
+    it took the request. A delivery has ended if its worker died or was given
+    up.
 
-    :returns: whether to try once more to lock the node: nobody holds the lock,
-        or a dead worker did. False if its holder may be at work.
+    :returns: whether to try again to lock the node, because nobody or a dead
+        worker held the lock. False if its holder may be working.
     """
     node = objects.Node.get_by_uuid(context, request.node_uuid)
     if node.reservation is None:
-        # Unlocked since the attempt to lock it.
+        # The node was unlocked after the attempt to lock it.
         return True
     return unlock_ended_delivery(requests, node.uuid, node.reservation)
 
@@ -210,16 +214,16 @@ def _unlock_dead_holder(
 def unlock_ended_delivery(
     requests: database_queue.DatabaseQueue, node_uuid: str, holder: str
 ) -> bool:
-    """Unlock a node if its lock is that of a delivery which has ended.
+    """Unlock a node if its lock belongs to a delivery that has ended.
 
-    :param holder: the ``reservation`` of the node, for example
+    :param holder: the ``reservation`` of the node, e.g.
         ``inspection-request:<uuid>:3`` for a delivery, or the name of a
         conductor.
-    :returns: whether it is that of a delivery which has ended. The node may
-        still be locked, for instance by another holder who was faster.
+    :returns: whether the holder is a delivery that has ended. The node may
+        still be locked, e.g. because another holder was faster.
     """
     if not holder.startswith(queue_request.DELIVERY_PREFIX):
-        # A conductor, whose lock is none of the queue's business.
+        # The holder is a conductor, whose lock does not concern the queue.
         return False
     if requests.is_held(node_uuid, holder):
         return False
@@ -236,17 +240,17 @@ def check(node, request: queue_request.Request) -> NodeCheck:
     """Check whether a request can be processed in the state of its node.
 
     The states that a request allows depend on its event. When the first
-    attempt at posted data begins, the node waits for them, in "inspect wait",
-    or was just discovered, in "enroll".
+    attempt at posted data begins, the node is in "inspect wait", because it
+    waits for the data, or in "enroll", because it was just discovered.
     """
     present = node.provision_state
     is_waiting = present == states.INSPECTWAIT
     if request.event == queue_request.TIMEOUT:
-        # A node that waits no longer was failed already, or its data came.
+        # The node no longer waits: it has already failed, or its data came.
         return NodeCheck(done=not is_waiting)
     if request.event == queue_request.REAPPLY:
         if present in IN_INSPECTION:
-            # An inspection that has begun since brings data of its own.
+            # An inspection that has begun since then brings its own data.
             return NodeCheck(superseded=True)
         allowed = REAPPLICABLE
     elif is_waiting and not _is_in_inspection_of(request, node):
@@ -256,7 +260,7 @@ def check(node, request: queue_request.Request) -> NodeCheck:
     elif request.state == state.PROCESSING:
         # An earlier attempt at posted data has begun.
         if present == states.MANAGEABLE:
-            # Only a finished inspection leads there from "inspecting".
+            # Only a finished inspection leads to this state from "inspecting".
             return NodeCheck(done=True)
         allowed = _BEGUN
     else:
@@ -266,7 +270,7 @@ def check(node, request: queue_request.Request) -> NodeCheck:
         has_failed = present == states.INSPECTFAIL
         if is_accepted and has_failed and has_timed_out(node):
             # The data were accepted after a conductor had listed the node as
-            # overdue, and before it failed the node.
+            # overdue, but before it failed the node.
             return NodeCheck()
     if present in allowed:
         return NodeCheck()
@@ -282,7 +286,7 @@ def _is_in_inspection_of(request: queue_request.Request, node) -> bool:
     """Return whether a node in "inspect wait" is in a request's inspection.
 
     When the request was accepted, ``inspection_started_at`` of the node was
-    removed. If it is set to another time now, a newer inspection has begun.
+    removed. If it has another time now, a newer inspection has begun.
     """
     started = node.inspection_started_at
     began = request.inspection_began_at
@@ -294,7 +298,7 @@ def _is_in_inspection_of(request: queue_request.Request, node) -> bool:
 def is_left_in_inspection(node, request: queue_request.Request) -> bool:
     """Return whether an ended request has left its node in inspection.
 
-    :returns: False for a node that waits for the data of a newer inspection.
+    :returns: False if the node waits for the data of a newer inspection.
     """
     if node.provision_state == states.INSPECTING:
         return True
@@ -305,13 +309,13 @@ def is_left_in_inspection(node, request: queue_request.Request) -> bool:
         # inspection has set it.
         return True
     if request.inspection_began_at is None:
-        # The time may be that of a newer inspection.
+        # The time may belong to a newer inspection.
         return False
     return _is_in_inspection_of(request, node)
 
 
 def list_overdue(context, timeout: float) -> list[str]:
-    """List the UUIDs of nodes that are in "inspect wait" for too long.
+    """List the UUIDs of nodes that have been in "inspect wait" for too long.
 
     :param timeout: seconds that a node may wait.
     """
@@ -337,7 +341,8 @@ def is_overdue(node, timeout: float) -> bool:
     """
     started = node.inspection_started_at
     if started is None:
-        # The time was removed when a request with its data was accepted.
+        # The time was removed when a request with the node's data was
+        # accepted.
         return False
     waits_until = timeutils.normalize_time(started) + datetime.timedelta(
         seconds=timeout

@@ -18,17 +18,17 @@ from ironic_inspection_rules.runs import shortening
 CAPABILITIES = ('properties', 'capabilities')
 
 UNKNOWN: typing.Any = object()
-"""In the place of a value that is not known."""
+"""Stands for a value that is unknown."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordedPlace:
-    """Where a value is.
+    """The place of a value in the record of a run.
 
     ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``, as
-    in the record of a change. ``alias`` is another name of a port there,
-    ``port <UUID>``: its address may have changed since. The path of a trait is
-    its name.
+    in the record of a change. ``alias`` is another name of a port,
+    ``port <UUID>``, because its address may have changed. The path of a trait
+    is its name.
     """
 
     object: str
@@ -37,11 +37,11 @@ class RecordedPlace:
 
 
 def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
-    """Check if a change set the value at a place, or removed it.
+    """Return whether a change set the value at a place, or removed it.
 
-    A change of ``/extra`` sets ``/extra/rack`` if both values of ``/extra``
-    differ there. If the record cannot tell, since it is shortened or hides a
-    secret, the value counts as set.
+    For example, a change of ``/extra`` sets ``/extra/rack`` if the two values
+    of ``/extra`` differ there. If this is unknown, because the record is
+    shortened or hides a secret, the value counts as set.
 
     :param place: where the value is after the change.
     """
@@ -49,16 +49,16 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
         return False
     item = _find_item_of_list(change, place)
     if item is not None:
-        # The change removed an item of the list that the place is in, and the
-        # items behind it moved up. So only the place behind the last item that
-        # is left has lost its value: of three items, place 2.
+        # The change removed an item of the list that contains the place, and
+        # the items behind it moved up. Only the place behind the last
+        # remaining item has lost its value: of three items, place 2.
         return bool(item.place_index == change['left'])
     path = _path(change)
     if place.path == path or _is_below(path, place.path):
         return True
     if place.path[: len(path)] != path:
         return False
-    # The change has set a value that this place is a part of.
+    # The change has set a value that contains the value at this place.
     before = _value_at(change, place, 'before')
     after = _value_at(change, place, 'after')
     if before is UNKNOWN or after is UNKNOWN:
@@ -67,9 +67,9 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
 
 
 def confirms(change: phase_record.Record, place: RecordedPlace) -> bool:
-    """Check if an action set a value, or a part of it, to what it was already.
+    """Return whether an action set a value, or a part, to its current value.
 
-    :param change: one of ``confirmed`` of the record of a rule.
+    :param change: one of the ``confirmed`` values of the record of a rule.
     """
     return _has_same_object(change, place) and _overlap(
         _path(change), place.path
@@ -82,7 +82,7 @@ def is_among(
 ) -> bool:
     """Return whether a rule has set a value, or a part of it.
 
-    :param written: objects and paths that a withheld rule set, such as
+    :param written: objects and paths that a withheld rule has set, e.g.
         ``['node', '/extra/rack']``; nothing else is kept of the rule.
     :param place: the place of the value.
     """
@@ -98,17 +98,17 @@ def is_among(
 
 
 def _overlap(written: data_path.Path, path: data_path.Path) -> bool:
-    """Check if two paths lead to the same value, or one to a part of it.
+    """Return whether one of two paths is equal to or part of the other.
 
-    ``extra`` and ``extra/rack`` overlap; ``extra/rack`` and ``extra/row`` do
-    not.
+    For example, ``extra`` and ``extra/rack`` overlap, but ``extra/rack`` and
+    ``extra/row`` do not.
 
     :param written: the path of a value that a rule has set.
-    :param path: the path of the value that is asked for.
+    :param path: the path of the value in question.
     """
-    # As long as the shorter path is.
+    # Compare only as many tokens as the shorter path has.
     for written_token, token in zip(written, path, strict=False):
-        # An item was appended, and the index that it got is not known.
+        # An item was appended, and its index is unknown.
         may_be_same = written_token == data_path.APPEND and token.isdigit()
         if written_token != token and not may_be_same:
             return False
@@ -128,8 +128,8 @@ def place_before(
     item = _find_item_of_list(change, place)
     if item is None:
         return place
-    # Items before the removed one have not moved, and there are none behind
-    # the last item.
+    # Items before the removed one have not moved, and there are no items
+    # behind the last one.
     has_moved = item.removed_index <= item.place_index < change['left']
     if not has_moved:
         return place
@@ -141,13 +141,13 @@ def place_before(
 def still_holds(
     change: phase_record.Record, place: RecordedPlace, present: typing.Any
 ) -> bool | None:
-    """Check if a value is still what the change made it.
+    """Return whether a value is still the one that a change has set.
 
     :param place: where the value was after the change.
-    :param present: the value there now, :data:`.path.ABSENT` if there is none,
-        :data:`UNKNOWN` if nobody has read it.
-    :returns: None if that is not known, for instance because the record hides
-        a secret or was shortened.
+    :param present: the current value of the place; :data:`.path.ABSENT` if
+        there is none, :data:`UNKNOWN` if it could not be read.
+    :returns: None if this is unknown, e.g. because the record hides a secret
+        or was shortened.
     """
     if present is UNKNOWN:
         return None
@@ -157,7 +157,7 @@ def still_holds(
         return was_added == is_there
     if _is_below(_path(change), place.path):
         # The change set a part of the value. If the part differs now, so does
-        # the value; if not, the rest of the value may still differ.
+        # the value; otherwise the rest of the value may still differ.
         if _may_part_still_hold(change, place, present):
             return None
         return False
@@ -170,7 +170,7 @@ def still_holds(
         and place.path[0].endswith('_interface')
     )
     if is_interface and value_after is None:
-        # For a hardware interface that a rule has set to None, Ironic sets the
+        # If a rule has set a hardware interface to None, Ironic sets it to the
         # default of the driver.
         return None
     return data_path.same(value_after, present)
@@ -179,20 +179,20 @@ def still_holds(
 def look_up(
     value: typing.Any, path: data_path.Path, whole_path: data_path.Path
 ) -> typing.Any:
-    """Return what a value holds at a path below its own.
+    """Return what a value contains at a path.
 
-    A capability counts as something below the text of all of them: below
-    ``boot_mode:uefi,raid:1``, which is at ``/properties/capabilities``, the
-    path ``/properties/capabilities/raid`` leads to ``1``.
+    A capability counts as a value below the text of all capabilities: if
+    ``/properties/capabilities`` is ``boot_mode:uefi,raid:1``, the path
+    ``/properties/capabilities/raid`` leads to ``1``.
 
-    :param path: where the value is.
-    :param whole_path: the path to look at, which begins with that of the
+    :param path: the path of the value.
+    :param whole_path: the path to look up, which begins with the path of the
         value.
-    :returns: :data:`.path.ABSENT` if nothing is there.
+    :returns: :data:`.path.ABSENT` if there is no value.
     """
     is_capability = whole_path[:-1] == CAPABILITIES
     if is_capability and len(path) <= len(CAPABILITIES):
-        # The value is the text itself, or holds it.
+        # The value is the text itself, or contains it.
         path_to_text = CAPABILITIES[len(path) :]
         text = data_path.get(value, path_to_text)
         if isinstance(text, str):
@@ -205,7 +205,7 @@ def look_up(
 def _parse_capabilities(text: str) -> dict[str, str]:
     """Return the capabilities of a node by name, from their text.
 
-    ``boot_mode:uefi,raid:1`` has two.
+    For example, ``boot_mode:uefi,raid:1`` has two capabilities.
     """
     capabilities = {}
     for pair in text.split(','):
@@ -215,18 +215,18 @@ def _parse_capabilities(text: str) -> dict[str, str]:
 
 
 class _Item(typing.NamedTuple):
-    """The item of a list that a place is in, after an item was removed.
+    """The item of a list that contains a place, after an item was removed.
 
-    For the place ``/extra/disks/3/name``, and a change that has removed
-    ``/extra/disks/0``, it is ``(2, 0, 3)``.
+    For example, it is ``(2, 0, 3)`` for the place ``/extra/disks/3/name`` and
+    a change that has removed ``/extra/disks/0``.
 
     ``depth``
-        How many tokens of the path of the place lead to the list; the next one
-        is the index.
+        The number of tokens of the path of the place that lead to the list;
+        the next token is the index.
     ``removed_index``
         The index that the removed item had.
     ``place_index``
-        The index of the item that the place is in.
+        The index of the item that contains the place.
     """
 
     depth: int
@@ -237,11 +237,11 @@ class _Item(typing.NamedTuple):
 def _find_item_of_list(
     change: phase_record.Record, place: RecordedPlace
 ) -> _Item | None:
-    """Return the item of a list that a place is in, after a removal.
+    """Return the item of a list that contains a place, after a removal.
 
     :param change: a change of any kind.
-    :returns: None if the change removed no item of a list, or the place is not
-        in that list.
+    :returns: None if the change did not remove an item of a list, or if the
+        place is not in that list.
     """
     if 'left' not in change or not _has_same_object(change, place):
         return None
@@ -254,7 +254,7 @@ def _find_item_of_list(
         return None
     place_index = data_path.index(place.path[depth])
     if place_index is None:
-        # The token of the place is no index, so it names no item.
+        # The token of the place is not an index, so it names no item.
         return None
     return _Item(depth, int(removed_index), place_index)
 
@@ -262,35 +262,35 @@ def _find_item_of_list(
 def _has_same_object(
     change: phase_record.Record, place: RecordedPlace
 ) -> bool:
-    """Check if a change was made to the object that a place is in."""
+    """Return whether a change was made to the object that contains a place."""
     if place.alias is not None and 'port' in change:
-        # By UUID: another port may have had the address of this one before.
+        # Compare by UUID, because another port may have had this address.
         return bool(place.alias == f'port {change["port"]}')
     return change['object'] in (place.object, place.alias)
 
 
 def _is_below(path: data_path.Path, other: data_path.Path) -> bool:
-    """Check if the first path leads to a part of what the second leads to."""
+    """Return whether the first path leads to a part of the second path."""
     return len(path) > len(other) and path[: len(other)] == other
 
 
 def _may_part_still_hold(
     change: phase_record.Record, place: RecordedPlace, present: typing.Any
 ) -> bool:
-    """Check if a part of a value may still be what a change made it.
+    """Return whether a part of a value may still be what a change has set.
 
     :param change: a change of a value below the place.
-    :param present: the value that is at the place now.
+    :param present: the current value of the place.
     """
     path = _path(change)
     path_of_container = path[:-1]
-    # Capabilities are in a text, which look_up() reads, and in no container.
+    # Capabilities are not in a container, but in a text that look_up() reads.
     if path_of_container != CAPABILITIES:
         container = look_up(present, place.path, path_of_container)
         if not isinstance(container, dict | list):
             return False
     if 'left' in change:
-        # An item of a list was removed: the next one may have its index now.
+        # An item of a list was removed, so the next item may have its index.
         return True
     part_after = data_path.ABSENT
     if change['op'] != 'remove':
@@ -301,7 +301,7 @@ def _may_part_still_hold(
 
 
 def _path(change: phase_record.Record) -> data_path.Path:
-    """Return where a change was, with the index of an appended item."""
+    """Return the path of a change, with the index of an appended item."""
     path: str = change.get('at') or change['path']
     return data_path.parse(path)
 
@@ -309,7 +309,7 @@ def _path(change: phase_record.Record) -> data_path.Path:
 def _value_at(
     change: phase_record.Record, place: RecordedPlace, side: str
 ) -> typing.Any:
-    """Return the value that was at a place before or after a change.
+    """Return the value of a place before or after a change.
 
     :param place: the place of the change, or a place below it.
     :param side: ``before`` or ``after``.
@@ -317,7 +317,7 @@ def _value_at(
         record hides or shortens it.
     """
     path = _path(change)
-    # There was nothing before "add", and there is nothing after "remove".
+    # "add" has no value before, and "remove" has no value after.
     op_without_value = 'remove'
     if side == 'before':
         op_without_value = 'add'
@@ -326,7 +326,7 @@ def _value_at(
     value = change[side]
     if isinstance(value, str) and _is_hidden(value):
         return UNKNOWN
-    # A masked value above the place hides what is at the place.
+    # A masked value above the place hides the value of the place.
     for end in range(len(path), len(place.path)):
         above = look_up(value, path, place.path[:end])
         if isinstance(above, str) and disclosure.is_masked(above):
@@ -338,7 +338,7 @@ def _value_at(
 
 
 def _is_hidden(value: typing.Any) -> bool:
-    """Check if the record has only the beginning of a value, or a mask."""
+    """Return whether a recorded value is masked or shortened."""
     if disclosure.is_masked(value):
         return True
     if not isinstance(value, str):

@@ -33,7 +33,7 @@ RESOURCE = 'inspection_runs'
 
 Answer = dict[str, Any]
 Query = dict[str, Any]
-"""The parameters of a request by name, checked; None if one is missing."""
+"""The parameters of a request by name, checked; None for a missing one."""
 
 _TIMES = ('created_at', 'started_at')
 BRIEF_FIELDS = (
@@ -48,13 +48,13 @@ BRIEF_FIELDS = (
 )
 FIELDS = (*BRIEF_FIELDS, 'phases')
 DATA_FIELDS = ('inventory', 'plugin_data')
-"""Fields with what the machine sent, only of one run and where asked for."""
+"""Fields with the data of the machine; only for one run, and on request."""
 
 _REFERENCES = ('chassis_uuid', 'portgroup_uuid')
-"""Attributes of which Ironic's objects have another one, the ``id``."""
+"""UUID attributes for which Ironic's objects store only an ``id``."""
 
 _SET_BY_FAIL = ('maintenance', 'maintenance_reason')
-"""Attributes that the action ``fail`` sets, which is no change of a run."""
+"""Attributes that the action ``fail`` sets; not recorded as changes."""
 
 LIST = {
     'limit': request.integer,
@@ -76,7 +76,7 @@ _RUN_UUID = request.uuid_of(_('a run'))
 def get_all(node: Any, query: Query) -> Answer:
     """List the kept runs of a node, newest first, page by page.
 
-    ``phases`` is shown with ``detail`` or if ``fields`` names it.
+    ``phases`` is shown if ``detail`` is set or ``fields`` names it.
     """
     fields = view.choose_fields(query, BRIEF_FIELDS, FIELDS)
     limit = api_utils.validate_limit(query['limit'])
@@ -117,7 +117,7 @@ def get_one(node: Any, run_uuid: str, query: Query) -> Answer:
         )
         data = run_object.InspectionRun.get_data(context, node.uuid)
         if not data or data['uuid'] != run.uuid:
-            # No data are kept, or the data of a newer run.
+            # No data are kept, or they belong to a newer run.
             data = {}
         answer.update({name: data.get(name) for name in data_fields})
     return answer
@@ -127,10 +127,10 @@ def explain(node: Any, query: Query) -> Answer:
     """Explain a value of the node, or a rule.
 
     With ``path`` or ``trait``, the answer is the rule that last set the value
-    in a kept run, and why. With ``rule``, a UUID, the answer is what the rule
-    did in the newest run, or that it did not match.
+    in a kept run, and the reason. With ``rule``, a UUID, the answer tells what
+    the rule did in the newest run, or that it did not match.
 
-    :raises: Invalid if the query has both, or neither.
+    :raises: Invalid if the query has both, or none of them.
     :raises: NotFound if no kept run has the answer.
     """
     rule_uuid = query['rule']
@@ -148,7 +148,7 @@ def explain(node: Any, query: Query) -> Answer:
             context, node.uuid, limit=1, whole=True
         )
         answer = rule_outcome.find(node, rule_uuid, newest, start.rules())
-    # An answer about a sensitive rule names no run.
+    # An answer about a sensitive rule does not name a run.
     run = answer.get('run')
     if run is not None:
         answer['run'] = _represent(run, BRIEF_FIELDS)
@@ -156,7 +156,7 @@ def explain(node: Any, query: Query) -> Answer:
 
 
 _MEMBERS_OF_CHANGE = ('object', 'path', 'op', 'before', 'after', 'action')
-"""What an answer takes from the record of a change."""
+"""Members of the record of a change that an answer includes."""
 
 
 def _explain_value(
@@ -171,21 +171,21 @@ def _explain_value(
     :param runs: the :class:`.InspectionRun` objects that are kept of the
         node, newest first, with their ``phases``.
     :param path: path of a value in the node, in plugin data or in the port,
-        such as ``/extra/rack``, ``extra.rack`` or ``plugin_data/rack``; None
-        for a trait.
-    :param trait: name of the trait, None for a path.
-    :param port: MAC address or UUID of the port, None without a port.
+        e.g. ``/extra/rack``, ``extra.rack`` or ``plugin_data/rack``; None for
+        a trait.
+    :param trait: name of the trait; None for a path.
+    :param port: MAC address or UUID of the port; None without a port.
     :returns: the change, the rule with its conditions, the run as an
         :class:`.InspectionRun`, and in ``current`` whether the node still has
-        the value, None if unknown. If the rule is sensitive, only
+        the value; None if unknown. If the rule is sensitive, only
         ``{'rule': {'uuid': UUID}, 'withheld': True}``.
     :raises: Invalid unless the caller asks for a single value.
     :raises: NotFound if no kept run has set the value.
     """
     place, value_now = _find_place(node, path, trait, port)
     records_of_runs = [(run, run.phases, run.places) for run in runs]
-    # It has the last change of the value in these runs as "setting", and the
-    # sensitive rules that may have changed it, too.
+    # The attribution has the last change of the value in these runs as
+    # "setting", and the sensitive rules that may also have changed the value.
     attribution = run_explain.find(records_of_runs, place)
     if attribution.setting is None:
         raise _not_found_error(
@@ -212,12 +212,12 @@ def _describe_change(
 ) -> Answer:
     """Return the answer of ``explain`` for the change that set a value.
 
-    It has the change, the rule with its conditions, and in ``current`` whether
-    the node still has the value. Only if it is known to have another value,
-    ``current_value`` is that value.
+    The answer has the change, the rule with its conditions, and in ``current``
+    whether the node still has the value. ``current_value`` is the value that
+    the node has instead; None unless it is known to have another value.
 
-    :param attribution: has the change as its ``setting``. The change is of no
-        sensitive rule.
+    :param attribution: the attribution, which has the change as its
+        ``setting``. The change was not made by a sensitive rule.
     :param place: the place of the value now.
     :param value_now: the value at the place now, ABSENT or UNKNOWN.
     :param rule: the record of the rule in the run that made the change.
@@ -248,7 +248,7 @@ def _describe_change(
             'sensitive_rules': list(attribution.possible_setters),
         }
     )
-    # If the action has conditions of its own, the record says for each of its
+    # If the action has conditions of its own, the record tells for each of its
     # iterations whether it ran, and why.
     conditions_of_action = [
         decision
@@ -272,10 +272,10 @@ def _not_found_error(
 
     :param count_of_runs: the number of runs that are kept of the node.
     :param path_or_trait: the path or the trait of the query.
-    :param port_ident: the MAC address or UUID of the query, None without a
+    :param port_ident: the MAC address or UUID in the query; None without a
         port.
     :param place: where runs would have changes of the value.
-    :param possible_setters: UUIDs of sensitive rules, which may have set the
+    :param possible_setters: UUIDs of sensitive rules that may have set the
         value.
     """
     port = _find_port(node, port_ident)
@@ -335,7 +335,7 @@ def _not_found_error(
 def _find_place(
     node: Any, path_text: str | None, trait: str | None, port_ident: str | None
 ) -> tuple[recorded_change.RecordedPlace, Any]:
-    """Return the place that a query asks for, and the value there now.
+    """Return the place that a query asks for, and its current value.
 
     The place is a trait, a path in the node, a path in the plugin data, or a
     path in a port of the node.
@@ -346,10 +346,10 @@ def _find_place(
     :raises: Invalid if the parameters name no place, or several.
     """
     if trait is not None:
-        # A trait belongs to the node, so it has neither a path nor a port.
+        # A trait belongs to the node, so neither a path nor a port is allowed.
         is_one_place = bool(trait) and path_text is None and port_ident is None
     else:
-        # The path is in the node, or with a port in that port.
+        # The path is in the port if there is one, and otherwise in the node.
         is_one_place = path_text is not None
     if not is_one_place:
         raise exceptions.Invalid(
@@ -361,7 +361,7 @@ def _find_place(
     if trait is not None:
         return _place_of_trait(node, trait)
     try:
-        # The path is not None, as was checked, but mypy does not see it.
+        # The path is not None, which was checked, but mypy does not know it.
         path = data_path.parse(path_text or '')
     except exceptions.OperationError as exc:
         raise exceptions.Invalid(str(exc)) from exc
@@ -376,7 +376,7 @@ def _find_place(
 def _place_of_trait(
     node: Any, trait: str
 ) -> tuple[recorded_change.RecordedPlace, Any]:
-    """Return the place of a trait, and its value now.
+    """Return the place of a trait, and its current value.
 
     In the record of a run, the value of a trait is its name.
     """
@@ -390,10 +390,10 @@ def _place_of_trait(
 def _place_in_port(
     node: Any, ident: str, path: data_path.Path
 ) -> tuple[recorded_change.RecordedPlace, Any]:
-    """Return the place of a value in a port, and the value there now.
+    """Return the place of a value in a port, and its current value.
 
     Runs name a port by its MAC address, or by its UUID: the object of a change
-    is ``port 52:54:00:12:34:56``.
+    is, e.g., ``port 52:54:00:12:34:56``.
 
     :param ident: the MAC address or the UUID of the port.
     """
@@ -411,27 +411,28 @@ def _place_in_port(
 def _place_in_plugin_data(
     node: Any, path: data_path.Path
 ) -> tuple[recorded_change.RecordedPlace, Any]:
-    """Return the place of a value in plugin data, and the value there now.
+    """Return the place of a value in plugin data, and its current value.
 
-    The value is looked up in the stored inventory of the node.
+    The value is read from the stored inventory of the node.
     """
     try:
         data = inspect_utils.get_inspection_data(node, api.request.context)
         value_now = data_path.get(data['plugin_data'] or {}, path)
     except ironic_exception.IronicException:
         # Nothing is stored, or the storage does not answer. The client still
-        # gets the change, but not whether the value is there now.
+        # gets the change, but not whether the value is still there.
         value_now = recorded_change.UNKNOWN
     place = recorded_change.RecordedPlace(working_copy.PLUGIN_DATA, path)
     return place, value_now
 
 
 def _read_value(owner: Any, path: data_path.Path) -> Any:
-    """Return the value that a node or a port has at a path now.
+    """Return the current value of a node or a port at a path.
 
     :param owner: the object of the node or the port.
-    :returns: :data:`.recorded_change.UNKNOWN` for the UUID of another object,
-        such as a chassis: Ironic's object has only the ``id``.
+    :returns: the value; :data:`.recorded_change.UNKNOWN` for the UUID of
+        another object, e.g. a chassis, because Ironic's object has only its
+        ``id``.
     """
     if path[0] in _REFERENCES:
         return recorded_change.UNKNOWN
@@ -441,7 +442,7 @@ def _read_value(owner: Any, path: data_path.Path) -> Any:
 def _find_port(node: Any, ident: str | None) -> Any:
     """Find the port of a node by its MAC address or UUID.
 
-    :returns: None if the node has no such port, or without ``ident``.
+    :returns: None if the node has no such port, or if ``ident`` is None.
     """
     if ident is None:
         return None
@@ -452,9 +453,9 @@ def _find_port(node: Any, ident: str | None) -> Any:
 
 
 def _represent(run: Any, fields: Any) -> dict[str, Any]:
-    """Return a run as clients see it: some fields, and its links.
+    """Return a run as clients see it: some of its fields, and its links.
 
-    :param fields: names of fields; times are written as ISO 8601.
+    :param fields: names of fields; times are returned as ISO 8601 text.
     """
     represented = {name: getattr(run, name) for name in fields}
     for name in _TIMES:
