@@ -27,9 +27,9 @@ MEMBER: dict[str, Any] = {'tables': {'type': ['object', 'null']}}
 class TablePlan:
     """The plan of a change of the tables, which is not stored yet.
 
-    ``steps`` say what becomes of each stored and each given table. ``tables``
-    are all tables afterwards, also the built-in ones. ``stored`` are the
-    tables that were stored before.
+    ``steps`` tell what happens to every stored and given table. ``tables`` are
+    all tables after the change, including the built-in ones. ``stored`` are
+    the tables that were stored before.
     """
 
     steps: Sequence[table_change.Step]
@@ -43,8 +43,8 @@ class TablePlan:
 
         For example, ``{'name': 'racks', 'rows': {'new': 1, 'changed': 0,
         'gone': 0}, 'definition': {…}, 'size': 40, 'chunks': […]}``. For a
-        table that is deleted, the definition is None, and ``size`` and
-        ``chunks`` are missing.
+        deleted table, the definition is None, and ``size`` and ``chunks`` are
+        missing.
         """
         changes = []
         for step in self.steps:
@@ -72,13 +72,14 @@ def _chunks(
 ) -> list[db_table.Stored]:
     """Return the chunks of a table, with the texts of new chunks only.
 
-    A chunk is a few neighbouring rows, which are stored together by the digest
-    of their text. The texts of all chunks would take as much memory as the
-    rows.
+    A chunk consists of a few neighboring rows, which are stored together by
+    the digest of their text. Stored chunks get no text, because the texts of
+    all chunks would take as much memory as the rows.
 
     :param stored_table: the table that the new one replaces, if any.
-    :returns: the digest and the text of every chunk, in order: ``['9f2c…',
-        '[["SN1", …]]']``. The text is None if the chunk is stored already.
+    :returns: the digest and the text of every chunk, in order, e.g.
+        ``['9f2c…', '[["SN1", …]]']``. The text is None if the chunk is already
+        stored.
     """
     stored_digests: Collection[str] = ()
     if stored_table is not None:
@@ -98,10 +99,10 @@ def decide(
     in_force: repository.Snapshot,
     built_in: table.Tables,
 ) -> TablePlan:
-    """Decide what becomes of the stored tables where tables are posted.
+    """Decide what happens to the stored tables when tables are posted.
 
-    :param posted: the JSON form of tables by name; None leaves all stored
-        tables, whatever ``prune`` is.
+    :param posted: the JSON form of tables by name; None keeps all stored
+        tables, regardless of ``prune``.
     :param prune: whether stored tables that were not posted are deleted.
     :param in_force: the tables that are stored now.
     :param built_in: the tables of the built-in file, which no request changes.
@@ -119,12 +120,14 @@ def decide_restored(
     in_force: repository.Snapshot,
     built_in: table.Tables,
 ) -> TablePlan:
-    """Decide what becomes of the stored tables where a revision is restored.
+    """Decide what happens to the stored tables when a revision is restored.
 
     Stored tables that the revision does not have are deleted.
 
     :param of_revision: the tables of the revision, with their secrets.
-    :raises: InvalidTables if the built-in file has one of these tables by now.
+    :param in_force: the tables that are stored now.
+    :param built_in: the tables of the built-in file, which no request changes.
+    :raises: InvalidTables if the built-in file now has one of these tables.
     """
     _refuse_built_in(of_revision, built_in)
     return _decide(
@@ -141,9 +144,9 @@ def _decide(
     stored: Mapping[str, table_store.StoredTable],
     built_in: table.Tables,
 ) -> TablePlan:
-    """Decide which tables are created, changed, deleted or stay.
+    """Decide which tables to create, change, delete and keep.
 
-    :param given: the tables that were posted, or those of a revision.
+    :param given: the tables that were posted, or the tables of a revision.
     :param prune: whether stored tables that were not given are deleted.
     """
     steps = []
@@ -156,19 +159,19 @@ def _decide(
         if prune:
             steps.append(_compare(name, before=stored_table, after=None))
         else:
-            # It stays as it is, which takes no step.
+            # The table is kept, which needs no step.
             tables_afterwards[name] = stored_table.table
     return TablePlan(steps, {**tables_afterwards, **built_in}, stored)
 
 
 def _refuse_built_in(given: Any, built_in: table.Tables) -> None:
-    """Check that none of the given tables is built in.
+    """Check that none of the given tables is built-in.
 
-    :param given: tables by name, or whatever was posted in their place.
-    :raises: InvalidTables that names all of them.
+    :param given: tables by name, or any other value that was posted.
+    :raises: InvalidTables that names all built-in tables among them.
     """
     if not isinstance(given, Mapping):
-        # table_form.read_all() says that it must be one.
+        # table_form.read_all() refuses a value that is not a mapping.
         return
     problems = []
     for name in built_in:
@@ -190,7 +193,7 @@ def _read(
     An exported table has no secret columns. If it is posted again, these are
     taken from the stored table, by the key of the row.
 
-    :raises: InvalidTables.
+    :raises: InvalidTables if a table is not valid.
     """
     tables = table_form.read_all(posted)
     for name, posted_table in tables.items():
@@ -201,7 +204,7 @@ def _read(
             posted_table, stored[name].table
         )
         if rows_with_secrets is not None:
-            # The table is checked once more: the posted definition may have
+            # Check the table again, because the posted definition may have
             # given a secret column a type that the stored values do not have.
             definition = posted_table.definition.as_dict()
             tables[name] = table_form.read(
@@ -215,14 +218,15 @@ def _compare(
     before: table_store.StoredTable | None,
     after: table.Table | None,
 ) -> table_change.Step:
-    """Return what becomes of a table: which rows and members differ.
+    """Return what happens to a table, and which rows and members differ.
 
-    Neighbouring rows are stored as a chunk, by the digest of their content. A
-    chunk that both tables have needs no look at its rows. So only rows of
-    other chunks are compared, which are few where a large table changes.
+    Neighboring rows are stored as a chunk, by the digest of their content. If
+    both tables have a chunk, its rows need not be compared. Therefore only
+    rows of other chunks are compared, which are few even if the table is
+    large.
 
-    :param before: the stored table, None for one that is new.
-    :param after: the table that takes its place, None where it is removed.
+    :param before: the stored table; None if the table is new.
+    :param after: the table that replaces it; None if the table is removed.
     """
     definition_before = None
     digests_before: Collection[str] = ()
@@ -230,7 +234,7 @@ def _compare(
         definition_before = before.table.definition
         digests_before = before.chunks.keys()
     definition_after = None
-    # A dict, unlike a set, keeps the order of the chunks.
+    # Use a dict, because it keeps the order of the chunks, unlike a set.
     digests_after: dict[str, None] = {}
     # Rows of chunks that only the new table has.
     added: list[db_table.Pair] = []
@@ -241,7 +245,7 @@ def _compare(
             if chunk.digest not in digests_before:
                 added += chunk.pairs
     # Rows of chunks that only the stored table has. A row may be among the
-    # added ones, too: if a row changes, its neighbours are in another chunk.
+    # added rows as well: if a row changes, its neighbors get another chunk.
     dropped: list[db_table.Pair] = []
     if before is not None:
         for digest in digests_before:
@@ -263,7 +267,7 @@ def _compare(
 def find_missing(
     fields: Mapping[str, Any] | model.Rule, tables: table.Tables
 ) -> list[exceptions.Problem]:
-    """Return the problems of a rule that reads what no table has.
+    """Return the problems of a rule that reads missing tables or columns.
 
     For example, ``{tables.racks[SN1].height}`` is a problem without a table
     ``racks``, or without the column ``height`` in it.
@@ -279,23 +283,23 @@ def find_missing(
 
 
 def _may_read_tables(rule: model.Rule) -> bool:
-    """Return whether a field such as ``{tables.racks}`` may be in a rule.
+    """Return whether a rule may contain a field such as ``{tables.racks}``.
 
-    Its texts are not parsed: most rules do not have the word in any of them,
-    and need no closer look.
+    The texts of the rule are not parsed, because most rules do not contain the
+    word in any text, and need no closer look.
     """
     content = [getattr(rule, name) for name in model.CONTENT]
     return effects.mentions(interpolation.TABLES, content)
 
 
 def check(rule: model.Rule, in_force: repository.Snapshot) -> int | None:
-    """Check that the tables and columns that a rule reads are there.
+    """Check that the tables and columns that a rule reads exist.
 
     :param in_force: the rules and tables that are stored now.
     :returns: the revision of the tables that were checked. The rule may be
-        stored only if this is still the revision then. None if the rule reads
-        no tables.
-    :raises: InvalidRule if a table or a column is not there.
+        stored only if this is still the revision at that time. None if the
+        rule reads no tables.
+    :raises: InvalidRule if a table or a column does not exist.
     """
     if not _may_read_tables(rule):
         return None

@@ -15,8 +15,8 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects import sqlite
 
-# oslo.db keeps the transaction of a thread in it: one that is opened inside of
-# another one is part of that, and they commit together.
+# oslo.db keeps the transaction of a thread here: a transaction that is opened
+# inside another one becomes part of it, and both are committed together.
 _CONTEXT = threading.local()
 
 
@@ -34,12 +34,12 @@ def writer() -> contextlib.AbstractContextManager[orm.Session]:
 def writer_without_gaps() -> Iterator[orm.Session]:
     """Open a transaction that locks only the rows that its statements match.
 
-    By default MySQL also locks the gaps between the rows of a range, and rows
-    that it has read and found not to match. Setting another isolation level
-    takes two statements more, so not all transactions do it.
+    By default, MySQL also locks the gaps between the rows of a range, and rows
+    that it has read but that do not match. Not all transactions use this,
+    because setting another isolation level takes two more statements.
     """
     with writer() as session:
-        # SQLite has no such level, and locks the database as a whole.
+        # SQLite has no such level, and locks the whole database.
         if session.get_bind().dialect.name != 'sqlite':
             session.connection(
                 execution_options={'isolation_level': 'READ COMMITTED'}
@@ -52,10 +52,10 @@ def writer_without_session() -> contextlib.AbstractContextManager[
 ]:
     """Open a transaction without a session, which takes less time.
 
-    It is never a part of another one.
+    It is never part of another transaction.
     """
-    # The engine opens it: oslo.db does not give a connection back to the pool
-    # when its transaction cannot begin.
+    # Let the engine open it, because oslo.db does not return a connection to
+    # the pool if its transaction cannot begin.
     return enginefacade.writer.get_engine().begin()
 
 
@@ -64,12 +64,12 @@ def retried_on_lock_conflict(
 ) -> Callable[..., Any]:
     """Decorate a function to run its transaction again after a lock conflict.
 
-    This is a deadlock, a lock for which MySQL has waited too long, or in
-    SQLite a database that another process has locked. After another error,
-    such as a lost connection, the function is not called again.
+    A lock conflict is a deadlock, a lock that MySQL has waited for too long,
+    or, in SQLite, a database that another process has locked. After any other
+    error, e.g. a lost connection, the function is not called again.
 
-    :param function: opens the transaction itself, and changes nothing outside
-        of it, as it may be called several times.
+    :param function: opens the transaction itself. It must not change anything
+        outside of it, because it may be called several times.
     """
     return oslo_db_api.wrap_db_retry(
         max_retries=10,
@@ -82,29 +82,30 @@ def retried_on_lock_conflict(
 
 
 def _is_locked(error: Exception) -> bool:
-    """Return whether another process has locked the database, in SQLite."""
+    """Return whether another process has locked an SQLite database."""
     return 'database is locked' in str(error)
 
 
 @retried_on_lock_conflict
 def read(query: Any) -> list[Any]:
-    """Read the first column of rows, or the objects that they are."""
+    """Read the first column of rows, or the objects that the rows are."""
     with reader() as session:
         return list(session.execute(query).scalars())
 
 
 @retried_on_lock_conflict
 def read_rows(query: Any) -> list[dict[str, Any]]:
-    """Read rows as mappings of names of columns to values.
+    """Read rows as mappings from column names to values.
 
-    A query takes less time without a session.
+    This uses no session, because a query takes less time without one.
     """
-    # The writer's engine, as oslo.db takes for reader(): the reader's may be
-    # that of a replica ([database]slave_connection), which lags behind.
+    # Use the writer's engine, as oslo.db does for reader(), because the engine
+    # of readers may use a replica that lags behind, see
+    # [database]slave_connection.
     engine = enginefacade.writer.get_engine()
     with engine.connect() as connection:
         result = connection.execute(query)
-        # SQLAlchemy makes a mapping of each row, too, but takes twice as long.
+        # SQLAlchemy can also make mappings of rows, but takes twice as long.
         names = list(result.keys())
         return [dict(zip(names, row, strict=True)) for row in result]
 
@@ -112,14 +113,16 @@ def read_rows(query: Any) -> list[dict[str, Any]]:
 def limit_waits(engine: sa.Engine, seconds: float) -> None:
     """Limit how long this process and the database wait for each other.
 
-    PostgreSQL and MariaDB then end a transaction that does nothing, so that a
-    process that hangs in a transaction loses its locks. An answer that does
-    not come is an error in this process. MySQL has no limit of the first kind.
-    The engine makes its connections anew, so that all have the limits.
+    PostgreSQL and MariaDB then end an idle transaction, so that a process that
+    hangs in a transaction loses its locks. A missing answer of the database
+    becomes an error in this process. MySQL has no limit for idle transactions.
+    The engine opens its connections again, so that all of them have the
+    limits.
 
-    :param engine: an engine of SQLite, or with limits already, stays as it is.
-    :param seconds: how long a transaction may do nothing; an answer may take
-        twice as long, as a statement may wait for the lock of such a
+    :param engine: the engine; it is not changed if it uses SQLite or already
+        has limits.
+    :param seconds: how long a transaction may be idle. An answer may take
+        twice as long, because a statement may wait for the lock of such a
         transaction.
     """
     family = engine.dialect.name
@@ -135,7 +138,7 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
     def add_timeouts(
         dialect: Any, record: Any, args: Any, options: dict[str, Any]
     ) -> None:
-        # An option that an operator has set in the URL of the database stays.
+        # Keep an option that an operator has set in the URL of the database.
         for name, value in timeouts.items():
             options.setdefault(name, value)
 
@@ -144,24 +147,25 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
 
     sa.event.listen(engine, 'do_connect', add_timeouts)
     sa.event.listen(engine, 'connect', end_idle_transactions)
-    # Connections that are open already were made without these events.
+    # Close the open connections, which were made without these events.
     engine.dispose()
 
 
 def _timeouts_of_driver(driver: str, seconds: float) -> dict[str, Any]:
     """Return options of a database driver that limit its wait for an answer.
 
-    :param driver: ``pymysql`` or ``psycopg2``; any other has no such options.
-    :param seconds: how long a transaction may do nothing. An answer may take
-        twice as long, as a statement may wait for the lock of such a
+    :param driver: ``pymysql`` or ``psycopg2``; other drivers have no such
+        options.
+    :param seconds: how long a transaction may be idle. An answer may take
+        twice as long, because a statement may wait for the lock of such a
         transaction.
     """
     if driver == 'pymysql':
         return {'read_timeout': 2 * seconds, 'write_timeout': 2 * seconds}
     if driver == 'psycopg2':
-        # The first, in milliseconds, ends a connection whose data are not
-        # acknowledged. The others, in seconds, find out that a server is gone
-        # while its answer is awaited. Zero would stand for the default of the
+        # The first option, in milliseconds, ends a connection whose data are
+        # not acknowledged. The others, in seconds, detect that a server is
+        # gone while its answer is awaited. Zero would mean the default of the
         # kernel, which is hours.
         return {
             'tcp_user_timeout': int(2000 * seconds),
@@ -172,15 +176,15 @@ def _timeouts_of_driver(driver: str, seconds: float) -> dict[str, Any]:
 
 
 _HAS_LIMITS = '_ir_has_limits'
-"""Attribute of an engine that :func:`limit_waits` has been called with."""
+"""Attribute that marks an engine to which limits were already applied."""
 
 
 @retried_on_lock_conflict
 def write(work: Callable[[sa.Connection], Any]) -> Any:
-    """Do work in a transaction, and again after a lock conflict.
+    """Do work in a transaction, and repeat it after a lock conflict.
 
     :param work: called with the connection of the transaction.
-    :returns: what the work returns.
+    :returns: the result of ``work``.
     """
     with writer_without_session() as connection:
         return work(connection)
@@ -188,13 +192,13 @@ def write(work: Callable[[sa.Connection], Any]) -> Any:
 
 @retried_on_lock_conflict
 def update(statement: sa.Update | sa.Delete) -> int:
-    """Update or delete rows in a transaction of their own; return how many."""
+    """Update or delete rows in a new transaction; return their number."""
     with writer_without_session() as connection:
         return connection.execute(statement).rowcount
 
 
 def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    """Yield values in parts of a size, the last of which may be smaller."""
+    """Yield values in parts of a given size; the last part may be smaller."""
     for start in range(0, len(values), size):
         yield values[start : start + size]
 
@@ -202,14 +206,14 @@ def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
 def _limit_idle_transactions(
     connection: Any, family: str, seconds: float
 ) -> None:
-    """Have the server end transactions of a connection that do nothing.
+    """Make the server end idle transactions of a connection.
 
-    So a process that hangs in the middle of a transaction loses its locks.
-    Servers of MySQL, which have no such limit, are left as they are.
+    A process that hangs in the middle of a transaction then loses its locks.
+    MySQL servers have no such limit, so nothing is set for them.
 
-    :param connection: of the driver, not of SQLAlchemy.
-    :param family: the dialect of the database, in the words of SQLAlchemy.
-    :param seconds: how long a transaction may do nothing.
+    :param connection: the connection of the driver, not of SQLAlchemy.
+    :param family: SQLAlchemy's name of the dialect of the database.
+    :param seconds: how long a transaction may be idle.
     """
     with contextlib.closing(connection.cursor()) as cursor:
         if family == 'postgresql':
@@ -218,14 +222,14 @@ def _limit_idle_transactions(
                 'SET SESSION '
                 f'idle_in_transaction_session_timeout = {milliseconds}'
             )
-            # Without the commit, a rollback would take the setting back.
+            # Without the commit, a rollback would undo the setting.
             connection.commit()
             return
-        # Only MariaDB has the limit, and the dialect is "mysql" for both.
+        # Only MariaDB has the limit, but the dialect is "mysql" for both.
         cursor.execute('SELECT VERSION()')
         server_version = cursor.fetchone()[0].lower()
         if 'mariadb' in server_version:
-            # Zero would switch the limit off.
+            # Zero would disable the limit.
             cursor.execute(
                 'SET SESSION idle_transaction_timeout = '
                 f'{max(int(seconds), 1)}'
@@ -238,14 +242,14 @@ def upsert(
     rows: Sequence[Mapping[str, Any]],
     update: Callable[[Any], Mapping[str, Any]] | None = None,
 ) -> None:
-    """Insert rows, or update the rows that have their primary keys.
+    """Insert rows, or update existing rows with the same primary keys.
 
-    It is one statement, in the dialect of the database.
+    This is a single statement in the dialect of the database.
 
     :param table: the table, as a :class:`sqlalchemy.Table`.
-    :param rows: column values by name, of one row at least.
+    :param rows: column values by name; at least one row.
     :param update: returns the new column values of an existing row, given the
-        columns of the row to insert; None leaves existing rows as they are.
+        columns of the row to insert; None keeps existing rows unchanged.
     """
     family = connection.dialect.name
     key = table.primary_key.columns
@@ -254,16 +258,16 @@ def upsert(
         statement = mysql.insert(table).values(rows)
         new_row = statement.inserted
         if update is None:
-            # The key is set to itself, which changes nothing. INSERT IGNORE
-            # would hide other errors as well.
+            # Set the key to itself, which changes nothing. INSERT IGNORE would
+            # hide other errors as well.
             key_column = key.keys()[0]
             changes: Mapping[str, Any] = {key_column: new_row[key_column]}
         else:
             changes = update(new_row)
         statement = statement.on_duplicate_key_update(changes)
     else:
-        # PostgreSQL and SQLite know ON CONFLICT; SQLAlchemy has a class for
-        # either of them.
+        # PostgreSQL and SQLite support ON CONFLICT; SQLAlchemy has a class for
+        # each of them.
         if family == 'postgresql':
             statement = postgresql.insert(table).values(rows)
         else:
@@ -281,14 +285,14 @@ def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
     """Read one page of the UUIDs of nodes that have rows in some tables.
 
     :param tables: classes of rows with a ``node_uuid``.
-    :param after: the last UUID of the page before, '' to begin.
-    :param limit: how many UUIDs to read at most.
+    :param after: the last UUID of the previous page; '' to start.
+    :param limit: maximum number of UUIDs.
     """
     branches = []
     for table in tables:
-        # Every table has the order and the limit, so that the database reads
-        # only the beginning of each index. SQLite accepts them in a subquery
-        # only.
+        # Every table gets the order and the limit, so that the database reads
+        # only the beginning of each index. SQLite accepts them only in a
+        # subquery.
         first_nodes = (
             sa.select(table.node_uuid)
             .where(table.node_uuid > after)

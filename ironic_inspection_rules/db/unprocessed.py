@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inspection data that requests process, in a row of their own.
+"""Inspection data for requests to process, in rows of their own.
 
-A ramdisk has posted them, or they were given for a single reapplication. A
-claim reads the row of an open request with its data in it. After a request has
-ended, data that a ramdisk posted are stored by content, so that inspections of
-the same machine share them, and the row only names them.
+The data were posted by a ramdisk, or given for a single reapplication. The row
+of an open request's data contains them, and a claim reads it with the request.
+After a request has ended, data that a ramdisk posted are stored by content, so
+that inspections of the same machine share them, and the row only names them.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,20 +20,20 @@ from ironic_inspection_rules.db import removal
 from ironic_inspection_rules.db import transaction
 
 CHUNK = 500
-"""How many rows a round of the leader looks at with one query."""
+"""Number of rows that a round of the leader looks at with one query."""
 
 _MOST_CHUNKS = 10
-"""How many chunks a round of the leader looks at to find rows to move."""
+"""Maximum number of chunks that a round looks at to find rows to move."""
 
 _NO_OPEN_REQUEST = sa.not_(
     sa.exists().where(
         models.RequestRow.open_node_uuid == models.InspectionDataRow.node_uuid
     )
 )
-"""Holds where the node of the data has no open request."""
+"""Condition of data whose node has no open request."""
 
 _TABLES = (models.RequestRow, models.InspectionDataRow)
-"""Tables whose rows are removed with their node."""
+"""Tables whose rows are removed together with their node."""
 
 
 def put(
@@ -41,17 +41,18 @@ def put(
 ) -> Any:
     """Replace the data of a node that an inspection request will process.
 
-    A node has data that its ramdisk posted and data of a reapplication side by
-    side. The new data replace only data of the same kind.
+    A node can have both data that its ramdisk posted and data of a
+    reapplication. The new data replace only data of the same kind.
 
     :param data: ``inventory``, ``plugin_data`` and ``posted``; None if a
-        request needs none.
-    :returns: the ``id`` of the data, None if there are none.
+        request needs no data.
+    :returns: the ``id`` of the data; None if there are none.
     """
     if data is None:
         return None
-    # The old row is deleted by primary key. To delete by node, MySQL would
-    # lock a gap of the index into which data of other nodes are inserted.
+    # Delete the old row by primary key. If it were deleted by node, MySQL
+    # would lock a gap of the index into which data of other nodes are
+    # inserted.
     query = sa.select(models.InspectionDataRow.id).where(
         models.InspectionDataRow.node_uuid == node_uuid,
         models.InspectionDataRow.posted == data['posted'],
@@ -64,7 +65,7 @@ def put(
         )
     row = models.InspectionDataRow(node_uuid=node_uuid, **data)
     session.add(row)
-    # The database makes the id when the row is inserted.
+    # The database creates the id when the row is inserted.
     session.flush()
     return row.id
 
@@ -73,16 +74,16 @@ def get(id_: int | None) -> dict[str, Any] | None:
     """Read the data of a request.
 
     :param id_: ``unprocessed_id`` of the request.
-    :returns: ``inventory`` and ``plugin_data``, None if there are none.
+    :returns: ``inventory`` and ``plugin_data``; None if there are none.
     """
-    # For None, SQLAlchemy asks for "id IS NULL", which no row meets.
+    # For None, the condition becomes "id IS NULL", which matches no row.
     return _read_newest(models.InspectionDataRow.id == id_)
 
 
 def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
-    """Read what the ramdisk of a node posted last.
+    """Read the data that the ramdisk of a node posted last.
 
-    :returns: ``inventory`` and ``plugin_data``, None if there are none.
+    :returns: ``inventory`` and ``plugin_data``; None if there are none.
     """
     table: Any = models.InspectionDataRow
     return _read_newest(table.node_uuid == node_uuid, table.posted)
@@ -92,7 +93,7 @@ def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
 def _read_newest(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
     """Read the newest data that meet the conditions.
 
-    :returns: ``inventory`` and ``plugin_data``, None if there are none.
+    :returns: ``inventory`` and ``plugin_data``; None if there are none.
     """
     table: Any = models.InspectionDataRow
     query = sa.select(table).where(*conditions)
@@ -115,14 +116,14 @@ def _read_newest(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
 def store_by_content(limit: int, after: int = 0) -> int:
     """Move the data of ended requests to the content store, or remove them.
 
-    A row has the data of one request. What a ramdisk posted is moved to the
-    content store, where inspections of one machine share equal data. What was
-    given for a single reapplication is removed, as nobody reads it again. The
-    leader of the workers calls this in rounds.
+    A row has the data of one request. Data that a ramdisk posted are moved to
+    the content store, where inspections of one machine share equal data. Data
+    that were given for a single reapplication are removed, because nobody
+    reads them again. The leader of the workers calls this in rounds.
 
-    :param limit: how many rows to move or to remove at most.
-    :param after: the ``id`` before the first row to look at, 0 to begin.
-    :returns: the ``id`` to go on after, 0 when all were looked at.
+    :param limit: maximum number of rows to move or to remove.
+    :param after: the ``id`` before the first row to look at; 0 to start.
+    :returns: the ``after`` of the next call; 0 when all rows were looked at.
     """
     ended, last_id = _find_without_open_request(limit, after)
     posted_ids = []
@@ -133,9 +134,9 @@ def store_by_content(limit: int, after: int = 0) -> int:
         else:
             reapplied_ids.append(row.id)
     # Since these rows were read, a new request of a node may have begun, and
-    # SQLite may have given the id of a row that is gone to another. So the
-    # deletion asks again whether the node has no open request, and the row no
-    # posted data. So does the move.
+    # SQLite may have reused the id of a deleted row. The deletion therefore
+    # checks again that the node has no open request and that the row has no
+    # posted data, and the move makes similar checks.
     removal.remove_unlocked(
         models.InspectionDataRow,
         reapplied_ids,
@@ -152,8 +153,8 @@ def _find_without_open_request(
 ) -> tuple[list[Any], int]:
     """Find the rows of nodes without an open request, in a few chunks.
 
-    :param limit: how many rows to return at most.
-    :param after: the last ``id`` of the call before, 0 to begin.
+    :param limit: maximum number of rows to return.
+    :param after: the last ``id`` of the previous call; 0 to start.
     :returns: rows with ``id``, ``posted`` and ``ended``, by rising ``id``; and
         the ``after`` of the next call, 0 when all rows were read.
     """
@@ -162,7 +163,7 @@ def _find_without_open_request(
         rows = _list_not_yet_moved(after)
         ended += [row for row in rows if row.ended]
         if len(ended) >= limit:
-            # The next call goes on behind the last row that is returned here.
+            # The next call continues after the last row that is returned here.
             first_ended = ended[:limit]
             return first_ended, first_ended[-1].id
         if len(rows) < CHUNK:
@@ -184,7 +185,8 @@ def _list_not_yet_moved(after: int) -> Sequence[Any]:
     table: Any = models.InspectionDataRow
     requests: Any = models.RequestRow
     # The column "content" is null until the data of a row are moved. The limit
-    # is in a subquery, so that only so many rows are joined with requests.
+    # is in a subquery, so that only this number of rows is joined with
+    # requests.
     rows = (
         sa.select(table.id, table.node_uuid, table.posted)
         .where(table.content.is_(None), table.id > after)
@@ -192,7 +194,7 @@ def _list_not_yet_moved(after: int) -> Sequence[Any]:
         .limit(CHUNK)
         .subquery()
     )
-    # The outer join gives null for a node without an open request.
+    # The outer join yields null for a node without an open request.
     has_ended = requests.open_node_uuid.is_(None).label('ended')
     query = sa.select(rows.c.id, rows.c.posted, has_ended)
     query = query.outerjoin_from(
@@ -206,8 +208,8 @@ def _list_not_yet_moved(after: int) -> Sequence[Any]:
 def _move_to_content(id_: int) -> None:
     """Move the data of a row to the content store.
 
-    A row that is gone, locked or needed by now stays as it is: a new request
-    of its node needs the data in the row, see the module.
+    The row is not changed if it is gone or locked, or if a new request of its
+    node needs the data in the row, see the module.
     """
     table: Any = models.InspectionDataRow
     with transaction.reader() as session:
@@ -224,10 +226,10 @@ def _move_to_content(id_: int) -> None:
             .with_for_update(skip_locked=True)
         ).scalar_one_or_none()
         if now is None:
-            # The next sweep() removes the document, as no row names it.
+            # The next sweep() removes the document, because no row names it.
             return
-        # SQLite may have given the id of a row that is gone to another row, so
-        # the data are compared.
+        # Compare the data, because SQLite may have reused the id of a deleted
+        # row.
         is_same_row = (
             now.node_uuid == before.node_uuid
             and now.inventory == before.inventory
@@ -245,5 +247,5 @@ def list_nodes(after: str, limit: int) -> list[str]:
 
 
 def destroy_nodes(node_uuids: Collection[str]) -> None:
-    """Remove all requests and data of nodes; what is locked stays."""
+    """Remove all requests and data of nodes, except locked rows."""
     removal.remove_with_nodes(_TABLES, node_uuids)

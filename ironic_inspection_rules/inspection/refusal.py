@@ -28,24 +28,24 @@ NODE, PORTS = working_copy.NODE, working_copy.PORTS
 class Refusals:
     """Finds changes that Ironic's database would refuse.
 
-    Only changed attributes are checked, and doubtful changes pass.
+    Only changed attributes are checked, and doubtful changes are accepted.
 
     :param context: context of the request.
     """
 
     def __init__(self, context: Any) -> None:
         self._context = context
-        # Names of nodes that assuming() collects, None outside of it.
+        # Names of nodes that assuming() collects; None outside of it.
         self._assumed: set[str] | None = None
 
     @contextlib.contextmanager
     def assuming(self) -> Iterator[set[str]]:
         """Assume that names of nodes are free, and collect them.
 
-        With many machines, one query for all names then takes the place of a
-        query for every name.
+        For many machines, a single query for all names then replaces a query
+        per name.
 
-        :returns: the names, to be checked together by :meth:`taken`.
+        :returns: the names, which :meth:`taken` can check together.
         """
         self._assumed = set()
         try:
@@ -54,12 +54,12 @@ class Refusals:
             self._assumed = None
 
     def taken(self, names: Collection[str]) -> set[str]:
-        """Return those of the names that a node has; case does not matter."""
+        """Return the names that a node has, regardless of their case."""
         lower_names = {name.lower() for _uuid, name in self._list_named(names)}
         return {name for name in names if name.lower() in lower_names}
 
     def _list_named(self, names: Collection[str]) -> list[tuple[str, str]]:
-        """Return UUID and name of the nodes that have one of some names."""
+        """Return UUID and name of the nodes that have one of the names."""
         if not names:
             return []
         return list(
@@ -71,12 +71,12 @@ class Refusals:
     def find(
         self, target: working_copy.WorkingCopy
     ) -> exceptions.RuleError | None:
-        """Return the error that saving a phase would raise, None without one.
+        """Return the error that saving a phase would raise, or None.
 
-        :param target: has the changes.
+        :param target: the data with the changes.
         """
         if NODE not in target.roots:
-            # Of the early phase, which knows no node and saves nothing.
+            # The early phase has no node and saves nothing.
             return None
         try:
             self._check_node(target)
@@ -96,7 +96,7 @@ class Refusals:
         self._check_references(
             attributes, saving.NODE_REFERENCES, changes, NODE
         )
-        # Such as {'bios_interface': 'redfish'}.
+        # For example, {'bios_interface': 'redfish'}.
         interfaces = {
             name: attributes[name]
             for name in saving.INTERFACES
@@ -108,8 +108,8 @@ class Refusals:
         saving.check_node_values(attributes, changes)
         uuid = node.get('uuid')
         if not uuid:
-            # Without its UUID, a node that has the name could not be told from
-            # this very node.
+            # Without its UUID, this node could not be distinguished from
+            # another node that has the name.
             return
         name = attributes.get('name')
         instance_uuid = attributes.get('instance_uuid')
@@ -117,7 +117,7 @@ class Refusals:
             if name:
                 self._check_name(name, uuid)
             if instance_uuid:
-                # The UUID of the node that has the instance already.
+                # The UUID of the node that already has the instance.
                 holder = self._find_holder(
                     objects.Node.get_by_instance_uuid, instance_uuid
                 )
@@ -129,8 +129,8 @@ class Refusals:
     def _check_name(self, name: str, uuid: str) -> None:
         """Check that no other node has a name.
 
-        Within :meth:`assuming` the name is only noted: one query then checks
-        the names of many nodes.
+        Within :meth:`assuming`, the name is only collected, so that one query
+        can check the names of many nodes.
 
         :param uuid: the UUID of the node that gets the name.
         :raises: DuplicateName if another node has it.
@@ -149,11 +149,11 @@ class Refusals:
         changes: journal.Journal,
         label: str,
     ) -> None:
-        """Check that the objects exist which attributes name by UUID.
+        """Check that the objects exist that attributes name by UUID.
 
-        :param references: those of a node or a port.
+        :param references: the references of a node or a port.
         :param label: the name of the node or port, as in a change.
-        :raises: :class:`.exceptions.RuleError` if one does not.
+        :raises: :class:`.exceptions.RuleError` if an object does not exist.
         """
         for name, reference in references.items():
             value = attributes.get(name)
@@ -168,17 +168,18 @@ class Refusals:
     def _check_driver(
         self, driver: str | None, interfaces: dict[str, str]
     ) -> None:
-        """Check a driver and interfaces against those that conductors have.
+        """Check that conductors have a driver and interfaces.
 
         The interfaces are not checked if a conductor with the driver has
-        stopped: Ironic knows its hardware types, but not its interfaces.
+        stopped, because Ironic then knows its hardware types, but not its
+        interfaces.
 
         :param interfaces: interfaces that rules have set, by attribute.
         :raises: IronicException or ValueError if no conductor has them.
         """
         if driver is None or not self._conductors:
             return
-        # Also conductors that have stopped.
+        # This includes conductors that have stopped.
         hosts_with_driver = {
             conductor.hostname
             for conductor in self._conductors
@@ -221,15 +222,17 @@ class Refusals:
         if not target.changed(PORTS):
             return
         before = target.before[PORTS]
-        # A port of this node may have an address or a name, or no port (None).
+        # An address or a name may belong to a port of this node, or to no port
+        # (None).
         allowed_holders = {None, *(port.get('uuid') for port in before)}
         changed = [
             target.changed_of_port(index) for index, _port in enumerate(before)
         ]
-        # Ports are saved one by one. These have the index of the port that has
-        # an address or a name at the moment. Addresses are taken until their
-        # port is saved. Names of ports that get another one are free from the
-        # beginning: saving removes these names first, so ports may swap them.
+        # Ports are saved one by one. The two mappings below have the index of
+        # the port that currently has an address or a name. An address is taken
+        # until its port is saved. The names of ports that get another name are
+        # free from the beginning, because saving removes these names first, so
+        # that ports can swap them.
         addresses = {
             port.get('address'): index for index, port in enumerate(before)
         }
@@ -247,7 +250,8 @@ class Refusals:
             name = values.get('name')
             with saving.blaming(changes, label, *saving.UNIQUE):
                 if address:
-                    # This port gets it, unless another one of the node has it.
+                    # This port gets the address, unless another port of the
+                    # node has it.
                     index_of_holder = addresses.setdefault(address, index)
                     holder = self._find_holder(
                         objects.Port.get_by_address, address
@@ -263,14 +267,15 @@ class Refusals:
                         raise ironic_exception.PortDuplicateName(name=name)
             address_before = port.get('address')
             if address and address != address_before:
-                # Now that this port is saved, a later one may get the address.
+                # This port is saved now, so a later port may get its old
+                # address.
                 del addresses[address_before]
 
     def _find_holder(self, find: Any, value: Any) -> str | None:
-        """Return the UUID of the object with a value, None without one.
+        """Return the UUID of the object with a value; None if there is none.
 
-        :param find: the method of Ironic that finds an object by such a value,
-            for example a port by its address.
+        :param find: Ironic's method that finds an object by such a value, e.g.
+            a port by its address.
         """
         try:
             return find(self._context, value).uuid
@@ -281,7 +286,7 @@ class Refusals:
 def _list_enabled_interfaces(driver: str) -> dict[str, set[str]]:
     """Return the interfaces that running conductors have for a driver.
 
-    For instance ``{'bios_interface': {'no-bios', 'redfish'}}``.
+    For example, ``{'bios_interface': {'no-bios', 'redfish'}}``.
     """
     enabled: dict[str, set[str]] = {}
     rows = db_api.get_instance().list_hardware_type_interfaces([driver])
@@ -293,13 +298,13 @@ def _list_enabled_interfaces(driver: str) -> dict[str, set[str]]:
 
 @functools.cache
 def _accepts_any_interface(driver: str) -> bool:
-    """Check if a hardware type may accept interfaces that it does not list.
+    """Return whether a hardware type may accept interfaces it does not list.
 
     Conductors store the interfaces that a type lists as supported. But
-    Ironic's fake hardware and its subclasses accept any that is enabled. So
-    may a type that is not installed here, but with conductors only.
+    Ironic's fake hardware and its subclasses accept any enabled interface. A
+    type that is installed only with conductors, and not here, may do so too.
     """
-    # Imported late: it imports many drivers.
+    # Import this late, because it imports many drivers.
     from ironic.drivers import fake_hardware
 
     entry_points = importlib.metadata.entry_points(
@@ -311,7 +316,7 @@ def _accepts_any_interface(driver: str) -> bool:
                 return True
         is_installed_here = bool(entry_points)
         return not is_installed_here
-    # The code of strangers may raise anything when it is loaded.
+    # Catch everything: third-party code may raise any error when it is loaded.
     except Exception:
         LOG.warning(
             'The hardware type %s cannot be loaded here', driver, exc_info=True

@@ -26,7 +26,7 @@ from ironic_inspection_rules.patches import database
 InTransaction = Callable[[Any], None]
 """Saves something else in the transaction that saves a phase.
 
-It is called with the session of SQLAlchemy of that transaction.
+It is called with the SQLAlchemy session of that transaction.
 """
 
 INTERFACES = tuple(
@@ -38,7 +38,7 @@ INTERFACES = tuple(
 class Reference:
     """An attribute of a node or a port that names another object by UUID.
 
-    ``kind`` is the name of the class of that object, ``id_attribute`` the
+    ``kind`` is the name of the class of that object. ``id_attribute`` is the
     attribute that stores its ``id``; None if the UUID itself is stored.
     """
 
@@ -48,7 +48,7 @@ class Reference:
     def find(self, context: Any, uuid: Any) -> Any:
         """Return the object.
 
-        :raises: NotFound or Invalid of Ironic if there is none.
+        :raises: Ironic's NotFound or Invalid if there is none.
         """
         return getattr(objects, self.kind).get_by_uuid(context, uuid)
 
@@ -75,22 +75,23 @@ def save(
     more: Mapping[str, Any] | None = None,
     in_transaction: InTransaction | None = None,
 ) -> None:
-    """Save a phase's changes of the node, its ports and traits.
+    """Save the changes that a phase made to the node, its ports and traits.
 
-    All objects are saved in one transaction, so that a crash leaves all of the
-    phase or nothing. It is retried after a conflict. Where there is nothing to
-    save, there is no transaction.
+    All objects are saved in one transaction, so that a crash leaves either all
+    changes of the phase or none. It is retried after a conflict. If there is
+    nothing to save, no transaction is opened.
 
     :param task: a TaskManager instance with an exclusive lock.
     :param target: the data with the changes.
-    :param more: further attributes of the node to save, such as
+    :param more: further attributes of the node to save, e.g.
         ``{'maintenance': True}``.
-    :param in_transaction: called with the session in the same transaction,
-        and again if that is retried; None if nothing else is to be saved.
+    :param in_transaction: called with the session in the same transaction, and
+        again if the transaction is retried; None if nothing else must be
+        saved.
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
     attributes = target.changed(working_copy.NODE)
-    # Traits are rows of a table of their own. None if they have not changed.
+    # Traits are stored in a table of their own. None if they have not changed.
     traits = attributes.pop(working_copy.TRAITS, None)
     attributes.update(more or {})
     are_ports_changed = bool(target.changed(working_copy.PORTS))
@@ -108,15 +109,15 @@ def save(
                     task.node.traits = objects.TraitList.create(
                         task.context, task.node.id, traits
                     )
-                    # They are stored. For Ironic the traits of the node have
-                    # changed, and its next save() would refuse that.
+                    # The traits are stored now. Reset the change, because
+                    # Ironic's next save() would refuse changed traits.
                     task.node.obj_reset_changes(['traits'])
             if in_transaction is not None:
-                # After the node: all transactions lock the node first, else
-                # two of them could deadlock.
+                # Call this after the node was changed: all transactions lock
+                # the node first, because otherwise two of them could deadlock.
                 in_transaction(session)
-    # After any error the transaction is rolled back, so the objects must not
-    # have the changes either.
+    # After any error the transaction is rolled back, so the changes must be
+    # removed from the objects as well.
     except Exception:
         for changed in [task.node, *task.ports]:
             changed.refresh()
@@ -135,22 +136,23 @@ def update_plugin_data(
 
 
 def _write_ports(task, target: working_copy.WorkingCopy) -> None:
-    """Save the ports that changed, every port once.
+    """Save the ports that have changed, every port once.
 
-    A port whose name another port gets is saved twice, first without a name:
-    the database refuses two ports of one name, even while they swap names.
+    A port whose name is given to another port is saved twice, first without a
+    name, because the database refuses two ports with one name even while they
+    swap names.
 
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
     changed = []
-    # The label is the name of a port in changes and messages, such as
+    # The label is the name of a port in changes and messages, e.g.
     # "port 52:54:00:00:00:01".
     labelled = zip(task.ports, target.journal.port_names, strict=True)
     for index, (port, label) in enumerate(labelled):
         values = target.changed_of_port(index)
         if values:
             changed.append((port, values, label))
-    # The ports that get a name, by that name.
+    # The ports that get a new name, by this name.
     new_owners = {}
     for port, values, _label in changed:
         new_name = values.get('name')
@@ -174,16 +176,17 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
 def blaming(
     changes: journal.Journal, name: str, *attributes: str
 ) -> Iterator[None]:
-    """Convert an error of Ironic to one of the rule that caused it.
+    """Convert an error of Ironic to an error of the rule that caused it.
 
-    For example, ``with blaming(changes, 'node', 'driver')`` blames the last
-    rule that set the driver for what Ironic raises in the block.
+    For example, ``with blaming(changes, 'node', 'driver')`` blames an error of
+    Ironic in the block on the last rule that set the driver.
 
-    :param changes: those of the phase, with the rules that made them.
+    :param changes: the changes of the phase, with the rules that made them.
     :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
     :param attributes: names of attributes, or paths to parts of them, for
         which Ironic may refuse the object. The last rule that changed one of
-        them is to blame or, if none did, the last that changed the object.
+        them is to blame. If there is none, the last rule that changed the
+        object is to blame.
     :raises: :class:`.exceptions.RuleError`; the error itself if no rule has
         changed the object.
     """
@@ -193,8 +196,8 @@ def blaming(
         error = changes.blame(name, attributes, exc)
         if error is None:
             raise
-        # A sensitive rule has no cause: "from None" then keeps the error that
-        # is handled here out of tracebacks as well.
+        # The error of a sensitive rule has no cause: "from None" then also
+        # keeps the error that is handled here out of tracebacks.
         raise error from error.__cause__
 
 
@@ -209,7 +212,8 @@ def _set_attributes(
     """Set attributes of a node or a port, without saving it.
 
     :param changed: Ironic's object.
-    :param references: those of such an object.
+    :param references: the references of such an object.
+    :param changes: the changes of the phase, with the rules that made them.
     :param label: the name of the object, as in a change.
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a value.
     """
@@ -217,16 +221,16 @@ def _set_attributes(
         with blaming(changes, label, name):
             if label == working_copy.NODE and name == 'name':
                 _check_node_name(value)
-            # A copy, as Ironic's object may change what it is given.
+            # Use a copy, because Ironic's object may change the value.
             attribute, stored = name, copy.deepcopy(value)
             reference = references.get(name)
             if reference is not None and value:
-                # Raises an error if there is no such object.
+                # This raises an error if there is no such object.
                 referenced = reference.find(context, value)
                 if reference.id_attribute is not None:
                     stored = referenced.id
             if reference is not None and reference.id_attribute is not None:
-                # Such as "chassis_uuid", which is stored as "chassis_id".
+                # For example, "chassis_uuid" is stored as "chassis_id".
                 attribute = reference.id_attribute
             setattr(changed, attribute, stored)
 
@@ -234,9 +238,9 @@ def _set_attributes(
 def _check_node_name(name: Any) -> None:
     """Check a name of a node, as Ironic's API does but its objects do not.
 
-    :param name: None removes the name, which is allowed.
-    :raises: ValueError if the name is not valid. A UUID is none, as the API
-        finds a node by either.
+    :param name: the name; None removes the name, which is allowed.
+    :raises: ValueError if the name is not valid. A UUID is not a valid name,
+        because the API finds a node by either of them.
     """
     if name is None:
         return
@@ -250,8 +254,8 @@ def _update_node(
 ) -> None:
     """Set and save attributes of the node.
 
-    Interfaces that the driver does not support are reset to its defaults,
-    except those that a rule has set, which are an error.
+    Interfaces that the driver does not support are reset to the defaults of
+    the driver. If a rule has set such an interface, it is an error instead.
 
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
@@ -269,7 +273,7 @@ def _update_node(
         with blaming(changes, working_copy.NODE, 'driver', *INTERFACES):
             hardware_type = driver_factory.get_hardware_type(node.driver)
             _remove_unsupported_interfaces(node, hardware_type, attributes)
-            # Sets the default of the driver for every interface that is None.
+            # This sets every interface that is None to the driver's default.
             driver_factory.check_and_update_node_interfaces(
                 node, hardware_type
             )
@@ -281,14 +285,14 @@ def _update_node(
 def _remove_unsupported_interfaces(
     node, hardware_type, attributes: Mapping[str, Any]
 ) -> None:
-    """Set interfaces of a node to None that its driver does not support.
+    """Reset the interfaces of a node that its driver does not support to None.
 
-    After ``driver`` was set to ``ipmi``, for example, a ``bios_interface``
+    For example, after ``driver`` was set to ``ipmi``, a ``bios_interface``
     that is ``redfish`` becomes None.
 
     :param hardware_type: the hardware type of the driver.
     :param attributes: attributes that rules have set. Interfaces among them
-        stay: an unsupported one is an error of the rule.
+        are kept, because an unsupported one is an error of the rule.
     """
     for field in INTERFACES:
         name = getattr(node, field)
@@ -308,12 +312,14 @@ def _remove_unsupported_interfaces(
 def check_node_values(
     attributes: Mapping[str, Any], changes: journal.Journal
 ) -> None:
-    """Check what Ironic's node checks only when it is saved.
+    """Check values that Ironic's node checks only when it is saved.
 
-    When Ironic refuses to save a node, it is not known which rule set the
-    value at fault. Here it is. A dry run, which saves nothing, calls this too.
+    When Ironic refuses to save a node, it is unknown which rule set the wrong
+    value, but here it is known. A dry run, which saves nothing, calls this as
+    well.
 
-    :param attributes: those of the node that have changed.
+    :param attributes: the attributes of the node that have changed.
+    :param changes: the changes of the phase, with the rules that made them.
     :raises: :class:`.exceptions.RuleError` if Ironic will refuse a value.
     """
     properties = attributes.get('properties') or {}
@@ -333,7 +339,7 @@ def check_node_values(
 
 
 def _is_size(value: Any) -> bool:
-    """Return whether Ironic takes a value for a size, such as ``"16384"``."""
+    """Return whether Ironic accepts a value as a size, e.g. ``"16384"``."""
     try:
         return int(value) >= 0
     except (TypeError, ValueError, OverflowError):

@@ -34,7 +34,7 @@ RESOURCE = 'inspection_tables'
 
 Answer = dict[str, Any]
 Query = dict[str, Any]
-"""The parameters of a request by name, checked; None if one is missing."""
+"""The parameters of a request by name, checked; None for a missing one."""
 
 
 def _text(_name: str, value: str) -> str:
@@ -73,8 +73,8 @@ def get_one(name: str, query: Query) -> Answer:
     key.
 
     :raises: NotFound if there is no such table.
-    :raises: Invalid for ``key`` together with ``limit`` or ``marker``, and if
-        no row has the marker as its key.
+    :raises: Invalid if ``key`` is used with ``limit`` or ``marker``, and if no
+        row has the marker as its key.
     """
     in_force = start.rules().refresh(api.request.context)
     inspection_table = _find(name, in_force)
@@ -91,7 +91,7 @@ def get_one(name: str, query: Query) -> Answer:
     entries = [{'key': key} for key in keys]
 
     def show(entry: Answer) -> Answer:
-        # Called only for the rows that are on the page.
+        # This is called only for the rows on the page.
         return _show_row(inspection_table, entry['key'])
 
     page = view.page(
@@ -103,7 +103,7 @@ def get_one(name: str, query: Query) -> Answer:
 def _refuse_paging_of_one_row(query: Query) -> None:
     """Check that a request with ``key`` has no ``limit`` and no ``marker``.
 
-    :raises: Invalid.
+    :raises: Invalid if it has one of them.
     """
     for parameter in ('limit', 'marker'):
         if query[parameter] is not None:
@@ -113,7 +113,7 @@ def _refuse_paging_of_one_row(query: Query) -> None:
 
 
 def _find(name: str, in_force: repository.Snapshot) -> table.Table:
-    """Return the table in force of a name.
+    """Return the table in force with a name.
 
     :raises: NotFound if there is none, with a similar name as a hint.
     """
@@ -134,22 +134,22 @@ def machines(name: str, query: Query) -> Answer:
     """Compare the rows of a table with the inventories of the machines.
 
     The answer has the machines whose inventory is stored and may be read by
-    the caller, and the rows that no such machine has. It is sent as a stream:
-    without ``limit`` it is sent while machines are still read.
+    the caller, and the rows that match no such machine. It is sent as a
+    stream. Without ``limit``, sending begins while machines are still read.
 
-    :param query: the ``state`` of the findings to show, such as ``missing``;
-        the ``limit``; and the ``marker``, which is the number of findings on
-        the pages before.
-    :returns: an empty mapping, as the stream is the answer.
+    :param query: the ``state`` of the findings to show, e.g. ``missing``; the
+        ``limit``; and the ``marker``, which is the number of findings on the
+        previous pages.
+    :returns: an empty mapping, because the stream is the answer.
     :raises: NotFound if there is no such table.
-    :raises: Invalid if the table does not say which row is that of a machine.
+    :raises: Invalid if the table does not define which row belongs to a
+        machine.
     """
-    # Every page compares all machines anew, and leaves out the findings of the
-    # pages before. All machines are needed, as any of them may have the key of
-    # a row, and the key of a machine is made of its inventory, so that the
-    # database has no index of it. Keys that were kept from one page to the
-    # next would be out of date, and those of nodes that another caller may
-    # see.
+    # Every page compares all machines again, and skips the findings of the
+    # previous pages. All machines are needed, because any of them may have the
+    # key of a row. The key of a machine is computed from its inventory, so the
+    # database has no index of it. Keys that were kept between two pages would
+    # be outdated, and could belong to nodes that only another caller may see.
     in_force = start.rules().refresh(api.request.context)
     inspection_table = _find(name, in_force)
     if not inspection_table.has_of:
@@ -172,7 +172,7 @@ def machines(name: str, query: Query) -> Answer:
     if limit is None:
         stream.send(stream.page(remaining, 'machines', None))
         return {}
-    # One more than the page has shows whether another page follows.
+    # One more entry than the page has shows whether another page follows.
     entries = list(itertools.islice(remaining, limit + 1))
     answer: Answer = {'machines': entries[:limit], 'next': None}
     if len(entries) > limit:
@@ -198,13 +198,13 @@ def _next_link(name: str, limit: int, marker: int) -> str:
 def _list_readable_pages() -> list[fleet_page.Page]:
     """List the nodes whose inventory the caller may read, page by page.
 
-    All pages are read before the first part of the answer is sent. After that,
-    an error could not change the status of the answer any more.
+    All pages are read before the first part of the answer is sent, because an
+    error could not change the status of the answer after that.
     """
     pages = []
     marker = None
     while True:
-        # No filters and no limit: a page of all nodes.
+        # Without filters and a limit, this is a page of all nodes.
         page = fleet_page.find({}, None, marker)
         uuids = {uuid for _ident, uuid in page.nodes if uuid}
         readable_uuids = inventory_history.find_readable(
@@ -227,7 +227,7 @@ def _findings(
     pages: Iterable[fleet_page.Page],
     state: str | None,
 ) -> Iterator[Answer]:
-    """Yield what the comparison of rows and machines has found, for clients.
+    """Yield the findings of the comparison of rows and machines, for clients.
 
     :param pages: the nodes to compare.
     :param state: the only state to show; None for all.
@@ -245,12 +245,13 @@ def _compared_machines(
 ) -> Iterator[table_comparison.ComparedMachine]:
     """Compare the machines that have a stored inventory with their rows.
 
-    The comparison of a machine has the time and the operations that rules have
-    in an inspection. If it takes more, the machine is yielded without a key.
+    The comparison of a machine may take the same time and number of operations
+    as rules in an inspection. If it needs more, the machine is yielded without
+    a key.
     """
     for uuid, facts in _read_facts(context, pages):
         machine = working_copy.WorkingCopy(facts)
-        # Masked, as the findings must not show a secret of the machine.
+        # Mask the data, because findings must not show secrets of the machine.
         masked_view = machine.view(masked=True)
         try:
             with machine.paid_by(budget.Budget(budget.MAIN)):
@@ -267,8 +268,8 @@ def _read_facts(
 ) -> Iterator[tuple[str, working_copy.Facts]]:
     """Yield the UUIDs and the facts of machines with a stored inventory.
 
-    The machines are read in portions, as the inventories of all of them would
-    take too much memory.
+    The machines are read in portions, because the inventories of all of them
+    would take too much memory.
     """
     for page in pages:
         for portion in trial.read(context, page):
@@ -283,8 +284,8 @@ def _list_keys(
 ) -> list[str]:
     """Return the keys of a page of rows.
 
-    :param marker: the last key of the page before; None for the first page.
-    :param most: how many keys to return at most.
+    :param marker: the last key of the previous page; None for the first page.
+    :param most: maximum number of keys.
     :raises: Invalid if no row has the marker as its key.
     """
     keys = iter(inspection_table.keys)
@@ -297,7 +298,7 @@ def _list_keys(
                 )
                 % suggestion.shown(marker)
             )
-        # The page begins behind the marker: all keys up to it are passed over.
+        # The page begins after the marker, so skip all keys up to it.
         for key in keys:
             if key == marker:
                 break
@@ -316,7 +317,8 @@ def _describe(
     stored = in_force.stored_tables.get(name)
     is_built_in = True
     revision = None
-    # By identity, as a built-in table hides a stored one of the same name.
+    # Compare by identity, because a built-in table hides a stored table of the
+    # same name.
     if stored is not None and stored.table is inspection_table:
         is_built_in = False
         revision = stored.revision

@@ -20,9 +20,9 @@ from ironic_inspection_rules.objects import machine as machine_object
 from ironic_inspection_rules.traits import filter as trait_filter
 
 MOST = 1000
-"""Nodes of a page."""
+"""Maximum number of nodes of a page."""
 
-# Parameters of GET /v1/nodes that say how nodes are shown, and not which.
+# Parameters of GET /v1/nodes that select the representation, not the nodes.
 _NO_FILTERS = (
     'self',
     'marker',
@@ -32,15 +32,15 @@ _NO_FILTERS = (
     'fields',
     'detail',
 )
-# Filters that take several values: {'shard': ['a', 'b']}.
+# Filters that accept several values: {'shard': ['a', 'b']}.
 _FILTERS_WITH_LISTS = (*trait_filter.PARAMETERS, 'shard')
 
 
 def _filters_of_ironic() -> list[str]:
-    """Return the names of Ironic's filters of nodes, such as ``driver``.
+    """Return the names of Ironic's filters of nodes, e.g. ``driver``.
 
-    They are parameters of the method that lists nodes; releases of Ironic
-    differ in them.
+    They are the parameters of the method that lists nodes, and differ between
+    releases of Ironic.
     """
     parameters = inspect.signature(
         ironic_node.NodesController.get_all
@@ -49,13 +49,13 @@ def _filters_of_ironic() -> list[str]:
 
 
 FILTERS = (*_filters_of_ironic(), *trait_filter.PARAMETERS)
-"""The filters of ``GET /v1/nodes``, as this release of Ironic has them."""
+"""The filters of ``GET /v1/nodes`` in this release of Ironic."""
 
 
 RequestedNode = tuple[str, str | None]
 """A node as the request names it, and its UUID: ``('rack1-n7', UUID)``.
 
-The UUID is None for a name that no node has.
+The UUID is None if no node has the name.
 """
 
 
@@ -63,9 +63,9 @@ The UUID is None for a name that no node has.
 class Page:
     """Some nodes, in the order of the request or of Ironic's list.
 
-    ``filters`` are given to Ironic's query of nodes, so that it leaves out
-    nodes that the caller may not see: ``{'project': …}``. ``next`` is the
-    marker of the next page, None after the last one.
+    ``filters`` must be passed to Ironic's query of nodes, so that it leaves
+    out nodes that the caller may not see: ``{'project': …}``. ``next`` is the
+    marker of the next page; None for the last page.
     """
 
     nodes: Sequence[RequestedNode]
@@ -74,14 +74,14 @@ class Page:
 
 
 def find(nodes: Any, limit: int | None, marker: str | None) -> Page:
-    """Find the nodes of one page of a request that is about many nodes.
+    """Find the nodes of one page of a request about many nodes.
 
     :param nodes: the nodes of the request: a list of names and UUIDs, or a
-        mapping of filters such as ``{'driver': 'ipmi'}``.
+        mapping of filters, e.g. ``{'driver': 'ipmi'}``.
     :param limit: number of nodes in the page; None for :data:`MOST`.
-    :param marker: ``next`` of the page before, None for the first one.
-    :raises: InvalidBody for what :func:`find_problems` finds; what Ironic
-        raises itself.
+    :param marker: ``next`` of the previous page; None for the first page.
+    :raises: InvalidBody with the problems from :func:`find_problems`; errors
+        of Ironic.
     """
     if isinstance(nodes, list):
         return by_names(nodes, limit, marker)
@@ -91,10 +91,11 @@ def find(nodes: Any, limit: int | None, marker: str | None) -> Page:
 def find_problems(nodes: Any, marker: str | None) -> list[exceptions.Problem]:
     """Return the problems of the nodes and of the marker of a request.
 
-    Whether the value of a filter makes sense, such as the name of a driver, is
-    left to Ironic.
+    Only Ironic checks whether the value of a filter is meaningful, e.g. the
+    name of a driver.
 
     :param nodes: a list of names and UUIDs, or a mapping of filters.
+    :param marker: the marker of the request, if any.
     """
     if isinstance(nodes, list):
         return _problems_of_names(nodes, marker)
@@ -106,7 +107,7 @@ def _problems_of_filters(
 ) -> list[exceptions.Problem]:
     """Return the problems of filters: unknown names and wrong types of values.
 
-    A filter whose value is None counts as not given.
+    A filter whose value is None counts as missing.
     """
     problems = []
     unknown = suggestion.all_unknown(_('filter of nodes'), filters, FILTERS)
@@ -117,7 +118,7 @@ def _problems_of_filters(
         if value is None:
             continue
         try:
-            # Only for its error; by_filters() uses the text itself.
+            # This is called only for its error; by_filters() uses the text.
             _format_for_url(name, value)
         except exceptions.Invalid as exc:
             problems.append(exceptions.Problem(f'/nodes/{name}', str(exc)))
@@ -136,13 +137,14 @@ def _problems_of_names(
             '"nodes" lists %(count)d nodes, more than %(most)d; ask for '
             'them page by page'
         ) % {'count': len(idents), 'most': MOST}
-        # The items of so long a list are not checked.
+        # The items of such a long list are not checked.
         return [exceptions.Problem('/nodes', text)]
     problems = []
     if not all(isinstance(ident, str) for ident in idents):
         text = _('"nodes" must list UUIDs and names of nodes')
         problems.append(exceptions.Problem('/nodes', text))
-    # Compared as text, as int() also takes "1_0", " 1" and any large number.
+    # Compare as text, because int() also accepts "1_0", " 1" and any large
+    # number.
     allowed_markers = map(str, range(len(idents)))
     if marker is not None and marker not in allowed_markers:
         text = _('"marker" must be the "next" of a page of this list')
@@ -155,15 +157,15 @@ def by_filters(
 ) -> Page:
     """Find the nodes of a page that ``GET /v1/nodes`` would show the caller.
 
-    With a filter by conductor a page may have fewer nodes than the limit, or
-    none, although more pages follow.
+    With a filter by conductor, a page may have fewer nodes than the limit, or
+    none, even if more pages follow.
 
     :param filters: the filters of the request, not checked yet; None stands
-        for a filter that is not given.
-    :param limit: number of nodes in the page, if Ironic's own limit is not
-        less; None for :data:`MOST`.
-    :param marker: UUID of the last node of the page before.
-    :raises: InvalidBody for bad filters; what Ironic raises itself.
+        for a missing filter.
+    :param limit: number of nodes in the page, unless Ironic's own limit is
+        lower; None for :data:`MOST`.
+    :param marker: UUID of the last node of the previous page.
+    :raises: InvalidBody for invalid filters; errors of Ironic.
     """
     refused = _problems_of_filters(filters)
     if refused:
@@ -180,10 +182,10 @@ def by_filters(
     if has_more:
         next_marker = uuids[-1]
     if conductor is not None:
-        # The page is listed a second time, with this filter. Ironic reads a
-        # page, then removes nodes of other conductors, and takes the shorter
-        # page for the last one. So only the first list knows whether more
-        # nodes follow.
+        # List the page a second time, with this filter. Ironic reads a page,
+        # then removes nodes of other conductors, and treats a page that became
+        # shorter as the last one. Only the first list shows whether more nodes
+        # follow.
         query['conductor'] = conductor
         uuids, _has_more = node_list.list_uuids(query, limit, marker)
     nodes: list[RequestedNode] = [(uuid, uuid) for uuid in uuids]
@@ -195,11 +197,11 @@ def by_filters(
 def _format_for_url(name: str, value: Any) -> str:
     """Return the value of a filter as it is in the URL of ``GET /v1/nodes``.
 
-    ``['HW_GPU', 'CUSTOM_A']`` becomes ``HW_GPU,CUSTOM_A``, and True becomes
-    ``true``.
+    For example, ``['HW_GPU', 'CUSTOM_A']`` becomes ``HW_GPU,CUSTOM_A``, and
+    True becomes ``true``.
 
-    :param name: of the filter. Only some filters take lists.
-    :raises: Invalid if the filter takes no such value.
+    :param name: the name of the filter. Only some filters accept lists.
+    :raises: Invalid if the filter does not accept the value.
     """
     values = [value]
     if isinstance(value, list) and name in _FILTERS_WITH_LISTS:
@@ -213,15 +215,15 @@ def by_names(
 ) -> Page:
     """Find the nodes of a page of a list of names and UUIDs.
 
-    A name that no node has is in the page, with None as its UUID. Nodes that
-    the client may not see are in the page, too: whoever reads the nodes has to
+    A name that no node has is in the page, with None as its UUID. The page
+    also has nodes that the client may not see: code that reads the nodes must
     use the filters of the page.
 
     :param idents: all names and UUIDs of the request, not yet checked.
     :param limit: number of nodes in the page; None for :data:`MOST`.
     :param marker: the number of names and UUIDs before this page, as text.
-    :raises: InvalidBody if ``idents`` are not strings, or too many, or the
-        marker is no such number; HTTPForbidden if the caller may not list
+    :raises: InvalidBody if ``idents`` are not strings, or too many, or if the
+        marker is not such a number; HTTPForbidden if the caller may not list
         nodes.
     """
     refused = _problems_of_names(idents, marker)
@@ -236,7 +238,7 @@ def by_names(
         next_marker = str(end)
     idents_of_page = idents[start:end]
     filters: dict[str, Any] = {'include_children': True}
-    # None for a client that may list the nodes of all projects.
+    # None if the client may list the nodes of all projects.
     project = api_utils.check_list_policy('node')
     if project:
         filters['project'] = project
@@ -250,19 +252,19 @@ def by_names(
 def _find_uuids(idents: Sequence[str]) -> dict[str, str]:
     """Find the UUIDs of nodes by the names and UUIDs of a request.
 
-    One query looks up all names. A UUID is not looked up: whether a node has
-    it shows when the nodes are read. Whether the client may see the nodes is
-    not asked here either.
+    One query looks up all names. UUIDs are not looked up, because whether a
+    node has the UUID is found out when the nodes are read. It is not checked
+    here either whether the client may see the nodes.
 
-    :returns: the UUIDs by the name or UUID as the request has it. Names that
-        no node has are missing.
+    :returns: UUIDs by the names and UUIDs of the request. Names that no node
+        has are missing.
     """
     uuid_by_ident = {}
     names = set()
     for ident in idents:
         if uuidutils.is_uuid_like(ident):
             uuid_by_ident[ident] = ident.lower()
-        # What cannot be a name is not looked up.
+        # Skip texts that cannot be names.
         elif api_utils.is_valid_node_name(ident):
             names.add(ident)
     if names:
@@ -277,9 +279,9 @@ def _find_uuids(idents: Sequence[str]) -> dict[str, str]:
 def _format_value(name: str, value: Any) -> str:
     """Return one value of a filter as text for the URL of ``GET /v1/nodes``.
 
-    :param name: of the filter, for the message.
-    :raises: Invalid if the value is no text, integer or boolean, or a text
-        that the database cannot compare.
+    :param name: the name of the filter, for the message.
+    :raises: Invalid if the value is not text, an integer or a boolean, or if
+        it is a text that the database cannot compare.
     """
     if isinstance(value, bool):
         return str(value).lower()
@@ -299,9 +301,10 @@ def _format_value(name: str, value: Any) -> str:
 
 
 def _is_encodable(text: str) -> bool:
-    """Return whether a text can be written as UTF-8.
+    """Return whether a text can be encoded as UTF-8.
 
-    JSON such as ``"\\ud83d"`` has half of a UTF-16 pair in it, which cannot.
+    A text from JSON such as ``"\\ud83d"`` cannot, because it contains half of
+    a UTF-16 pair.
     """
     try:
         text.encode()
