@@ -33,10 +33,10 @@ class MachineData:
     """The newest inventory and plugin data of a machine.
 
     ``source`` is :data:`INVENTORY` if Ironic stored the data after an
-    inspection that passed. It is :data:`RUN` if this project kept them of an
-    inspection that failed; then ``run`` is the UUID of that run.
-    ``stored_at`` is the time at which they were stored, as ISO 8601 in UTC;
-    None if that is not known, because Swift does not say it.
+    inspection that passed. It is :data:`RUN` if this project kept the data of
+    a failed inspection; then ``run`` is the UUID of the run. ``stored_at`` is
+    the time at which the data were stored, as ISO 8601 in UTC; None if it is
+    unknown, because Swift does not provide it.
     """
 
     inventory: dict[str, Any]
@@ -47,13 +47,13 @@ class MachineData:
 
 
 DataOrError = MachineData | Exception
-"""The newest data of a machine, or the reason why there are none."""
+"""The newest data of a machine, or the error why there are none."""
 
 
 def find(context: Any, node: Any) -> MachineData:
     """Find the newest data of a machine.
 
-    :raises: NotFound if there are none; what the storage raises.
+    :raises: NotFound if there are none; errors of the storage.
     """
     [data_or_error] = find_all(context, [node])
     if isinstance(data_or_error, Exception):
@@ -67,28 +67,28 @@ def find_all(
     """Find the newest inspection data of machines with few queries.
 
     Ironic stores the data of an inspection that passed, and this project keeps
-    those of one that failed: the newer ones are returned. Swift does not say
+    the data of a failed one; the newer data are returned. Swift does not tell
     when Ironic stored data there, so a failed inspection counts as newer.
 
-    :param nodes: have ``id``, ``uuid`` and ``name``.
+    :param nodes: objects with ``id``, ``uuid`` and ``name``.
     :param failing: UUIDs of the nodes whose last inspection failed; None to
-        look for such an inspection of all nodes.
-    :returns: for every node, in their order, the data or an error: NotFound
-        if there are no data, else an error of the storage. Data in Ironic's
+        look for failed inspections of all nodes.
+    :returns: the data or an error for every node, in their order: NotFound if
+        there are no data, or an error of the storage. Data in Ironic's
         database are decoded one by one, to save memory.
     """
     if failing is None:
         failing = [node.uuid for node in nodes]
     failed_by_uuid = {}
-    # Often the caller knows that no inspection failed: then no query is made.
+    # Skip the query if the caller knows that no inspection failed.
     if failing:
         rows = machine_object.InspectedMachine.list_failed(context, failing)
         failed_by_uuid = {row['node_uuid']: row for row in rows}
     if _is_in_database():
         passed_by_uuid = _read_from_database(context, nodes)
     else:
-        # Swift needs a request for each machine. A machine whose last
-        # inspection failed needs none: its failed inspection counts as newer.
+        # Swift needs a request per machine. Skip machines whose last
+        # inspection failed, because it counts as newer.
         nodes_to_fetch = [
             node for node in nodes if node.uuid not in failed_by_uuid
         ]
@@ -100,11 +100,11 @@ def find_all(
 
 
 def _read_from_database(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
-    """Read what Ironic stores of nodes in its database.
+    """Read the data that Ironic stores for nodes in its database.
 
-    :returns: rows by the UUID of the node, such as ``{'inventory': '{"cpu":
-        …}', 'plugin_data': '{…}', 'stored_at': …}``. The JSON in them is not
-        decoded yet. A node without data has no row.
+    :returns: rows by the UUID of the node, e.g. ``{'inventory': '{"cpu": …}',
+        'plugin_data': '{…}', 'stored_at': …}``. Their JSON is not decoded yet.
+        A node without data has no row.
     """
     uuid_by_id = {node.id: node.uuid for node in nodes}
     rows = machine_object.InspectedMachine.list_inventories(
@@ -121,17 +121,17 @@ def _read_from_swift(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
     """
 
     def fetch(node: Any) -> Any:
-        # Errors are returned and not raised, so that one node does not keep
-        # the others from being read.
+        # Return errors instead of raising them, so that one node does not keep
+        # the other nodes from being read.
         try:
             return inspect_utils.get_inspection_data(node, context)
         except ironic_exception.NodeInventoryNotFound:
             return None
         except ironic_exception.IronicException as exc:
-            # The caller shows its message to the user; that is enough.
+            # The caller shows its message to the user, so do not log it.
             return exc
         except Exception as exc:
-            # Nobody foresaw this error, so the log gets its traceback.
+            # This error is unexpected, so log its traceback.
             LOG.exception('The inventory of node %s cannot be read', node.uuid)
             return exc
 
@@ -145,7 +145,7 @@ def _read_from_swift(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
 class Portion(NamedTuple):
     """Nodes whose data are read together.
 
-    ``failing`` are the UUIDs of those whose last inspection failed.
+    ``failing`` are the UUIDs of the nodes whose last inspection failed.
     """
 
     nodes: list[Any]
@@ -157,18 +157,18 @@ def portions(
 ) -> Iterator[Portion]:
     """Divide nodes into groups whose data are not too large together.
 
-    A request over all nodes of a cloud reads one group after the other, so it
-    takes a limited part of memory.
+    A request about all nodes of a cloud reads one group after the other, so
+    that it takes a limited amount of memory.
 
     :param most_characters: maximum length of the data of a group, as JSON. A
-        node whose own data are longer is a group alone.
+        node whose own data are longer forms a group alone.
     :returns: the groups, in the order of the nodes.
     """
     passed_lengths, failed_lengths = _measure(context, nodes, most_characters)
     portion = Portion(nodes=[], failing=[])
     total = 0
     for node in nodes:
-        # Of a node with both, find_all() may read both to compare their times.
+        # If a node has both, find_all() may read both to compare their times.
         length = passed_lengths.get(node.uuid, 0)
         length += failed_lengths.get(node.uuid, 0)
         if portion.nodes and total + length > most_characters:
@@ -186,12 +186,12 @@ def portions(
 def _measure(
     context: Any, nodes: Sequence[Any], most_characters: int
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Return how long the data of nodes are, in characters of JSON.
+    """Return the lengths of the data of nodes, in characters of JSON.
 
     :param most_characters: the length of all data that may be read together.
-    :returns: two mappings of node UUIDs to lengths, such as ``{UUID: 51200}``:
-        first of the data that Ironic stores of inspections that passed, then
-        of the data of newest inspections that failed.
+    :returns: two mappings of node UUIDs to lengths, e.g. ``{UUID: 51200}``:
+        for the data that Ironic stores of inspections that passed, and for the
+        data of the newest inspections if they failed.
     """
     uuid_by_id = {node.id: node.uuid for node in nodes}
     uuids = list(uuid_by_id.values())
@@ -200,8 +200,8 @@ def _measure(
     if _is_in_database():
         ids_in_database = list(uuid_by_id)
     else:
-        # The length of an object in Swift is not known before it is read. With
-        # this estimate a group has as many nodes as there are threads.
+        # The length of an object in Swift is unknown before it is read. With
+        # this estimate, a group has as many nodes as there are threads.
         passed_lengths = dict.fromkeys(
             uuids, most_characters // _SWIFT_THREADS
         )
@@ -223,11 +223,12 @@ def _choose_newest(
 ) -> DataOrError:
     """Return the data of the newer of two inspections of a node.
 
-    :param passed: what Ironic stores of an inspection that passed: a row of
-        the database, a mapping from Swift, the error of reading it, or None.
-    :param failed: the row of the last recorded inspection, if that failed.
-    :returns: the data; or an error: ``passed`` if it is one, or NotFound if
-        both are None.
+    :param passed: the data that Ironic stores of an inspection that passed: a
+        row of the database, a mapping from Swift, the error of reading it, or
+        None.
+    :param failed: the row of the last recorded inspection, if it failed.
+    :returns: the data or an error: ``passed`` if it is an error, or NotFound
+        if both are None.
     """
     if failed and _is_newer(failed, passed):
         return MachineData(
@@ -248,8 +249,9 @@ def _choose_newest(
             % (node.name or node.uuid)
         )
     plugin_data = dict(_decode(passed['plugin_data']))
-    # The rules of that inspection wrote what they did into the plugin data.
-    # The machine did not send it, so rules that are tried must not see it.
+    # The rules of that inspection recorded their actions in the plugin data.
+    # The machine did not send this record, so rules that are tried must not
+    # see it.
     plugin_data.pop(trace.KEY, None)
     return MachineData(
         _decode(passed['inventory']),
@@ -273,13 +275,13 @@ def _decode(data: Any) -> dict[str, Any]:
 def _is_newer(failed: dict[str, Any], passed: Any) -> bool:
     """Return whether a failed inspection is newer than one that passed.
 
-    :param failed: the row of the inspection that failed.
+    :param failed: the row of the failed inspection.
     :param passed: the row that Ironic stores of the other one, or None.
     """
     if passed is None or passed['stored_at'] is None:
         return True
     passed_at = timeutils.parse_isotime(passed['stored_at'])
     failed_at = timeutils.parse_isotime(failed['created_at'])
-    # A run is recorded in whole seconds. If both are of the same second, the
-    # failed one counts as newer.
+    # A run is recorded in whole seconds. If both happened in the same second,
+    # the failed one counts as newer.
     return passed_at.replace(microsecond=0) <= failed_at

@@ -24,28 +24,28 @@ from ironic_inspection_rules.patches import tls
 LOG = log.getLogger(__name__)
 
 _RETRIED_STATUSES = (429, 500, 502, 503, 504)
-"""Statuses after which a request is sent again: a later one may succeed."""
+"""Statuses after which a request is repeated, because it may then succeed."""
 
 _SHORTEST_TIMEOUT = 0.001
-"""Seconds of the shortest timeout: HTTP libraries refuse one of zero."""
+"""The shortest timeout in seconds, because HTTP libraries refuse zero."""
 
 _THREAD = 'inspection-rules-api-call'
 """Name of the threads that send requests of rules."""
 
 
 class _Unseen(logging.Filter):
-    """Keeps URLs of rules, which may have secrets, out of the log.
+    """Keeps URLs of rules, which may contain secrets, out of the log.
 
-    The library of HTTP logs them whole with each retry.
+    The HTTP library logs the whole URL with every retry.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Drop what is logged while a request of a rule is sent."""
+        """Drop records that are logged while a rule's request is sent."""
         return record.threadName != _THREAD
 
 
 for _name in ('connectionpool', 'util.retry'):
-    # A logger asks no filter of its parents.
+    # Add it to both loggers, because a logger ignores filters of its parents.
     logging.getLogger(f'urllib3.{_name}').addFilter(_Unseen())
 
 
@@ -61,14 +61,15 @@ class ServiceEffects(working_copy.Effects):
     def call(self, request: working_copy.GetRequest, seconds: float) -> None:
         """Send a GET request, in a thread of its own.
 
-        ``[DEFAULT]webserver_verify_ca`` says how to verify the server.
+        ``[DEFAULT]webserver_verify_ca`` defines how to verify the server.
 
         :param seconds: time until the phase ends; infinite without a limit.
-        :raises: :class:`.exceptions.OperationError` if it fails, the status
-            of the answer is an error, or there is no answer before the phase
-            ends. In the last case the request may still reach the server.
+        :raises: :class:`.exceptions.OperationError` if it fails, if the status
+            of the answer is an error, or if there is no answer before the
+            phase ends. In the last case the request may still reach the
+            server.
         """
-        # Gets what _send() returns: None for success, else what went wrong.
+        # Gets the result of _send(): None for success, otherwise the problem.
         outcomes: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         watch = timeutils.StopWatch(seconds)
         watch.start()
@@ -76,11 +77,10 @@ class ServiceEffects(working_copy.Effects):
         def send() -> None:
             outcomes.put(_send(request, watch))
 
-        # A thread can be left alone at the end of the phase. The timeouts of
-        # the library "requests" would not do: they bound the connection and
-        # the pauses between two bytes, but neither the whole request nor the
-        # look-up of the host. By the name of the thread, _Unseen keeps what
-        # urllib3 logs out of the log.
+        # A thread can be abandoned at the end of the phase. The timeouts of
+        # the library "requests" would not suffice: they limit the connection
+        # and the pauses between two bytes, but neither the whole request nor
+        # the look-up of the host. _Unseen recognizes the thread by its name.
         threading.Thread(target=send, name=_THREAD, daemon=True).start()
         timeout = None
         if seconds != math.inf:
@@ -93,14 +93,14 @@ class ServiceEffects(working_copy.Effects):
         if problem is None:
             return
         if watch.expired():
-            # The thread ends its request with the phase, too. It may be faster
+            # The thread also ends its request with the phase. It may be faster
             # than the wait above, and report the end in other words.
             problem = no_answer
         raise exceptions.OperationError(problem)
 
 
 def _limit_to_phase(seconds: float, watch: timeutils.StopWatch) -> float:
-    """Return a time to wait that is over at the end of the phase.
+    """Limit a waiting time, so that it ends with the phase.
 
     :param watch: expires when the phase ends.
     """
@@ -110,8 +110,8 @@ def _limit_to_phase(seconds: float, watch: timeutils.StopWatch) -> float:
 class _Retry(urllib3_retry.Retry):
     """Retries until the end of the phase at the latest.
 
-    urllib3 bounds how often it retries, but neither the time of all retries
-    together nor a pause that a server asks for: that may be a day.
+    urllib3 limits the number of retries, but neither the total time of all
+    retries nor a pause that a server asks for, which may be a day.
     """
 
     watch: timeutils.StopWatch
@@ -141,9 +141,9 @@ def _send(
     """Send a GET request; the body of the answer is not read.
 
     :param watch: expires when the phase ends.
-    :returns: None for success; else the status, or what went wrong. No text
-        of the server, which may be a secret, and none of an error, which may
-        contain the query of the URL.
+    :returns: None for success; otherwise the status or the problem. It has no
+        text of the server, which may be a secret, and no text of an error,
+        which may contain the query of the URL.
     """
     try:
         retry = _Retry(
@@ -168,18 +168,18 @@ def _send(
                 if response.ok:
                     return None
                 return _('the status is %d') % response.status_code
-    # Whatever it is, the phase waits for what this thread returns.
+    # Catch everything: the phase is waiting for a result from this thread.
     except Exception as exc:
         level = logging.ERROR
         if isinstance(exc, _FORESEEN):
             level = logging.DEBUG
-        # Only the type: the text of an error may have the URL.
+        # Log only the type, because the text of an error may have the URL.
         LOG.log(
             level,
             'A request of the action api-call failed: %s',
             type(exc).__name__,
         )
-        # In words of this project, as the text of the error is not shown.
+        # Use words of this project, because the text of the error is hidden.
         for kind, problem in _PROBLEMS:
             if isinstance(exc, kind):
                 return problem
@@ -194,7 +194,7 @@ _FORESEEN = (
     OSError,
     ValueError,
 )
-"""Errors of what a rule or a server sends; others are bugs."""
+"""Errors caused by the data of a rule or a server; other errors are bugs."""
 
 _PROBLEMS = (
     (_ERRORS.SSLError, _('no TLS connection; its certificate may be invalid')),
@@ -206,28 +206,28 @@ _PROBLEMS = (
     (_ERRORS.TooManyRedirects, _('too many redirects')),
     (_ERRORS.InvalidSchema, _('a redirect to another scheme')),
 )
-"""What to say of errors of requests; the first one that fits."""
+"""Descriptions of errors of requests; the first matching one is used."""
 
 
 class _Session(requests.Session):
     """A session that restricts redirects.
 
-    It follows none to another scheme or after the end of the phase, and does
-    not send the headers of the rule to another host.
+    It does not follow redirects to another scheme or after the end of the
+    phase, and does not send the headers of the rule to another host.
     """
 
     def __init__(
         self, request: working_copy.GetRequest, watch: timeutils.StopWatch
     ) -> None:
         super().__init__()
-        # What restricts redirects: the end of the phase, and the scheme and
-        # the headers of the first request.
+        # Redirects are restricted by the end of the phase, and by the scheme
+        # and the headers of the first request.
         self._watch = watch
         self._scheme = urlparse.urlsplit(request.url).scheme
         self._own_headers = tuple(request.headers or ())
 
     def get_redirect_target(self, resp):
-        # The URL of the redirect, None if the answer is none.
+        # The URL of the redirect; None if the answer is not a redirect.
         target = super().get_redirect_target(resp)
         if target and self._watch.expired():
             raise requests.exceptions.Timeout()
@@ -237,7 +237,7 @@ class _Session(requests.Session):
         return target
 
     def rebuild_auth(self, prepared_request, response):
-        """Leave out the headers of the rule if another host is next."""
+        """Remove the headers of the rule before a request to another host."""
         # The library itself removes only the header Authorization.
         super().rebuild_auth(prepared_request, response)
         if self.should_strip_auth(response.request.url, prepared_request.url):
@@ -246,7 +246,7 @@ class _Session(requests.Session):
 
 
 def _verify() -> bool | str:
-    """Return whether to verify servers, or the path of the CAs to do it by.
+    """Return whether to verify servers, or the path of the CAs to use.
 
     The option may be ``True``, ``False`` or a path.
     """

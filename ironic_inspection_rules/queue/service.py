@@ -49,12 +49,12 @@ def make_queue(
 ) -> database_queue.DatabaseQueue:
     """Return the queue, which all processes of the cluster share.
 
-    How long this process and the database wait for each other is limited
-    first, see :func:`.transaction.limit_waits`.
+    This also limits how long this process and the database wait for each
+    other, see :func:`.transaction.limit_waits`.
 
     :param served: an SQL condition on the requests that this process can
         process; None for all.
-    :param wake: called when a request has been put; wakes the workers.
+    :param wake: called after a request was stored, to wake the workers.
     """
     lease = CONF.inspection_queue.lease
     # A process that stalls in a transaction loses its lease after that time,
@@ -68,9 +68,9 @@ def make_queue(
 class WorkerService:
     """A worker that receives wake-ups and takes part in the election.
 
-    :param name: of the worker.
-    :ivar wake: has the worker poll the queue now.
-    :raises: Invalid when an option of ``[coordination]`` cannot be used.
+    :param name: the name of the worker.
+    :ivar wake: makes the worker poll the queue immediately.
+    :raises: Invalid if an option of ``[coordination]`` cannot be used.
     """
 
     def __init__(self, name: str) -> None:
@@ -86,14 +86,15 @@ class WorkerService:
         )
         settings = _worker_settings()
         observe: Callable[[delivery.Outcome], None] = worker.observe_nothing
-        # With this backend, the default of Ironic, nobody gets metrics.
+        # With "noop", the default backend of Ironic, metrics go nowhere.
         if CONF.metrics.backend != 'noop':
             observe = count_delivery
         self._worker = worker.Worker(name, requests, lock, settings, observe)
         self.wake = self._worker.wake
-        # The worker that powers machines on takes a request when the throttle
-        # allows it. While the throttle waits, it tells that worker's watchdog
-        # that nothing hangs: by a method, as the worker is made only below.
+        # The power-on worker takes a request when the throttle allows it.
+        # While the throttle waits, it tells the watchdog of this worker that
+        # nothing hangs. It calls a method, because the worker is created only
+        # below.
         throttle = power_on.make_throttle(self._pause_power_on_worker)
         self._power_on_worker = worker.Worker(
             f'{name}:power-on',
@@ -140,29 +141,31 @@ class WorkerService:
         )
 
     def _pause_power_on_worker(self, seconds: float) -> bool:
-        """Wait for the throttle; the watchdog does not take it for a hang.
+        """Wait for the throttle; the watchdog does not count this as a hang.
 
-        :returns: whether the worker is to stop; then at once.
+        :returns: whether the worker must stop; in this case the wait ends
+            immediately.
         """
         return self._power_on_worker.pause(seconds)
 
     def start(self) -> None:
         """Start the threads of the worker.
 
-        If one cannot start, the threads that have started are told to end.
+        If a thread cannot start, the threads that have started are stopped.
 
         :raises: RuntimeError if a thread cannot start; any error of a driver
             or hook that cannot be loaded.
         """
-        # Called for its effect: it loads drivers and hooks, so that a bad one
-        # fails the start, and not the first request.
+        # This is called for its effect: it loads drivers and hooks, so that a
+        # broken one fails the start instead of the first request.
         driver_factory.all_interfaces()
         try:
             for thread in self._threads:
                 thread.start()
                 self._started.append(thread)
-            # The listener is the last, as nothing can stop it. An earlier
-            # wake-up is not missed: workers poll the queue when they begin.
+            # Start the listener last, because nothing can stop it. Earlier
+            # wake-ups are not missed, because workers poll the queue when they
+            # begin.
             if self._listener is not None:
                 self._listener.start()
         except RuntimeError:
@@ -170,7 +173,7 @@ class WorkerService:
             raise
 
     def stop(self) -> None:
-        """Claim no more requests; deliveries in progress go on.
+        """Stop claiming requests; deliveries in progress continue.
 
         :meth:`wait` returns when these are done.
         """
@@ -187,7 +190,7 @@ class WorkerService:
         # A thread that has not started cannot be joined.
         for thread in self._started:
             thread.join()
-        # Only now: deliveries count rules until they end.
+        # Flush only now, because deliveries count rules until they end.
         rule_counter.counter().flush()
 
     def _supervise(self, run: Callable[[], None]) -> None:
@@ -238,12 +241,12 @@ def report_backlog() -> None:
 def is_embedded_wanted() -> bool:
     """Return whether to run a worker in this process of Ironic.
 
-    A worker is embedded only in a process that has a conductor: that process
-    stops when both conductor and worker are done.
+    A worker is embedded only in a process that has a conductor, because such a
+    process stops when both conductor and worker are done.
     """
     is_wanted = CONF.inspection_queue.embedded
     if is_wanted is None:
-        # By default only where API and conductor share one process.
+        # By default, only if API and conductor share one process.
         is_wanted = CONF.rpc_transport in ('none', 'local')
     return is_wanted and conductor.is_in_this_process()
 

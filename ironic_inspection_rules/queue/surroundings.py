@@ -20,8 +20,8 @@ from ironic_inspection_rules import exceptions
 class Abandoned(BaseException):
     """The attempt ends, and Ironic must not fail the inspection.
 
-    It is no ``Exception``, because Ironic would catch that and fail the
-    inspection.
+    This is not an ``Exception``, because Ironic would catch an Exception and
+    fail the inspection.
     """
 
 
@@ -42,7 +42,7 @@ _ERRORS_OF_SERVICES = {
     ('oslo_messaging', 'MessagingException'),
     ('tooz', 'ToozError'),
 }
-"""Errors of libraries that not every service loads, by their names."""
+"""Errors of libraries that only some services load, by their names."""
 
 _CODES_OF_OUTAGES = frozenset(
     {
@@ -80,15 +80,15 @@ _ERRORS_OF_DATABASE = (
     sa.exc.DBAPIError,
     sa.exc.PendingRollbackError,
 )
-"""What libraries make of an error of the database, whatever it is."""
+"""The errors into which libraries convert any error of the database."""
 
-# Errors that have no code, of SQLite and of Python.
+# Errors of SQLite and of Python that have no code.
 _TEXT_OF_OUTAGE = re.compile(
     "database is locked|readonly database|can't start new thread"
 )
 
-# The first error in the text of a PendingRollbackError: its code in MySQL, as
-# in "OperationalError) (1213, ", or the name of its class in psycopg2.
+# The first error in the text of a PendingRollbackError: its MySQL code, as in
+# "OperationalError) (1213, ", or the name of its class in psycopg2.
 _FIRST_ERROR = re.compile(r'Error\) \((\d{4}), |\(psycopg2\.errors\.(\w+)\)')
 _POSTGRESQL_OUTAGES = frozenset(
     {
@@ -107,18 +107,19 @@ _POSTGRESQL_OUTAGES = frozenset(
 
 
 def are_to_blame(exc: BaseException | None) -> bool:
-    """Return whether an error, or a cause of it, is of the surroundings.
+    """Return whether the surroundings caused an error or one of its causes.
 
-    These are the database, the message broker, the coordination service, the
-    lock of the node, and threads.
+    The surroundings are the database, the message broker, the coordination
+    service, the lock of the node, and threads.
     """
     return any(map(_is_of_surroundings, chain(exc)))
 
 
 def chain(exc: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, then the errors that caused it, the first cause last.
+    """Yield an error, then its causes, from the latest to the first.
 
-    An error is a cause also if the later one was raised while it was handled.
+    If an error was raised while another one was handled, the other one counts
+    as its cause.
     """
     seen: set[int] = set()
     while exc is not None and id(exc) not in seen:
@@ -128,25 +129,25 @@ def chain(exc: BaseException | None) -> Iterator[BaseException]:
 
 
 def failure(exc: BaseException) -> exceptions.TemporaryFailure:
-    """Return the error to end an attempt with.
+    """Return the error with which to end an attempt.
 
-    After a TemporaryFailure the attempt does not count, after a
-    DoubtfulFailure it does.
+    After a TemporaryFailure the attempt does not count; after a
+    DoubtfulFailure it counts.
 
-    :param exc: an error that the surroundings, such as the database, are to
-        blame for.
+    :param exc: an error caused by the surroundings, e.g. the database.
     """
     if _is_of_surroundings(exc) or isinstance(exc, _ERRORS_OF_DATABASE):
         return exceptions.TemporaryFailure(str(exc))
-    # Only a cause of it is of the surroundings. A hook that handles that by an
-    # error of its own may do so for ever, so its attempts are counted.
+    # Only a cause of the error comes from the surroundings. A hook that
+    # handles it and raises an error of its own may do so forever, so its
+    # attempts are counted.
     return exceptions.DoubtfulFailure(str(exc))
 
 
 def error_of(abandoned: Abandoned) -> Exception:
-    """Return the error that an attempt was abandoned for.
+    """Return the error for which an attempt was abandoned.
 
-    :returns: LeaseLost, or what :func:`failure` makes of the error.
+    :returns: LeaseLost, or the result of :func:`failure` for the error.
     """
     cause = abandoned.__cause__ or abandoned
     if isinstance(cause, exceptions.LeaseLost):
@@ -155,10 +156,10 @@ def error_of(abandoned: Abandoned) -> Exception:
 
 
 def _is_of_surroundings(exc: BaseException) -> bool:
-    """Return whether an error itself is of the surroundings."""
+    """Return whether an error itself comes from the surroundings."""
     if isinstance(exc, _TROUBLE) or _code(exc) in _CODES_OF_OUTAGES:
         return True
-    # SQLite has no codes for these, and Python none for threads.
+    # SQLite has no codes for these errors, and Python has none for threads.
     if isinstance(exc, (RuntimeError, *_ERRORS_OF_DATABASE)):
         if _TEXT_OF_OUTAGE.search(str(exc)):
             return True
@@ -167,8 +168,8 @@ def _is_of_surroundings(exc: BaseException) -> bool:
 
 def _is_of_service(exc: BaseException) -> bool:
     """Return whether an error is of the message broker or the coordinator."""
-    # By the names of its classes: to import the libraries would load them in
-    # services that do not use them.
+    # Compare the names of its classes, because importing the libraries would
+    # load them in services that do not use them.
     for kind in type(exc).__mro__:
         library = kind.__module__.partition('.')[0]
         if (library, kind.__name__) in _ERRORS_OF_SERVICES:
@@ -179,9 +180,9 @@ def _is_of_service(exc: BaseException) -> bool:
 def _broke_session(exc: BaseException) -> bool:
     """Return whether an earlier error of the surroundings broke a session.
 
-    Ironic retries after a deadlock, also within a transaction of ours. Then
-    the session raises PendingRollbackError, which has the first error only as
-    text.
+    Ironic retries after a deadlock even within a transaction of this project.
+    The session then raises PendingRollbackError, which has the first error
+    only as text.
     """
     if not isinstance(exc, sa.exc.PendingRollbackError):
         return False
@@ -197,11 +198,11 @@ def _broke_session(exc: BaseException) -> bool:
 def _code(exc: typing.Any) -> typing.Any:
     """Return the code that a database gave to an error.
 
-    :returns: a number of MySQL, such as 1213 for a deadlock, or a SQLSTATE of
-        PostgreSQL, such as ``'40P01'``; None if the error has no code.
+    :returns: a MySQL number, e.g. 1213 for a deadlock, or a PostgreSQL
+        SQLSTATE, e.g. ``'40P01'``; None if the error has no code.
     """
-    # The error of oslo.db has that of SQLAlchemy in "inner_exception", and
-    # that has the error of the driver in "orig".
+    # The error of oslo.db has SQLAlchemy's error in "inner_exception", which
+    # has the error of the driver in "orig".
     for attribute in ('inner_exception', 'orig'):
         exc = getattr(exc, attribute, None) or exc
     sqlstate = getattr(exc, 'pgcode', None)

@@ -5,38 +5,40 @@
 The record is plain JSON data:
 
 ``rules``
-    The rules that matched, in the order they ran in: ``uuid``,
+    The rules that matched, in the order in which they ran: ``uuid``,
     ``description``, ``revision``, ``conditions`` (``op``, ``result``,
     ``reason``), ``actions`` (names of ops) and ``changes`` (``object``,
     ``op``, ``path``, ``before``, ``after``, ``action``; ``at``, the path with
     the index of the item, if it has a ``-``; ``left``, how many items are left
     in the list, if an item was removed from one; ``port``, the UUID of the
-    port, whose address may change). Of a sensitive rule only the ``uuid``,
-    ``matched`` and ``withheld``, which is true. ``confirmed`` is, like
-    ``changes``, what was set to the value that was there already; only where
-    something was. It has ``earlier``, how many of the ``changes`` were before
-    it, if one of them moved the items of a list.
-    ``actions`` are those that ran (:class:`.trace.ActionTrace`).
-    ``when`` has the actions with conditions, and those that did not run:
+    port, whose address may change). A sensitive rule has only its ``uuid``,
+    ``matched`` and ``withheld``, which is true. ``confirmed`` has, in the form
+    of ``changes``, the values that were set to the value that already existed;
+    it is missing if there are none. They have ``earlier``, the number of
+    ``changes`` before them, if one of the changes moved the items of a list.
+    ``actions`` are the actions that ran (:class:`.trace.ActionTrace`).
+    ``when`` has the actions with conditions, and the actions that did not run:
     ``action`` (its op), ``ran``, ``conditions`` (``op``, ``reason``, and how
     often they were ``true`` and ``false``) and, if it did not run, the
-    ``reason``; only where there are some.
+    ``reason``; it is missing if there are no such actions.
 ``reverted``
-    Likewise the rules that did not match and undid what they did before.
-    All of that came before the first action of any rule.
+    In the same form, the rules that did not match and undid their earlier
+    changes. This happened before the first action of any rule.
 ``audit``
-    Likewise the rules of mode ``audit`` that matched, with what they would
-    have done, and ``error``: what they would have had inspection fail with.
-    ``matched`` is false for one that had an error before it was decided, or
-    that would have been undone.
+    In the same form, the rules of mode ``audit`` that matched, with the
+    changes that they would have made, and ``error``, the error with which they
+    would have failed the inspection. ``matched`` is false for a rule that had
+    an error before it was decided, or that would have been undone.
 ``saved``
     Whether the changes were saved.
 ``seconds``
     How long the phase took.
 ``left_out``
-    How many changes were too many to be kept; only where some were.
+    How many changes were left out because there were too many; missing if
+    there were none.
 
-How much of it is kept is bounded: machines that nobody knows fill it.
+The size of the record is limited, because its contents come from unknown
+machines.
 """
 
 import functools
@@ -57,11 +59,10 @@ KINDS = ('rules', 'reverted', 'audit')
 """The lists of rules in a record."""
 
 LONGEST_RECORD = 1 << 20
-"""Characters of JSON that all paths and values of one phase may have
-together."""
+"""Maximum length of all paths and values of one phase together, as JSON."""
 
 MOST_CHANGES = 10_000
-"""How many changes of one phase are kept."""
+"""Maximum number of changes of one phase that are kept."""
 
 
 def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
@@ -73,12 +74,13 @@ def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
     :param seconds: how long the phase took.
     """
     room = Room()
-    # Apart, so that values that were only confirmed take no room from changes.
+    # Confirmed values have their own room, so that they do not displace
+    # changes.
     room_to_confirm = Room()
-    # described() calls it for rules that are not sensitive. Of a sensitive one
-    # it returns the UUID, and that the rest is withheld.
+    # described() calls this for rules that are not sensitive. For a sensitive
+    # rule it returns the UUID, and that the rest is withheld.
     describe = functools.partial(_describe_rule, room, room_to_confirm)
-    # In this order: what is described first gets room first.
+    # Keep this order: the rules that are described first get room first.
     rules = [
         rule.described(describe) for rule in outcome.traces if rule.matched
     ]
@@ -104,9 +106,10 @@ def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
 class Room:
     """The room that is left for changes in the record of a phase.
 
-    ``characters`` are left for paths and values. The values of a change may
-    take more than that: then the number is below zero, and :meth:`take`
-    refuses the next change. ``left_out`` is how many changes were refused.
+    ``characters`` is the number of characters left for paths and values. The
+    values of a change may take more than that: then the number is negative,
+    and :meth:`take` refuses the next change. ``left_out`` is the number of
+    refused changes.
     """
 
     def __init__(self) -> None:
@@ -115,7 +118,7 @@ class Room:
         self.left_out = 0
 
     def take(self, path: str) -> bool:
-        """Take room for a change at a path; return whether there is any."""
+        """Take room for a change at a path; return whether there was any."""
         if self._changes and len(path) <= self.characters:
             self._changes -= 1
             self.characters -= len(path)
@@ -127,20 +130,20 @@ class Room:
 def _describe_changes(
     room: Room, room_to_confirm: Room, rule_trace: trace.RuleTrace
 ) -> tuple[list[Record], list[Record]]:
-    """Return the records of what a rule has changed, and has confirmed.
+    """Return the records of the values that a rule has changed and confirmed.
 
-    A rule confirms a value when it sets it to what it is already.
+    A rule confirms a value if it sets it to the value that already exists.
 
-    :param room: the room for changes; those beyond it are left out.
+    :param room: the room for changes; changes beyond it are left out.
     :param room_to_confirm: the room for confirmed values.
     """
     changes: list[Record] = []
     confirmed: list[Record] = []
-    # The item n says how many of the first n changes of the rule are recorded,
-    # as there may be no room for some. If there is no room for the second of
-    # three changes, the list is [0, 1, 1, 2] in the end.
+    # Item n is the number of recorded changes among the first n changes of the
+    # rule, because there may be no room for some. If there is no room for the
+    # second of three changes, the list becomes [0, 1, 1, 2].
     recorded_of_first = [0]
-    # How many of the recorded changes came before each confirmed value.
+    # The number of recorded changes before every confirmed value.
     changes_before = []
     for action in rule_trace.actions:
         for change in action.changes:
@@ -154,11 +157,11 @@ def _describe_changes(
                 _describe_change(value, action.op, room_to_confirm)
             )
             # Both numbers count the changes of all rules since the phase
-            # began. Their difference counts those of this rule.
+            # began. Their difference is the number of changes of this rule.
             made_by_rule = value.earlier - rule_trace.actions[0].earlier
             changes_before.append(recorded_of_first[made_by_rule])
-    # A reader needs these numbers only if a change has removed an item of a
-    # list, and so has moved the items behind it to other paths.
+    # These numbers are needed only if a change has removed an item of a list,
+    # because this moves the items behind it to other paths.
     if any('left' in change for change in changes):
         for confirmation, count in zip(confirmed, changes_before, strict=True):
             confirmation['earlier'] = count
@@ -234,12 +237,12 @@ def _describe_action(action: trace.ActionTrace) -> Record:
 def was_matched(kind: str, rule: Record) -> bool:
     """Return whether a rule matched.
 
-    :param kind: the list of the record that the rule is in, one of
+    :param kind: the list of the record that contains the rule, one of
         :data:`KINDS`.
     """
     if kind == 'audit':
         return bool(rule[MATCHED])
-    # Rules that were reverted did not match.
+    # Reverted rules did not match.
     return kind == 'rules'
 
 
@@ -248,8 +251,8 @@ def _describe_change(
 ) -> Record:
     """Build the record of a change, with short values and masked secrets.
 
-    :param op: the op of the action that made it.
-    :param room: loses what the values take of it.
+    :param op: the op of the action that made the change.
+    :param room: reduced by the length of the values.
     """
     path = data_path.parse(change.path)
     before, length_before = shortening.shorten(change.before, path=path)
@@ -264,10 +267,11 @@ def _describe_change(
         'action': op,
     }
     if data_path.APPEND in path:
-        # From "/extra/disks/-" nobody could tell which item was appended.
+        # A path such as "/extra/disks/-" does not tell which item was
+        # appended.
         recorded['at'] = data_path.pointer(change.place)
-    # How many items are left in a list that one was removed from. A path that
-    # is masked has no index.
+    # The number of items left in a list from which an item was removed. A
+    # masked path has no index.
     if change.left is not None and data_path.index(path[-1]) is not None:
         recorded['left'] = change.left
     if change.port:

@@ -32,12 +32,12 @@ INSPECTION = 'inspection'
 REAPPLY = 'reapply'
 
 _CLEANING_PERIOD = 600.0
-"""Seconds from one removal of old data by a process to the next."""
+"""Seconds between two removals of old data by a process."""
 
 Data = dict[str, typing.Any]
 
 Store = Callable[[typing.Any], None]
-"""Stores a run in a transaction, by its connection of SQLAlchemy."""
+"""Stores a run in a transaction; called with its SQLAlchemy connection."""
 
 
 @dataclasses.dataclass
@@ -45,11 +45,11 @@ class RunRecorder:
     """Records one run while it goes on.
 
     ``event`` is :data:`INSPECTION` or :data:`REAPPLY`. With durable inspection
-    ``uuid`` is that of the request, so that its attempts make one run.
-    ``revision`` is that of the rules in force. The others are by phase:
-    ``phases`` are the records of what the rules did, ``places`` is what
-    sensitive rules set, which nobody is shown, and ``errors`` are those that
-    rules ended with.
+    ``uuid`` is that of the request, so that all of its attempts share one run.
+    ``revision`` is the revision of the rules in force. The other fields are by
+    phase: ``phases`` has the records of what the rules did, ``places`` the
+    places that sensitive rules set, which nobody is shown, and ``errors`` the
+    errors with which rules ended.
     """
 
     event: str
@@ -69,10 +69,10 @@ class RunRecorder:
     def add(
         self, phase: str, outcome: runner.PhaseOutcome, seconds: float
     ) -> None:
-        """Note what the rules of a phase did.
+        """Record what the rules of a phase did.
 
-        The record of a sensitive rule does not say what it set. That is noted
-        apart from it, in ``places``, which nobody is shown.
+        The record of a sensitive rule does not show the places that it set.
+        They are stored separately in ``places``, which nobody is shown.
 
         :param seconds: how long the phase took.
         """
@@ -84,16 +84,16 @@ class RunRecorder:
     def note_error(
         self, phase: str, error: exceptions.RuleError, saving: bool
     ) -> None:
-        """Note the error that the rules of a phase ended with.
+        """Record the error with which the rules of a phase ended.
 
-        :param phase: one that was added.
-        :param saving: whether it came when their changes were to be saved,
-            which they are not then.
+        :param phase: a phase that was added.
+        :param saving: whether the error was raised when the changes of the
+            rules were to be saved; then they are not saved.
         """
         if saving:
             self.phases[phase]['saved'] = False
-        # A replay of the inspection asks for them: an error of saving, of a
-        # time limit or of an "api-call" may not come again.
+        # A replay of the inspection needs these details, because an error of
+        # saving, of a time limit or of an "api-call" may not occur again.
         self.errors[phase] = {
             'text': str(error),
             'op': error.op,
@@ -102,10 +102,10 @@ class RunRecorder:
         }
 
     def checkpoint(self, phase: str) -> phase_record.Record:
-        """Return what a later attempt needs to know of a phase.
+        """Return the data of a phase that a later attempt needs.
 
-        The records of the phases before it are included: a phase in which no
-        rule matched has no checkpoint of its own.
+        The records of the earlier phases are included, because a phase in
+        which no rule matched has no checkpoint of its own.
         """
         earlier_records = dict(self.phases)
         record = earlier_records.pop(phase, None)
@@ -117,9 +117,9 @@ class RunRecorder:
         }
 
     def take_up(self, phase: str, saved: phase_record.Record | None) -> None:
-        """Note a phase that an earlier attempt has done, and those before it.
+        """Record a phase of an earlier attempt, and the phases before it.
 
-        :param saved: what :meth:`checkpoint` returned in that attempt, None if
+        :param saved: the result of :meth:`checkpoint` in that attempt; None if
             it saved none.
         """
         if saved and saved['record']:
@@ -140,14 +140,14 @@ def prepare_run(
 ) -> Store:
     """Return the function that stores a run that has ended.
 
-    The data of the machine are stored now, apart from the run: if that fails,
-    a run without them is better than none. If the run is not stored, they are
-    removed later. The run of an inspection that passes has no data, as Ironic
-    itself stores them.
+    The data of the machine are stored immediately and separately, because a
+    run without them is better than none if that fails. If the run is not
+    stored, they are removed later. The run of an inspection that passes has no
+    data, because Ironic itself stores them.
 
     :param findings: the data of the machine; None if there are none to keep.
-    :param error: why the inspection failed, None if it did not.
-    :param keep: the number of runs of each event that are kept of a node.
+    :param error: why the inspection failed; None if it passed.
+    :param keep: the number of runs of every event that are kept of a node.
     :param mask: whether to mask secrets in the data.
     :param days: for how many days the history keeps the data; 0 for none.
     """
@@ -178,7 +178,8 @@ def prepare_run(
         warn_of_loss(node, exc)
 
     def store(connection: typing.Any) -> None:
-        # Both in the transaction of the caller: one is sooner over than two.
+        # Store both in the caller's transaction, because one transaction is
+        # faster than two.
         db_run.record_run(connection, values, keep)
         if inspection is not None:
             db_history.record(
@@ -218,7 +219,7 @@ def forget(node_uuids: Collection[str]) -> None:
 
 
 class Cleaner:
-    """Removes old data from time to time, a few at a time."""
+    """Removes old data from time to time, a little at a time."""
 
     def __init__(self) -> None:
         self._due = 0.0
@@ -226,7 +227,7 @@ class Cleaner:
     def clean(self, days: int) -> None:
         """Remove inspections that are too old, and data that no row names.
 
-        Every inspection calls it. After a call that removed nothing, it does
+        Every inspection calls this. After a call that removed nothing, it does
         nothing for ten minutes. An error of the database is only logged.
 
         :param days: for how many days history is kept; 0 to keep nothing.
@@ -237,13 +238,13 @@ class Cleaner:
         try:
             removed = db_history.expire(before) + content.sweep()
         except db_exc.DBError as exc:
-            # The inspection has ended already, and the next one tries again.
+            # The inspection has already ended, and the next one tries again.
             LOG.warning(
                 'Old inspections are not removed from the history: %s', exc
             )
             return
-        # If something was removed, there may be more: the next inspection goes
-        # on with it.
+        # If something was removed, there may be more, and the next inspection
+        # continues.
         if not removed:
             self._due = time.monotonic() + _CLEANING_PERIOD
 

@@ -35,11 +35,11 @@ _provision_as_ironic = controllers.undecorated(
 )
 
 _IN_BAND = 'agent'
-"""The inspect interface that waits for what a ramdisk posts."""
+"""The inspect interface that waits for data from a ramdisk."""
 
 _IN_INSPECTION = (states.INSPECTWAIT, states.INSPECTING, states.INSPECTFAIL)
 
-# The fields that say when a node was inspected.
+# The fields that are needed to sort nodes by the time of their inspection.
 _FIELDS_TO_SORT = [
     'uuid',
     'provision_state',
@@ -52,7 +52,7 @@ _FIELDS_TO_SORT = [
 _NODES_PER_QUERY = 1000
 
 _ROUNDING = datetime.timedelta(seconds=1)
-"""A database may round a time to whole seconds."""
+"""A database may round times to whole seconds."""
 
 Answer = dict[str, Any]
 
@@ -61,7 +61,7 @@ BEGIN = {'manage_boot': args.boolean}
 
 
 def get_all(query: Answer) -> Answer:
-    """List a page with the last inspection of each node, the newest first.
+    """List a page with the last inspection of every node, the newest first.
 
     The nodes are those that the project of the request may list.
     """
@@ -75,15 +75,15 @@ def get_all(query: Answer) -> Answer:
         # None if the node has changed since it was found to be inspected.
         if inspection is not None:
             inspections.append(inspection)
-        # At the end of the loop, so that no node is asked for that is not
-        # shown: it would take one more query.
+        # Check this at the end of the loop, because asking for one more node,
+        # which is not shown, would take another query.
         if len(inspections) == limit:
             break
     return {'introspection': inspections}
 
 
 def get_one(node: Any) -> Answer:
-    """Show how far the inspection of a node is."""
+    """Show the state of the last inspection of a node."""
     inspection = _represent(node, _find_starting_nodes(node.uuid))
     if inspection is None:
         raise exceptions.NotFound(_('Node %s was never inspected') % node.uuid)
@@ -91,9 +91,9 @@ def get_one(node: Any) -> Answer:
 
 
 def begin(node_ident: str, query: Answer) -> None:
-    """Have Ironic inspect a node, as if its own API were called.
+    """Start the inspection of a node, as if Ironic's own API were called.
 
-    :raises: Invalid if the request says how the boot is to be managed.
+    :raises: Invalid if the request turns the management of the boot off.
     """
     if query['manage_boot'] is False:
         raise exceptions.Invalid(
@@ -115,19 +115,19 @@ def abort(node_ident: str) -> None:
 
 
 def get_data(node: Any) -> Answer:
-    """Show what the inspection stored, in one document."""
+    """Show the data that the inspection stored, in one document."""
     return _document(
         inspect_utils.get_inspection_data(node, api.request.context)
     )
 
 
 def get_unprocessed(node: Any) -> Answer:
-    """Show what the ramdisk posted."""
+    """Show the data that the ramdisk posted."""
     return _document(node_inventory.get_unprocessed(node))
 
 
 def reapply(node: Any) -> None:
-    """Put a request to process the node's data again."""
+    """Store a request to process the node's data again."""
     node_inventory.put_request(node, node_inventory.validate_document)
 
 
@@ -142,7 +142,7 @@ def _list_inspected_nodes(
     """Yield the nodes that were ever inspected, the newest inspection first.
 
     :param project: owner or lessee that the nodes must have; None for all.
-    :param marker: UUID of the last node of the page before, if there is one.
+    :param marker: UUID of the last node of the previous page, if any.
     :raises: NodeNotFound if there is no such node.
     """
     filters = {}
@@ -153,8 +153,8 @@ def _list_inspected_nodes(
         if marker not in uuids:
             raise ironic_exception.NodeNotFound(node=marker)
         del uuids[: uuids.index(marker) + 1]
-    # So far, only a few fields were read. Whole nodes are read as the caller
-    # asks for them.
+    # So far, only a few fields were read. Read whole nodes as the caller asks
+    # for them.
     for start in range(0, len(uuids), _NODES_PER_QUERY):
         uuids_of_query = uuids[start : start + _NODES_PER_QUERY]
         whole_nodes = objects.Node.list(
@@ -170,10 +170,11 @@ def _list_inspected_nodes(
 def _sort_inspected(filters: dict[str, str]) -> list[str]:
     """Return the UUIDs of inspected nodes, the last inspection first.
 
-    They are sorted here, by a few of their fields. Ironic's list cannot sort
-    them page by page, as the times of an inspection may be null.
+    They are sorted here, by a few of their fields, because the times of an
+    inspection may be null and Ironic's list cannot sort such nodes page by
+    page.
 
-    :param filters: of :meth:`Node.list`.
+    :param filters: filters of :meth:`Node.list`.
     """
     nodes = objects.Node.list(
         api.request.context, filters=filters, fields=_FIELDS_TO_SORT
@@ -184,7 +185,7 @@ def _sort_inspected(filters: dict[str, str]) -> list[str]:
 
 
 def _was_inspected(node: Any) -> bool:
-    """Return whether a node is, or was ever, inspected."""
+    """Return whether a node is being inspected or was ever inspected."""
     return (
         node.provision_state in _IN_INSPECTION
         or node.inspection_finished_at is not None
@@ -195,19 +196,20 @@ def _began(node: Any) -> tuple[datetime.datetime, str]:
     """Return the sort key of a node: when its last inspection began.
 
     Ironic does not keep this time for an inspection that was aborted or that
-    waits in the queue. Then it is the time of the last change of the node.
+    waits in the queue. In this case the time of the last change of the node is
+    used.
     """
     changed_at = node.inspection_finished_at
     if node.provision_state in _IN_INSPECTION:
         changed_at = node.provision_updated_at
     began_at = node.inspection_started_at or changed_at or node.created_at
-    # Inspections that began at the same time are sorted by UUID, so that their
-    # order is the same on every page.
+    # Sort inspections that began at the same time by UUID, so that their order
+    # is the same on every page.
     return began_at, node.uuid
 
 
 def _find_starting_nodes(node_uuid: str | None = None) -> set[str]:
-    """Return the UUIDs of nodes that the queue has yet to power on.
+    """Return the UUIDs of nodes that the queue has not powered on yet.
 
     A client of ironic-inspector sees the state ``starting`` for them.
 
@@ -225,9 +227,9 @@ def _find_starting_nodes(node_uuid: str | None = None) -> set[str]:
 
 
 def _state(node: Any, starting_uuids: Collection[str]) -> str:
-    """Return the state of an inspection in ironic-inspector's words.
+    """Return the state of an inspection in ironic-inspector's terms.
 
-    :param starting_uuids: UUIDs of nodes that are yet to be powered on.
+    :param starting_uuids: UUIDs of nodes that are not powered on yet.
     """
     began_at = node.inspection_started_at
     if node.provision_state == states.INSPECTWAIT:
@@ -240,7 +242,7 @@ def _state(node: Any, starting_uuids: Collection[str]) -> str:
     if node.provision_state == states.INSPECTING:
         # A node with a ramdisk is in this state twice: until the ramdisk
         # boots, and again when its data are processed. Without a ramdisk, the
-        # conductor reads the data from the BMC all the time.
+        # conductor reads the data from the BMC during the whole time.
         if node.inspect_interface != _IN_BAND or _has_posted(node):
             return 'processing'
         return 'starting'
@@ -252,13 +254,13 @@ def _state(node: Any, starting_uuids: Collection[str]) -> str:
 def _has_posted(node: Any) -> bool:
     """Return whether the ramdisk has posted its data in this inspection.
 
-    Ironic notes the time of the posting as that of a heartbeat.
+    Ironic records the time of the post as the time of a heartbeat.
     """
     began_at = node.inspection_started_at
     last_heartbeat = node.driver_internal_info.get('agent_last_heartbeat')
     if not began_at or not last_heartbeat:
         return False
-    # An earlier heartbeat is one of the inspection before.
+    # An earlier heartbeat belongs to the previous inspection.
     last_heartbeat_at = timeutils.parse_isotime(last_heartbeat)
     return bool(last_heartbeat_at + _ROUNDING >= began_at)
 
@@ -268,8 +270,8 @@ def _represent(
 ) -> dict[str, Any] | None:
     """Return the last inspection of a node as ironic-inspector would.
 
-    :param starting_uuids: UUIDs of nodes that are yet to be powered on.
-    :returns: None for a node that was never inspected.
+    :param starting_uuids: UUIDs of nodes that are not powered on yet.
+    :returns: None if the node was never inspected.
     """
     if not _was_inspected(node):
         return None
@@ -281,8 +283,8 @@ def _represent(
         finished_at = node.inspection_finished_at
     if state == 'error':
         error = node.last_error
-        # Ironic does not note when an inspection failed, but when the node
-        # came into this state.
+        # Ironic does not record when an inspection failed, but only when the
+        # node came into this state.
         finished_at = finished_at or node.provision_updated_at
     return {
         'uuid': node.uuid,
