@@ -29,18 +29,18 @@ _SHORT_VALUE = 8
 
 
 class TooDeep(Exception):
-    """Lists and objects are nested deeper than they may be."""
+    """Lists and objects are nested deeper than allowed."""
 
 
 class TooManyValues(ValueError):
-    """So many short values that parsing them one by one would take long."""
+    """There are too many short values to parse them one by one in time."""
 
 
 class Parser:
     """Parses a JSON document that comes in pieces.
 
-    What is inside of the upper :data:`LEVELS` is parsed value by value, so
-    that only the text of one value has to be in one block.
+    Everything in the upper :data:`LEVELS` is parsed value by value, so that
+    only the text of a single value must be in one block of memory.
 
     :param pieces: the document in UTF-8.
     :param depth: how deep lists and objects may be nested.
@@ -56,13 +56,13 @@ class Parser:
         self._read_object = decoder.object_pairs_hook
         # A byte order mark may be ignored (RFC 8259).
         self._utf_8 = codecs.getincrementaldecoder('utf-8-sig')()
-        # The last text that was read, and where parsing goes on in it.
+        # The last text that was read, and the position where parsing goes on.
         self._text = ''
         self._position = 0
-        # Brackets that are open before the position.
+        # The number of brackets that are open before the position.
         self._level = 0
-        # Both give the average length of a value. If that is very short,
-        # parsing value by value takes too long.
+        # Both are needed for the average length of a value. If values are very
+        # short, parsing them one by one takes too long.
         self._characters_read = 0
         self._values_parsed = 0
 
@@ -70,7 +70,7 @@ class Parser:
         """Return the document.
 
         :raises: :class:`TooDeep`; :class:`TooManyValues`; ValueError, without
-            the place of the error, if it is no JSON.
+            the place of the error, if the document is not valid JSON.
         """
         document = self._parse_value()
         if self._peek():
@@ -81,7 +81,7 @@ class Parser:
         """Parse the next value.
 
         An object or a list in the upper :data:`LEVELS` is parsed member by
-        member, any other value in one step.
+        member, and any other value in one step.
         """
         mark = self._peek()
         if self._level < LEVELS and mark == '{':
@@ -93,8 +93,8 @@ class Parser:
     def _parse_object(self) -> Any:
         """Parse an object member by member.
 
-        The position is at the open brace, and afterwards behind the closing
-        one.
+        Before the call the position is at the opening brace, and afterwards
+        behind the closing brace.
         """
         members: list[tuple[str, Any]] = []
         self._open_bracket()
@@ -115,8 +115,8 @@ class Parser:
     def _parse_list(self) -> list[Any]:
         """Parse a list item by item.
 
-        The position is at the open bracket, and afterwards behind the closing
-        one.
+        Before the call the position is at the opening bracket, and afterwards
+        behind the closing bracket.
         """
         items: list[Any] = []
         self._open_bracket()
@@ -131,13 +131,13 @@ class Parser:
         return items
 
     def _open_bracket(self) -> None:
-        """Pass the open bracket of an object or a list, one level deeper."""
+        """Skip the opening bracket of an object or a list; go a level down."""
         self._values_parsed += 1
         self._position += 1
         self._level += 1
 
     def _pass_mark(self, *marks: str) -> str:
-        """Pass the next character, and return it.
+        """Skip the next character, and return it.
 
         :param marks: the characters that are allowed there.
         :raises: ValueError for any other character.
@@ -149,9 +149,9 @@ class Parser:
         return mark
 
     def _peek(self) -> str:
-        """Return the next character that is no white space, '' at the end.
+        """Return the next character that is not white space, '' at the end.
 
-        White space before it is passed, the character itself is not.
+        White space before it is skipped, but not the character itself.
         """
         while True:
             white_space = _WHITE.match(self._text, self._position)
@@ -164,11 +164,12 @@ class Parser:
                 return ''
 
     def _parse_at_once(self) -> Any:
-        """Parse the next value in one step, with all that is in it.
+        """Parse the next value in one step, with everything in it.
 
         Pieces of the document are read until the value is complete.
 
-        :raises: ValueError if it is no JSON; as :meth:`_read_on` does.
+        :raises: ValueError if it is not valid JSON; errors of
+            :meth:`_read_on`.
         """
         while True:
             try:
@@ -180,9 +181,9 @@ class Parser:
                 if not self._read_on():
                     raise
                 continue
-            # The decoder reads the text "1e+" as 1, but with the next piece it
-            # may be 1e+5. So a value close to the end is read again with more
-            # of the document, if there is more.
+            # The decoder reads the text "1e+" as 1, but the next piece may
+            # complete it to 1e+5. A value close to the end of the text is
+            # therefore read again with more of the document, if there is more.
             may_be_cut_off = len(self._text) - end <= len('e+')
             if may_be_cut_off and self._read_on():
                 continue

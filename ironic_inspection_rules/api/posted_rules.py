@@ -25,7 +25,7 @@ from ironic_inspection_rules.rule_set import replacement
 from ironic_inspection_rules.rule_set import repository
 
 Plans = Mapping[str, Sequence[compiler.CompiledRule]]
-"""The compiled rules of each phase, in the order in which they run."""
+"""The compiled rules of every phase, in the order in which they run."""
 
 MEMBERS: dict[str, Any] = {
     'rules': {'type': ['array', 'null']},
@@ -38,29 +38,30 @@ _PRUNE_NEEDS_RULES = _(
     '"prune" needs "rules", which would be the whole rule set'
 )
 
-# A fleet is evaluated page by page, and every page posts the same rules.
+# A cache helps because a fleet is evaluated page by page, and every page posts
+# the same rules.
 _MOST_CACHED_SETS = 4
 _MOST_CACHED_CHARACTERS = 1 << 20
-"""Length of the JSON of a rule set that is cached.
+"""Maximum length of the JSON of a rule set that is cached.
 
-A longer one takes so long to read that compiling it matters less.
+Reading a longer one takes so long that compiling it matters less.
 """
 
 _compiling = threading.Lock()
 """Held by the thread that compiles a rule set to be cached.
 
-A client asks for several pages of a fleet at the same time. Without the lock,
-the thread of each page would compile the same rules, and as threads of Python
-do not compute in parallel, all of them would be late.
+A client requests several pages of a fleet at the same time. Without the lock,
+the thread of every page would compile the same rules. All of them would be
+late, because Python threads do not compute in parallel.
 """
 
 _MOST_CACHED_ROWS = 10_000
-"""Rows that the tables of a cached rule set may have together."""
+"""Maximum number of rows in all tables of a cached rule set."""
 
 _TRY_STORED_CONTENT = 'baremetal:inspection_rule:update'
 """The policy for running the hidden content of stored sensitive rules.
 
-Others could find out what these rules do by trying them.
+Other users could find out what these rules do by trying them.
 """
 
 
@@ -69,16 +70,16 @@ def compile_plans(
 ) -> Plans | None:
     """Compile the rules of a dry run: stored, built-in and posted ones.
 
-    A posted rule replaces the stored rule of the same UUID or description;
-    with ``prune`` the posted rules replace all stored ones. Built-in rules
-    stay. A posted sensitive rule without content gets that of the stored rule.
-    The last compiled sets are cached, as a client that tries rules on a fleet
-    posts them with every page.
+    A posted rule replaces the stored rule with the same UUID or description;
+    with ``prune`` the posted rules replace all stored ones. Built-in rules are
+    kept. A posted sensitive rule without content gets the content of the
+    stored rule. The last compiled sets are cached, because a client that tries
+    rules on a fleet posts them with every page.
 
     :param body: the request, with ``rules`` and ``tables`` as they were
         posted.
-    :param revision: the revision of the stored rules, if it is read already.
-    :returns: the rules by phase, in the order they run in; None if the
+    :param revision: the revision of the stored rules, if already read.
+    :returns: the rules by phase, in the order in which they run; None if the
         request has neither rules nor tables.
     :raises: :class:`.exceptions.InvalidRules` with places as
         ``/rules/<number>``; Invalid for ``prune`` without rules; HTTPForbidden
@@ -97,10 +98,10 @@ def compile_plans(
     if revision is None:
         revision = rules.refresh(api.request.context).revision
     if _has_many_rows(tables):
-        # The key of the cache is the JSON text. For many rows, writing it
-        # would take as long as compiling the rules.
+        # Do not use the cache, whose key is the JSON text: for many rows,
+        # writing it would take as long as compiling the rules.
         return _compile(rules, posted, tables, prune)
-    # The keys are not sorted, as vars are computed in their order.
+    # The keys are not sorted, because vars are computed in their order.
     text = json.dumps([posted, tables])
     if len(text) > _MOST_CACHED_CHARACTERS:
         return _compile(rules, posted, tables, prune)
@@ -109,7 +110,7 @@ def compile_plans(
 
 
 def _prunes_without_rules(body: Mapping[str, Any]) -> bool:
-    """Return whether a request drops stored rules, and has none instead."""
+    """Return whether a request removes all stored rules but posts no rules."""
     return bool(body['prune']) and body['rules'] is None
 
 
@@ -117,9 +118,10 @@ def _check_policy(posted: Sequence[Any]) -> None:
     """Check that the caller may try the content of stored sensitive rules.
 
     A client that may not see this content posts the rule without conditions
-    and actions, and gets the stored ones run.
+    and actions, and the stored ones are run instead.
 
-    :raises: HTTPForbidden without the policy, if there is such a rule.
+    :raises: HTTPForbidden if there is such a rule and the caller lacks the
+        policy.
     """
     if any(map(stored_rule.lacks_content, posted)):
         api_utils.check_policy(_TRY_STORED_CONTENT)
@@ -128,12 +130,13 @@ def _check_policy(posted: Sequence[Any]) -> None:
 def check(body: Any) -> None:
     """Check the rules and tables of a request whose other members are wrong.
 
-    So the client gets the problems of all members at once.
+    With this, the client gets the problems of all members at once.
 
-    :param body: as it was posted, of any type.
-    :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
-    :raises: HTTPForbidden without the policy for sensitive rules without
-        operations.
+    :param body: the body as it was posted, of any type.
+    :raises: InvalidRules, InvalidTables, or InvalidRuleSet if both the rules
+        and the tables are invalid.
+    :raises: HTTPForbidden if there is a sensitive rule without content, and
+        the caller lacks the policy.
     """
     if not isinstance(body, dict):
         return
@@ -147,9 +150,9 @@ def refuse(
 ) -> NoReturn:
     """Refuse a request, with all its problems in one answer.
 
-    :param problems: the problems of members other than rules and tables,
-        which are checked here.
-    :raises: InvalidBody, or InvalidRuleSet if rules or tables are bad too.
+    :param problems: the problems of all members except rules and tables, which
+        are checked here.
+    :raises: InvalidBody; InvalidRuleSet if rules or tables are invalid, too.
     """
     problems_of_members = list(problems)
     if _prunes_without_rules(body):
@@ -167,7 +170,7 @@ def refuse(
 def _has_many_rows(tables: Any) -> bool:
     """Return whether posted tables are too large to be cached.
 
-    :param tables: as they were posted, of any type.
+    :param tables: the tables as they were posted, of any type.
     """
     if not isinstance(tables, dict):
         return False
@@ -184,10 +187,10 @@ def _compile(
     tables: Any,
     prune: bool,
 ) -> Plans:
-    """Compile the rule set that there would be with posted rules and tables.
+    """Compile the rule set that would result from posted rules and tables.
 
-    Rules and tables are checked as if they were to replace the stored ones.
-    Nothing is stored.
+    Rules and tables are checked as if they replaced the stored ones. Nothing
+    is stored.
     """
     _revision, stored_rules = rule_object.StoredRule.read_rule_set(
         api.request.context
@@ -207,12 +210,12 @@ def _compile_cached(
 ) -> Plans:
     """Compile posted rules and tables, or return the plans in the cache.
 
-    The arguments are the key of the cache. The posted rules and tables are a
-    text in it, as lists and mappings cannot be a key.
+    The arguments are the key of the cache. The posted rules and tables are
+    passed as text, because lists and mappings cannot be part of a key.
 
-    :param _revision: the revision of the stored rules. It is only in the key:
-        so plans that were compiled before the stored rules changed are not
-        used any more.
+    :param _revision: the revision of the stored rules. It is only part of the
+        key, so that plans that were compiled before the stored rules changed
+        are no longer used.
     :param text: the JSON of the posted rules and tables: ``[[…], null]``.
     """
     posted, tables = json.loads(text)
@@ -220,15 +223,15 @@ def _compile_cached(
 
 
 def _uuid_from_content(index: int, rule: Mapping[str, Any]) -> str:
-    """Return a UUID made of the content and the place of a new rule.
+    """Return a UUID derived from the content and the place of a new rule.
 
-    The answers name rules by their UUID. As pages of a fleet are requests of
-    their own, a random UUID would differ from page to page.
+    The answers name rules by their UUID. A random UUID would differ from page
+    to page of a fleet, because every page is a request of its own.
 
-    :param index: the place of the rule in the request.
+    :param index: the index of the rule in the request.
     """
     content = dict(rule)
-    # A new rule may have this field nevertheless, with null in it.
+    # A new rule may nevertheless have this field, with null as its value.
     content.pop('uuid', None)
     text = f'{index} {json.dumps(content, sort_keys=True)}'
     digest = hashlib.sha256(text.encode()).digest()

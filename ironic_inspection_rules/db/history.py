@@ -16,10 +16,10 @@ from ironic_inspection_rules.db import removal
 from ironic_inspection_rules.db import transaction
 
 _MOST_PER_TRANSACTION = 200
-"""How many rows one transaction removes at most."""
+"""Maximum number of rows that one transaction removes."""
 
 _ENOUGH = 500
-"""Number of removed inventories after which the rest waits for a next call."""
+"""Number of removed inventories after which the next call does the rest."""
 
 _KEPT: Any = models.KeptInventoryRow.__table__
 _STAYS: Any = models.PartStayRow.__table__
@@ -39,10 +39,10 @@ def record(
 ) -> None:
     """Store the inventory of an inspection, and the parts that came or went.
 
-    If the inspection is tried again, it has the same UUID, and what its first
-    attempt has stored stays.
+    If the inspection is tried again, it has the same UUID, and the rows of its
+    first attempt are kept.
 
-    The caller has locked the node, so no other inspection of it comes between.
+    The caller has locked the node, so no other inspection of it interferes.
 
     :param values: column values of :class:`.models.KeptInventoryRow`.
     :param new_stays: column values of a :class:`.models.PartStayRow` for
@@ -67,8 +67,8 @@ def record(
             if ended_at is None:
                 # The part is still there.
                 continue
-            # One by one by primary key. By node, MySQL would lock the gap of
-            # an index into which transactions of other nodes insert.
+            # Update rows one by one by primary key. By node, MySQL would lock
+            # the gap of an index into which other transactions insert rows.
             end_of_stay = sa.update(_STAYS).where(_STAYS.c.id == stay.id)
             connection.execute(end_of_stay.values(ended_at=ended_at))
     if new_stays:
@@ -85,11 +85,12 @@ def list_inventories(
 ) -> list[Any]:
     """Read the kept inventories of a node, newest first.
 
+    :param limit: maximum number of inventories; None for all.
     :param before: an ``id``; only older inventories are read.
     :param since: a time in UTC; only inventories made since then are read.
     :param changed: whether to read only inventories whose parts differ from
-        the inventory before.
-    :param patches: whether to read the column ``patch``, too.
+        the previous inventory.
+    :param patches: whether to also read the column ``patch``.
     """
     row: Any = models.KeptInventoryRow
     query = sa.select(row).where(row.node_uuid == node_uuid)
@@ -108,8 +109,8 @@ def list_inventories(
 def read_last(node_uuid: str) -> tuple[Any, dict[str, content.Document]]:
     """Read the last inspection of a node, with the documents that it names.
 
-    The caller has :data:`.content.FRESH` seconds to store an inspection that
-    names the same documents.
+    If the caller stores an inspection that names the same documents, it must
+    do so within :data:`.content.FRESH` seconds.
 
     :returns: a row with ``created_at`` of the inspection and the digests of
         two documents, ``content`` and ``parts``; and the documents by digest.
@@ -126,12 +127,12 @@ def read_last(node_uuid: str) -> tuple[Any, dict[str, content.Document]]:
 
 
 def get_inventory(node_uuid: str, uuid: str) -> Any:
-    """Read what is kept of one inspection of a node.
+    """Read the kept data of one inspection of a node.
 
     :raises: KeptInventoryNotFound if the node has no such inspection.
     """
     row: Any = models.KeptInventoryRow
-    # The model does not read the large column "patch" unless it is asked for.
+    # The model reads the large column "patch" only if it is asked for.
     query = sa.select(row).options(orm.undefer(row.patch))
     query = query.where(row.uuid == uuid, row.node_uuid == node_uuid)
     inventories = transaction.read(query)
@@ -141,10 +142,10 @@ def get_inventory(node_uuid: str, uuid: str) -> Any:
 
 
 def list_stays(identity: str, limit: int) -> list[dict[str, Any]]:
-    """Read in which nodes a part has been, the newest stay first.
+    """Read the nodes that a part has been in, the newest stay first.
 
-    :param identity: of the part, such as ``s3z8nb0k``.
-    :param limit: how many stays to read at most.
+    :param identity: the identity of the part, e.g. ``s3z8nb0k``.
+    :param limit: maximum number of stays.
     :returns: rows of :class:`.models.PartStayRow`, as mappings.
     """
     query = sa.select(*_STAYS.c).where(_STAYS.c.identity == identity)
@@ -153,9 +154,9 @@ def list_stays(identity: str, limit: int) -> list[dict[str, Any]]:
 
 
 def destroy(node_uuids: Collection[str]) -> None:
-    """Remove the history of nodes, and where their parts have been.
+    """Remove the history of nodes, and the stays of their parts.
 
-    What is locked stays.
+    Locked rows are kept.
     """
     removal.remove_with_nodes(
         [models.KeptInventoryRow, models.PartStayRow], node_uuids
@@ -165,11 +166,11 @@ def destroy(node_uuids: Collection[str]) -> None:
 def expire(before: datetime.datetime) -> int:
     """Remove inspections and stays of parts that are too old.
 
-    A stay is the time in which a part, such as a disk, was in one node. It is
-    too old if it ended before that time, or if it began before and
-    no inspection of its node is left. Locked rows stay.
+    A stay is the time in which a part, e.g. a disk, was in one node. It is too
+    old if it ended before the given time, or if it began before that time and
+    no inspection of its node is left. Locked rows are kept.
 
-    :returns: how many rows were removed; the next call may remove more.
+    :returns: number of removed rows; the next call may remove more.
     """
     kept: Any = models.KeptInventoryRow
     stay: Any = models.PartStayRow
@@ -180,8 +181,8 @@ def expire(before: datetime.datetime) -> int:
         if removed < _MOST_PER_TRANSACTION:
             # Nothing is left, or the rest is locked.
             break
-    # A stay ends when an inspection misses the part. In a node that is no
-    # longer inspected, no stay ever ends.
+    # A stay ends when an inspection does not find the part. In a node that is
+    # no longer inspected, no stay ever ends.
     has_history = sa.exists().where(kept.node_uuid == stay.node_uuid)
     is_over = sa.or_(stay.ended_at < before, sa.not_(has_history))
     count += _remove_some(stay, stay.began_at < before, is_over)

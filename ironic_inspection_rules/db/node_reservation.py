@@ -26,10 +26,10 @@ from ironic_inspection_rules.i18n import _
 def reserve(node_uuid: str, holder: str) -> bool:
     """Lock a node that nobody has locked.
 
-    A node whose row another transaction has locked counts as locked, too. So
-    nobody waits for a process that stalls in such a transaction.
+    A node whose row another transaction has locked also counts as locked, so
+    that nobody waits for a process that stalls in such a transaction.
 
-    :param holder: the name that the column ``reservation`` gets.
+    :param holder: the new value of the column ``reservation``.
     :returns: whether this call has locked the node.
     """
     with transaction.writer() as session:
@@ -42,7 +42,7 @@ def reserve(node_uuid: str, holder: str) -> bool:
 def unlock(node_uuid: str, holder: str) -> bool:
     """Unlock a node, unless another transaction has locked its row.
 
-    :param holder: the name in which the node has to be locked.
+    :param holder: the name of the holder that must have locked the node.
     :returns: whether this call has unlocked the node.
     """
     with transaction.writer() as session:
@@ -62,14 +62,15 @@ def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
 def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
     """List locked nodes whose holder's name begins with a prefix.
 
-    By this the leader finds nodes that dead workers have left locked.
+    The leader uses this to find nodes that dead workers have left locked.
 
-    :param prefix: such as ``inspection-request:``.
+    :param prefix: the prefix, e.g. ``inspection-request:``.
+    :param limit: maximum number of nodes.
     :returns: pairs of the UUID of a node and the name of its holder.
     """
     holder = models.Node.reservation
-    # With LIKE and not by a range of names, as the order of characters depends
-    # on the collation of the database.
+    # Use LIKE instead of a range of names, because the order of characters
+    # depends on the collation of the database.
     query = sa.select(models.Node.uuid, holder)
     query = query.where(holder.startswith(prefix, autoescape=True))
     rows = transaction.read_rows(query.limit(limit))
@@ -80,8 +81,8 @@ def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
 def find_unlocked_rows(node_uuids: Collection[str]) -> list[str]:
     """Return the nodes whose rows no other transaction has locked.
 
-    The caller leaves out the others, as it would wait for transactions that
-    are about to change them. No row stays locked by this.
+    The caller skips the other nodes, because it would wait for transactions
+    that are about to change them. The rows do not stay locked.
     """
     column = models.Node.uuid
     with transaction.writer_without_gaps() as session:
@@ -100,15 +101,15 @@ def stop_clock(
     """Stop the timeout of an inspection while its request waits in the queue.
 
     Conductors count the timeout from ``inspection_started_at`` of the node,
-    which is removed here. It is set again when the request is processed: by
-    Ironic if the request has data, by the worker that powers the machine on if
-    it asks for that.
+    which is removed here. When the request is processed, it is set again: by
+    Ironic if the request has data, or by the worker that powers the machine on
+    if it is a power-on request.
 
-    :param starting: whether the request is to power the machine on: the
-        machine has posted nothing yet.
-    :returns: when the inspection began; None if the timeout was stopped
-        before, or if the node is new or does not exist. With ``starting``, it
-        is None for any node that is not in state "inspecting", too.
+    :param starting: whether the request asks to power the machine on, which
+        means that the machine has not posted anything yet.
+    :returns: when the inspection began; None if the timeout was already
+        stopped, or if the node is new or does not exist. With ``starting``, it
+        is also None for any node that is not in state "inspecting".
     :raises: Conflict if the node does not wait for data, so that these data
         must be refused; never with ``starting``.
     """
@@ -141,7 +142,7 @@ def stop_clock(
 def _check_may_get_data(session: orm.Session, node_uuid: str) -> None:
     """Check that a node is in a state in which machines send data for it.
 
-    A node that does not exist passes.
+    A node that does not exist passes the check.
 
     :raises: Conflict if it is in another state.
     """
@@ -164,8 +165,9 @@ def served_by(
 ) -> sa.ColumnElement[bool]:
     """Return the condition of requests that a worker can process.
 
-    It has the driver of the node, and takes nodes of its conductor group. A
-    request of a deleted node meets the condition, too: any worker may end it.
+    The worker has the driver of the node, and takes nodes of its conductor
+    group. A request of a deleted node also meets the condition, because any
+    worker may end it.
 
     :param drivers: the names of the drivers of the worker.
     :param conductor_groups: the groups whose nodes it takes; empty for all.
@@ -173,11 +175,11 @@ def served_by(
     node = models.Node
     out_of_reach = [node.driver.not_in(drivers)]
     if conductor_groups:
-        # Ironic keeps the groups of nodes in lower case.
+        # Ironic stores the groups of nodes in lower case.
         groups = [group.lower() for group in conductor_groups]
         out_of_reach.append(node.conductor_group.not_in(groups))
-    # "No node out of reach" and not "a node in reach": a deleted node is
-    # neither.
+    # The condition is "no node is unserved" instead of "a node is served",
+    # because a deleted node is neither.
     return ~sa.exists().where(
         node.uuid == own_models.RequestRow.node_uuid, sa.or_(*out_of_reach)
     )
@@ -186,7 +188,8 @@ def served_by(
 def _lock_row(session: orm.Session, node_uuid: str) -> bool:
     """Lock the row of a node until the commit, without waiting.
 
-    :returns: False if another transaction has locked it, or it is not there.
+    :returns: False if another transaction has locked it, or if it does not
+        exist.
     """
     row = session.execute(
         sa.select(models.Node.id)
@@ -205,7 +208,7 @@ def _replace_holder(
     """Change the holder of a node, if the node has the expected holder.
 
     :param present: the holder that it must have; None for an unlocked node.
-    :param new: the holder that it gets; None to unlock it.
+    :param new: the new holder; None to unlock the node.
     :returns: whether the holder was changed.
     """
     result: Any = session.execute(

@@ -42,11 +42,11 @@ _DISTRIBUTION = 'ironic-inspection-rules'
 
 @functools.cache
 def announce(service: str, rules: repository.Repository) -> None:
-    """Log once what a service has switched on, and warnings.
+    """Log once which features a service has enabled, and warnings.
 
     :param service: ``API``, ``inspection hook`` or ``inspection worker``.
     """
-    # An API without a database does not know how many rules are stored.
+    # An API without a database does not know the number of stored rules.
     count_of_stored = '?'
     if storage.is_here():
         context = ironic_context.get_admin_context()
@@ -68,7 +68,7 @@ def announce(service: str, rules: repository.Repository) -> None:
             'queue': queue,
         },
     )
-    # An API on a host of its own needs no hooks and no interfaces.
+    # An API on a host of its own needs neither hooks nor interfaces.
     conducts = service != API or start.is_all_in_one()
     warnings = [
         *switches.problems(conducts),
@@ -82,7 +82,8 @@ def announce(service: str, rules: repository.Repository) -> None:
         _warn_once(message)
 
 
-# An all-in-one process has two services, which warn of the same options.
+# Cached, because an all-in-one process has two services that warn about the
+# same options.
 @functools.cache
 def _warn_once(message: str) -> None:
     """Log a warning, unless another service of this process has done so."""
@@ -90,7 +91,7 @@ def _warn_once(message: str) -> None:
 
 
 def remarks() -> Iterator[str]:
-    """Yield a warning for each rule or phase that does not run."""
+    """Yield a warning for every rule or phase that does not run."""
     yield from gaps()
     yield from left_behind()
 
@@ -108,7 +109,7 @@ def warn_of_missing_database() -> Iterator[str]:
 def gaps() -> Iterator[str]:
     """Yield one warning about phases that do not run, or run too early.
 
-    It names all enabled inspect interfaces with such phases, for example
+    It lists all enabled inspect interfaces with such phases, for example
     ``idrac-redfish: no rules run``.
     """
     interfaces_with_gaps = []
@@ -133,14 +134,14 @@ def _describe_gap(interface: type) -> str | None:
     """Return which rules do not run, or run too early, with an interface.
 
     :param interface: the class of an inspect interface.
-    :returns: such as "no rules run". None if all rules run as they should, if
-        nobody expects rules to run, as with ``no-inspect``, or if it is not
-        known which option names the hooks of the interface.
+    :returns: e.g. "no rules run". None if all rules run as they should, if
+        nobody expects rules to run, e.g. with ``no-inspect``, or if it is
+        unknown which option names the hooks of the interface.
     """
     if issubclass(interface, noop.NoInspect):
         return None
     is_redfish = issubclass(interface, redfish.RedfishInspect)
-    # An interface that takes data of a ramdisk overrides this method.
+    # An interface that takes the data of a ramdisk overrides this method.
     takes_posted_data = (
         getattr(interface, 'continue_inspection', None)
         is not base.InspectInterface.continue_inspection
@@ -163,7 +164,7 @@ def _describe_gap(interface: type) -> str | None:
             'not name %(hook)s'
         ) % {'option': option, 'hook': hook}
     # Ironic calls the hooks in this order. If ours is named twice, it runs
-    # rules at its first call.
+    # rules on its first call.
     later_hooks = [
         name for name in names[names.index(hook) + 1 :] if name != hook
     ]
@@ -196,7 +197,7 @@ def left_behind() -> Iterator[str]:
 def _is_adopted(path: str) -> bool:
     """Return whether all rules of a file of stock Ironic are stored.
 
-    :returns: False also for a file that is not valid.
+    :returns: False also if the file is not valid.
     """
     try:
         uuids = {

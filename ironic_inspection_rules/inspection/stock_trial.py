@@ -21,7 +21,7 @@ from ironic_inspection_rules.inspection import facts as machine_facts
 from ironic_inspection_rules.patches import stock_engine
 
 _LONGEST_VALUE = 200
-"""Characters of a value that are printed."""
+"""Maximum number of characters of a value to print."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +38,7 @@ class TrialMachine:
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """A rule of stock Ironic and the converted one, None without one."""
+    """A rule of stock Ironic and the converted rule; None if there is none."""
 
     name: str
     stock: Mapping[str, Any]
@@ -47,7 +47,7 @@ class Pair:
 
     @functools.cached_property
     def plan(self) -> compiler.CompiledRule | None:
-        """The compiled rule, None if it does not run."""
+        """The compiled rule; None if it does not run."""
         if self.ours is None or self.ours.mode != model.ENFORCE:
             return None
         return compiler.compile_rule(
@@ -57,10 +57,10 @@ class Pair:
 
 @dataclasses.dataclass(frozen=True)
 class TrialDifference:
-    """A difference in what rules of both engines do to a machine.
+    """A difference between the effects of both engines on a machine.
 
     :param rule: the name of the rule that was run alone, or a text that says
-        that all were run together.
+        that all rules were run together.
     :param machine: the name of the machine.
     :param what: the difference, as a sentence.
     """
@@ -73,12 +73,12 @@ class TrialDifference:
 def compare(
     context: Any, machine: TrialMachine, pairs: Sequence[Pair]
 ) -> Iterator[TrialDifference]:
-    """Run each pair of rules alone, then all together; yield differences.
+    """Run every pair of rules alone, then all together; yield differences.
 
-    All together are compared as a whole. A difference that a rule makes alone
-    is not yielded again where it is one of all together as well.
+    A difference that a rule makes alone is not yielded again if it also occurs
+    when all rules run together.
 
-    :param pairs: in the order in which stock Ironic runs its rules.
+    :param pairs: pairs in the order in which stock Ironic runs its rules.
     """
     seen_alone = set()
     for pair in pairs:
@@ -96,8 +96,8 @@ def _find_differences(
 ) -> Iterator[str]:
     """Run stock rules and converted rules, and yield how the results differ.
 
-    First comes how the inspection ends, then the attributes of the node and
-    its ports, traits and plugin data that differ afterwards.
+    The first difference is the end of the inspection, followed by the
+    attributes of the node, its ports, traits and plugin data that differ.
 
     :param pairs: stock rules with the rules that they were converted to.
     """
@@ -116,8 +116,8 @@ def _find_differences(
             'after': our_end,
         }
     if _is_error(error_of_stock):
-        # Stock Ironic has saved what the actions before the error changed, but
-        # not plugin data, which it stores when an inspection succeeds.
+        # Stock Ironic has saved the changes of the actions before the error,
+        # except plugin data, which it stores when an inspection succeeds.
         facts_of_stock = dataclasses.replace(
             facts_of_stock, plugin_data=ours.facts.plugin_data
         )
@@ -183,11 +183,11 @@ def _read_facts(machine: TrialMachine) -> working_copy.Facts:
 def _with_one_of_each_capability(
     facts: working_copy.Facts,
 ) -> working_copy.Facts:
-    """Return facts with only the last value of each capability.
+    """Return facts with only the last value of every capability.
 
-    ``a:1,b:2,a:3`` becomes ``a:3,b:2``: stock Ironic appends a capability
-    also if there is one of that name, and the last value counts. If no
-    capability is left, stock Ironic leaves an empty text: that is removed.
+    For example, ``a:1,b:2,a:3`` becomes ``a:3,b:2``: stock Ironic appends a
+    capability even if its name already exists, and the last value counts. If
+    no capability is left, stock Ironic leaves an empty text, which is removed.
     """
     node = facts.node or {}
     properties = node.get('properties') or {}
@@ -210,7 +210,7 @@ def _with_one_of_each_capability(
 
 
 def _describe_ending(error: Exception | None) -> str:
-    """Return in words how an inspection ends, for a comparison of two."""
+    """Return in words how an inspection ends, to compare two inspections."""
     if error is None:
         return _('passes')
     if _is_error(error):
@@ -219,7 +219,7 @@ def _describe_ending(error: Exception | None) -> str:
 
 
 def _is_error(error: Exception | None) -> bool:
-    """Return whether rules ended in an error, not by the action ``fail``."""
+    """Return whether rules ended in an error other than that of ``fail``."""
     if error is None or isinstance(error, exceptions.RuleFailed):
         return False
     return not stock_engine.is_of_fail_action(error)

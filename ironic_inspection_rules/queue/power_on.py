@@ -38,17 +38,18 @@ HEARTBEAT = 0.5
 def install() -> None:
     """Prepare the conductor for the queue.
 
-    From now on a new inspection of a node ends the open request of an earlier
+    After this, a new inspection of a node ends the open request of an earlier
     inspection. If ``[inspection_queue]reboot_throttle`` is set, the conductor
-    stores a request in place of powering a machine on, and a worker does so.
+    stores a request instead of powering a machine on, and a worker powers it
+    on.
 
-    :raises: Invalid when ``[coordination]`` cannot be used.
+    :raises: Invalid if ``[coordination]`` cannot be used.
     """
     options = CONF.inspection_queue
     if not options.enabled:
         return
     # A process that stalls in a transaction must not keep its locks for longer
-    # than a lease: others wait for them.
+    # than a lease, because other processes wait for them.
     transaction.limit_waits(enginefacade.writer.get_engine(), options.lease)
     requests = database_queue.DatabaseQueue(
         options.lease, node_reservation.stop_clock
@@ -68,16 +69,16 @@ def install() -> None:
 class Throttle:
     """Limits how often machines are powered on in the whole cluster.
 
-    The interval passes before the power-on, while the lock is held: a holder
-    that dies or loses its connection delays the others, and the interval is
-    never shorter (spec 001 "HA reboot throttle").
+    The interval passes before the power-on, while the lock is held. If a
+    holder dies or loses its connection, it delays the others, but the interval
+    is never shorter (spec 001 "HA reboot throttle").
 
     :param make_lock: builds a new connection for the lock of all hosts.
     :param interval: seconds between two power-ons.
-    :param wait: waits for so many seconds; returns True at once when the
+    :param wait: waits for a number of seconds; returns True as soon as the
         process stops.
-    :param retries: tries after the first one to reach the coordinator.
-    :param retry_interval: seconds between two tries.
+    :param retries: number of further attempts to reach the coordinator.
+    :param retry_interval: seconds between two attempts.
     """
 
     def __init__(
@@ -98,18 +99,18 @@ class Throttle:
             '([coordination]backend_url)',
             retries,
         )
-        # The lock of all hosts does not keep threads of one process apart: for
-        # the coordinator they are the same member.
+        # The lock of all hosts does not exclude threads of the same process,
+        # because they are the same member for the coordinator.
         self._lock_of_process = threading.Lock()
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
-        """Acquire the lock, wait for the interval; release it at the end.
+        """Acquire the lock and wait for the interval; release it at the end.
 
-        While the coordinator is out of reach, this is tried again.
+        While the coordinator is unreachable, this is tried again.
 
-        :raises: Stopping when the process stops.
-        :raises: TemporaryFailure when the coordinator stays out of reach.
+        :raises: Stopping if the process stops.
+        :raises: TemporaryFailure if the coordinator stays unreachable.
         """
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(
@@ -120,10 +121,10 @@ class Throttle:
             sleep=self._sleep,
             reraise=True,
         )
-        # Usually one thread powers machines on. But where the watchdog has
-        # replaced a thread that hangs, the old one may wake up.
+        # Usually a single thread powers machines on. But if the watchdog has
+        # replaced a thread that hangs, the old thread may wake up again.
         while not self._lock_of_process.acquire(timeout=HEARTBEAT):
-            # Raises Stopping when the process stops.
+            # This raises Stopping if the process stops.
             self._sleep(0)
         try:
             with retrying(self._get_lock):
@@ -136,33 +137,33 @@ class Throttle:
         """Acquire the lock and hold it for the whole interval.
 
         :returns: the context that releases the lock at its end.
-        :raises: Stopping; TemporaryFailure if the lock was lost, or the
-            coordinator is out of reach.
+        :raises: Stopping; TemporaryFailure if the lock was lost, or if the
+            coordinator is unreachable.
         """
         try:
             # An error releases the lock at the end of this block.
             with contextlib.ExitStack() as stack:
                 lock = stack.enter_context(self._make_lock())
-                # Another host may hold it, for an interval.
+                # Another host may hold the lock for an interval.
                 while not lock.hold():
                     self._sleep(HEARTBEAT)
                 end = time.monotonic() + self._interval
                 remaining = end - time.monotonic()
                 while remaining > 0:
                     self._sleep(min(HEARTBEAT, remaining))
-                    # Renews the lease. Raises an error if another host may
-                    # have had the lock: the next try waits for a whole
-                    # interval again.
+                    # This renews the lease. It raises an error if another host
+                    # may have had the lock; the next attempt then waits for a
+                    # whole interval again.
                     lock.hold()
                     remaining = end - time.monotonic()
-                # Now the caller has to release the lock, when it has claimed a
-                # request.
+                # From now on the caller must release the lock, after it has
+                # claimed a request.
                 return stack.pop_all()
         except exceptions.Stopping:
             raise
-        # A driver of tooz may raise any error of its library.
+        # Catch everything, because a tooz driver may raise any error.
         except Exception as exc:
-            # Logs the first failure of an outage, and when it has lasted long.
+            # This logs the first failure, and again if the outage is long.
             self._outage.failed(exc)
             raise exceptions.TemporaryFailure(
                 _(
@@ -173,9 +174,9 @@ class Throttle:
             ) from exc
 
     def _sleep(self, seconds: float) -> None:
-        """Wait for so many seconds.
+        """Wait for a number of seconds.
 
-        :raises: Stopping when the process stops.
+        :raises: Stopping if the process stops.
         """
         if self._wait(seconds):
             raise exceptions.Stopping(
@@ -194,8 +195,8 @@ def claim(
         machine may be powered on, see :meth:`.Throttle.turn`.
     :raises: Stopping, TemporaryFailure
     """
-    # Without a request, this host would hold the lock for an interval for
-    # nothing, while other hosts wait for it.
+    # Check this first, because without a request this host would hold the lock
+    # for a whole interval in vain while other hosts wait for it.
     if not requests.is_any_power_on_due():
         return None
     with make_turn():
@@ -205,7 +206,7 @@ def claim(
 def make_throttle(wait: Callable[[float], bool]) -> Throttle:
     """Build the throttle of the cluster from the options.
 
-    :param wait: waits for so many seconds; returns True at once when the
+    :param wait: waits for a number of seconds; returns True as soon as the
         process stops.
     """
     make_lock = functools.partial(

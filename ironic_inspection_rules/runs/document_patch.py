@@ -16,15 +16,15 @@ import marshal
 from typing import Any
 
 _QUICK_DEPTH = 2
-"""Where to look for values that are equal as a whole, such as lists of disks:
-to compare at every level would take longer."""
+"""Depth at which values that are equal as a whole, e.g. lists of disks, are
+skipped, because comparing them at every level would take longer."""
 
 MOST_STEPS = 5000
-"""Most steps of a patch: more would take more room than the document."""
+"""Maximum number of steps, because more would be larger than the document."""
 
 MOST_ORDERED = 1 << 22
-"""Characters of JSON that are compared to find another order of items: what
-is nested deep would be compared again at each level."""
+"""Maximum number of characters of JSON that are compared to find a new order
+of items, because deeply nested values are compared again at every level."""
 
 Step = list[Any]
 Patch = list[Step]
@@ -33,11 +33,11 @@ Patch = list[Step]
 def between(before: Any, after: Any) -> Patch:
     """Return the steps from one document to another.
 
-    Machines choose both, so the search is limited. Beyond its limits the patch
-    is one step, which replaces the document as a whole.
+    The search is limited, because both documents come from machines. Beyond
+    the limits the patch is a single step that replaces the whole document.
 
-    :param before: plain JSON data, as json reads it.
-    :param after: likewise.
+    :param before: plain JSON data, as the json module reads it.
+    :param after: data of the same kind.
     """
     if _are_identical(before, after):
         return []
@@ -48,9 +48,10 @@ def between(before: Any, after: Any) -> Patch:
 
 
 def is_whole(patch: Patch) -> bool:
-    """Check if a patch leaves nothing of the document before.
+    """Return whether a patch keeps nothing of the old document.
 
-    ``[[[], {'a': 1}]]`` does: the path of its only step is empty.
+    For example, ``[[[], {'a': 1}]]`` keeps nothing: the path of its only step
+    is empty.
     """
     return any(not step[0] for step in patch)
 
@@ -60,9 +61,9 @@ class _TooManyError(Exception):
 
 
 class _Room:
-    """What is left of the limits of one patch: on steps, and on comparisons.
+    """The rest of the limits of one patch: on steps, and on comparisons.
 
-    Machines choose both documents. Without the limits, they could make a patch
+    Both documents come from machines. Without limits, these could make a patch
     that is larger than its documents, or that takes long to find.
     """
 
@@ -81,23 +82,23 @@ class _Room:
         return step
 
     def encode(self, value: Any) -> str | None:
-        """Return an item of a list as JSON, by which its place is found.
+        """Return an item of a list as JSON, to find the item by this text.
 
-        :returns: None if too much has been encoded to find an order: the items
+        :returns: None if too much has been encoded to find an order; the items
             are then set one by one.
         """
         if self._characters_to_order <= 0:
             return None
         text = json.dumps(value)
-        # This one may be too long: then the next one is refused.
+        # This text may be too long; then the next one is refused.
         self._characters_to_order -= len(text)
         return text
 
 
 def apply(document: Any, patch: Patch) -> Any:
-    """Return the document that a patch makes of another one.
+    """Apply a patch to a document, and return the new document.
 
-    :param document: is not changed. The result shares with it whatever the
+    :param document: not changed. The result shares with it all parts that the
         patch does not change.
     """
     for step in patch:
@@ -106,12 +107,12 @@ def apply(document: Any, patch: Patch) -> Any:
 
 
 def _are_identical(before: Any, after: Any) -> bool:
-    """Return whether two documents are equal, with the types of numbers."""
+    """Return whether documents are equal, including the types of numbers."""
     if before != after:
         return False
-    # In Python 1 == 1.0 == True. To marshal both is the fastest way to compare
-    # the types as well. Version 2 of the format does not depend on which
-    # objects are shared in memory.
+    # In Python, 1 == 1.0 == True. Marshaling both is the fastest way to
+    # compare the types as well. Version 2 of the format does not depend on
+    # which objects are shared in memory.
     return marshal.dumps(before, 2) == marshal.dumps(after, 2)
 
 
@@ -120,9 +121,9 @@ def _find_steps(
 ) -> Iterator[Step]:
     """Yield the steps from one value to another.
 
-    :param path: where both are in their documents.
+    :param path: the path of both values in their documents.
     :param room: the limits of the patch.
-    :raises: _TooManyError
+    :raises: _TooManyError if there are too many steps.
     """
     if len(path) == _QUICK_DEPTH and _are_identical(before, after):
         return
@@ -150,8 +151,8 @@ def _find_steps_of_list(
 ) -> Iterator[Step]:
     """Yield the steps from one list to another.
 
-    A list of another length is replaced as a whole. If the items only have
-    another order, there is one step: ``[path, None, order]``.
+    If the lengths differ, the whole list is replaced. If only the order of the
+    items differs, there is a single step: ``[path, None, order]``.
     """
     if len(before) != len(after):
         yield room.take([path, after])
@@ -162,7 +163,8 @@ def _find_steps_of_list(
     if len(steps) > 1:
         order = _find_order(before, after, room)
         if order is not None:
-            # Not taken from the room: the steps in its place have been.
+            # Do not take this step from the room, because the steps that it
+            # replaces have already been taken.
             yield [path, None, order]
             return
     yield from steps
@@ -173,12 +175,12 @@ def _find_order(
 ) -> list[int] | None:
     """Return the index that every item of a list had before.
 
-    From ``[a, b, c]`` to ``[c, a, b]`` it is ``[2, 0, 1]``.
+    For example, from ``[a, b, c]`` to ``[c, a, b]`` it is ``[2, 0, 1]``.
 
-    :returns: None if there are other items now, or the search is too long.
+    :returns: None if the items differ, or if the search takes too long.
     """
-    # The places of every item, by its JSON. Backwards, so that pop() takes the
-    # first of equal items first.
+    # The places of every item, by its JSON text. They are in reverse order, so
+    # that pop() takes the first of equal items first.
     places: dict[str, list[int]] = {}
     for place in reversed(range(len(before))):
         text = room.encode(before[place])
@@ -198,12 +200,12 @@ def _find_order(
 
 
 def _apply_step(value: Any, path: list[Any], step: Step) -> Any:
-    """Return a value after a step, which sets, removes or orders something.
+    """Apply a step to a value: set, remove or reorder a part of it.
 
     A step is ``[path, value]``, ``[path]`` or ``[path, None, order]``. Only
     mappings and lists on its path are copied.
 
-    :param path: the rest of the path of the step, from this value on.
+    :param path: the rest of the path of the step, starting at this value.
     """
     if not path:
         if len(step) == 3:
@@ -215,7 +217,7 @@ def _apply_step(value: Any, path: list[Any], step: Step) -> Any:
     if is_removal and not rest:
         del copied[name]
     elif not rest and len(step) == 2:
-        # Nothing need be there before.
+        # The name need not exist before.
         copied[name] = step[1]
     else:
         copied[name] = _apply_step(value[name], rest, step)
