@@ -15,9 +15,9 @@ from ironic_inspection_rules.db import transaction
 class Backlog(typing.NamedTuple):
     """The open requests of the whole cluster.
 
-    ``waiting`` is the number of requests that no worker holds,
-    ``processing`` of those that one holds. ``delay`` is for how many seconds
-    the request that waits longest has been due.
+    ``waiting`` is the number of requests that no worker holds, ``processing``
+    the number of requests that a worker holds. ``delay`` is the number of
+    seconds for which the longest waiting request has been due.
     """
 
     waiting: int
@@ -26,10 +26,10 @@ class Backlog(typing.NamedTuple):
 
 
 class Unserved(typing.NamedTuple):
-    """The node that waits longest for a worker which can reach it.
+    """The node that has waited longest for a worker that can process it.
 
-    It stands for all nodes of its driver and conductor group. ``delay`` is
-    for how many seconds its request has been due.
+    It stands for all nodes of its driver and conductor group. ``delay`` is the
+    number of seconds for which its request has been due.
     """
 
     driver: str
@@ -39,10 +39,10 @@ class Unserved(typing.NamedTuple):
 
 
 _MOST_READ = 500
-"""How many of the requests that wait longest are read."""
+"""Maximum number of the longest waiting requests that are read."""
 
 _OPEN_STATES = ('starting', 'waiting', 'processing')
-"""States of open requests; by ``due_at``, each is a range of the index."""
+"""States of open requests; together with ``due_at``, ranges of the index."""
 
 
 @transaction.retried_on_lock_conflict
@@ -51,14 +51,14 @@ def read_unserved(
 ) -> list[Unserved]:
     """Read the drivers and conductor groups that no worker serves.
 
-    Requests of their nodes have waited too long, and none of the workers of
-    this process can process them. Only the :data:`_MOST_READ` requests that
-    wait longest are looked at.
+    Requests of their nodes have waited too long, and no worker of this process
+    can process them. Only the :data:`_MOST_READ` longest waiting requests are
+    looked at.
 
     :param served: the condition of requests that the workers can process, see
         :func:`.node_reservation.served_by`.
     :param patience: seconds that a request may wait.
-    :returns: for every such driver and group, the node that waits longest.
+    :returns: the longest waiting node of every such driver and group.
     """
     request: typing.Any = models.RequestRow
     node = sa.table(
@@ -72,7 +72,7 @@ def read_unserved(
         sa.and_(request.state == state, waits_too_long)
         for state in _OPEN_STATES
     ]
-    # There may be many requests, and only these are joined with their nodes.
+    # There may be many requests, so only these are joined with their nodes.
     oldest = leases.limited(
         [request.id, request.due_at], ranges, [request.due_at], _MOST_READ
     )
@@ -92,7 +92,8 @@ def read_unserved(
     for row in rows:
         unserved = Unserved(*row)
         driver_and_group = (unserved.driver, unserved.conductor_group)
-        # The rows are sorted: the first of a driver and group is due longest.
+        # The rows are sorted, so the first row of a driver and group has been
+        # due longest.
         longest_waiting.setdefault(driver_and_group, unserved)
     return list(longest_waiting.values())
 
@@ -100,8 +101,8 @@ def read_unserved(
 def _is_held() -> sa.ColumnElement[bool]:
     """Return the condition of requests that a worker is processing.
 
-    While a worker holds a request, this is due at the end of the lease. A
-    worker whose lease has run out counts as dead.
+    While a worker holds a request, its due time is the end of the lease. A
+    worker whose lease has expired counts as dead.
     """
     row: typing.Any = models.RequestRow
     return sa.and_(
@@ -112,7 +113,7 @@ def _is_held() -> sa.ColumnElement[bool]:
 
 
 def _columns_of_first_due() -> list[typing.Any]:
-    """Return a column for every open state: when its first request is due.
+    """Return a column per open state: the due time of its first request.
 
     Each minimum is the first entry of a range of the index. A single minimum
     for all open states would make the database read all of their entries.
@@ -129,13 +130,13 @@ def _columns_of_first_due() -> list[typing.Any]:
 def _longest_delay(
     now: float, first_due: typing.Iterable[float | None]
 ) -> float:
-    """Return the longest delay in seconds, 0 if nothing is due.
+    """Return the longest delay in seconds; 0 if nothing is due.
 
     :param now: the time by the clock of the database, in seconds.
-    :param first_due: when the first request is due, for every open state;
-        None where no request in that state has such a time.
+    :param first_due: the due time of the first request of every open state;
+        None if no request in that state has a due time.
     """
-    # A request that is due later, such as at the end of a lease, would have a
+    # A request that is due later, e.g. at the end of a lease, would have a
     # negative delay, which does not count.
     longest = 0.0
     for due_at in first_due:
@@ -146,14 +147,14 @@ def _longest_delay(
 
 @transaction.retried_on_lock_conflict
 def read() -> Backlog:
-    """Read the backlog; the delay is by the clock of the database.
+    """Read the backlog; the delay is measured by the clock of the database.
 
-    Open requests are counted by entries of an index; there are no more of
-    them than there are nodes.
+    Open requests are counted by entries of an index. There are at most as many
+    as nodes.
     """
     count = sa.select(sa.func.count())
     is_open = models.RequestRow.state.in_(_OPEN_STATES)
-    # One statement, so that its numbers are those of one moment.
+    # Use one statement, so that all numbers belong to the same moment.
     query = sa.select(
         count.where(is_open).scalar_subquery(),
         count.where(_is_held()).scalar_subquery(),
@@ -174,10 +175,10 @@ def read_neglected(patience: float) -> Backlog | None:
     """Read the backlog if a request waits too long and none is processed.
 
     :param patience: seconds that a request may wait.
-    :returns: the backlog, None if workers keep up.
+    :returns: the backlog; None if workers keep up.
     """
-    # This query is quick. Workers mostly keep up, so that the requests need
-    # not be counted, which takes longer.
+    # Run this quick query first. Workers usually keep up, so that the requests
+    # need not be counted, which takes longer.
     query = sa.select(
         sa.exists().where(_is_held()), clock.now(), *_columns_of_first_due()
     )

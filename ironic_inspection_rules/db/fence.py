@@ -22,9 +22,9 @@ from ironic_inspection_rules.db import models
 
 _NODES = sa.table('nodes', sa.column('uuid'), sa.column('reservation'))
 
-# The check of the commits of this thread. It is a context variable, as calls
-# of Ironic lie between the code that sets the fence and the transactions that
-# meet it, and these calls pass on no argument of ours.
+# The check of the commits of this thread. It is a context variable, because
+# Ironic's code lies between the code that sets the fence and the transactions
+# that it affects, and passes on no argument of this project.
 _FENCE: contextvars.ContextVar[Callable[[sa.Connection], None] | None] = (
     contextvars.ContextVar('fence', default=None)
 )
@@ -40,15 +40,15 @@ def while_locked(
 ) -> Iterator[None]:
     """Refuse commits of this thread once another delivery has taken over.
 
-    Both the lock of the node and the token of the request are checked: a new
-    delivery first changes the token, and locks the node some time later.
+    Both the lock of the node and the token of the request are checked, because
+    a new delivery changes the token first, and locks the node some time later.
 
     :param holder: the name in which this delivery has locked the node.
     :param token: the token of this delivery.
     :param make_error: returns the error to raise instead of a commit.
     """
-    # It finds one row as long as this delivery holds both. The two rows are
-    # locked, so that they do not change between the check and the commit.
+    # The query finds a row while this delivery holds both. It locks the two
+    # rows, so that they do not change between the check and the commit.
     query = (
         sa.select(_NODES.c.uuid)
         .join(models.RequestRow, models.RequestRow.node_uuid == _NODES.c.uuid)
@@ -61,7 +61,7 @@ def while_locked(
         .with_for_update(read=True)
     )
 
-    # Called before every commit of this thread, those of Ironic among them.
+    # This is called before every commit of this thread, including Ironic's.
     def check(connection: sa.Connection) -> None:
         if connection.execute(query).first() is None:
             raise make_error()
@@ -78,7 +78,7 @@ def suspended() -> Iterator[None]:
     """Commit without the check, for statements that compare the token anyway.
 
     Such a statement may give the request a new token. The check, which runs at
-    the commit with the old token, would take this for another delivery.
+    the commit with the old token, would mistake this for another delivery.
     """
     previous_fence = _FENCE.set(None)
     try:
@@ -100,9 +100,9 @@ def _check_fence(connection: Any) -> None:
         check(connection)
     except BaseException:
         # A session rolls back only for an Exception. After a BaseException the
-        # connection would go back to the pool in the middle of the
-        # transaction, and its next user would commit what was refused. So the
-        # connection is given up. A rollback would not do: oslo.db would not
-        # see it, and would leave out the next BEGIN of SQLite.
+        # connection would return to the pool in the middle of the transaction,
+        # and its next user would commit the refused changes. The connection is
+        # therefore given up. A rollback would not suffice, because oslo.db
+        # would not notice it and would skip the next BEGIN of SQLite.
         connection.invalidate()
         raise

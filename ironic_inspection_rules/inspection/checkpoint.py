@@ -20,8 +20,8 @@ Checkpoint = Mapping[str, Any]
 
 It has the ``changes`` of the node and its ports, the difference of
 ``plugin_data``, ``more`` attributes of the node, the ``error`` that a rule
-asked for, if any, and what a later attempt needs to know of the ``run``. The
-checkpoint of the early phase, which knows no node, has ``set`` and ``unset``,
+asked for, if any, and the data of the ``run`` that a later attempt needs. The
+checkpoint of the early phase, which has no node, has ``set`` and ``unset``,
 the two parts of the difference, and ``run``.
 """
 
@@ -38,7 +38,7 @@ def of_phase(
 ) -> Checkpoint:
     """Return the checkpoint of a phase.
 
-    For example, where rules have removed a value of the node, set another one,
+    For example, if rules have removed a value of the node, set another one,
     and changed a port::
 
         {'changes': [['node', ('extra', 'old')],
@@ -47,27 +47,28 @@ def of_phase(
          'plugin_data': {'set': {'b': 2}, 'unset': ['a']},
          'more': {}, 'error': None, 'run': {…}}
 
-    :param target: has the changes of the phase.
-    :param plugin_data: what the phase has changed in plugin data, as
-        :func:`difference` returns it.
+    :param target: the data with the changes of the phase.
+    :param plugin_data: the changes of the phase in plugin data, as
+        :func:`difference` returns them.
     :param more: further changed attributes of the node.
     :param error: the failure that a rule requested, if any.
-    :param run: what a later attempt needs to know of the run: the ``revision``
-        of the rules, the ``record`` of this phase, those of ``earlier`` phases
-        by phase, and the ``places`` that sensitive rules set.
+    :param run: the data of the run that a later attempt needs: the
+        ``revision`` of the rules, the ``record`` of this phase, the records of
+        ``earlier`` phases by phase, and the ``places`` that sensitive rules
+        set.
     """
     changes: list[list[Any]] = []
     for root, path, value in target.final_values():
-        # What the phase changed in plugin data is in "plugin_data".
+        # "plugin_data" has the changes of plugin data.
         if root == working_copy.PLUGIN_DATA:
             continue
         if root == working_copy.PORTS:
-            # Name the port by its UUID, not by its place: hooks may create and
-            # remove ports before a later attempt.
+            # Name the port by its UUID instead of its index, because hooks may
+            # create and remove ports before a later attempt.
             port = target.get(root, path[:1])
             path = (port['uuid'], *path[1:])
         if value is data_path.ABSENT:
-            # A change without a value says that the value was removed.
+            # A change without a value means that the value was removed.
             changes.append([root, path])
         else:
             changes.append([root, path, value])
@@ -90,24 +91,24 @@ def of_early_phase(
 ) -> dict[str, Checkpoint]:
     """Return the checkpoints with which a request is stored.
 
-    For example, where early rules have set one value::
+    For example, if early rules have set one value::
 
         {'early': {'set': {'rack': 'r1'}, 'unset': [], 'run': None}}
 
     :param posted: plugin data as the ramdisk posted them.
     :param plugin_data: plugin data after the early rules.
-    :param kept: what the run is to have of them: ``record``, ``places`` and
-        ``found``, see :mod:`.early_phase`; None for nothing.
+    :param kept: the data of the early phase for the run: ``record``,
+        ``places`` and ``found``, see :mod:`.early_phase`; None for none.
     """
     return {model.EARLY: {**difference(posted, plugin_data), 'run': kept}}
 
 
 def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
-    """Make the changes of a phase to the node and its ports once more.
+    """Make the changes of a phase to the node and its ports again.
 
-    Hooks run in every attempt, and may have overwritten the changes. The rest
-    of the checkpoint, such as the difference of plugin data and the error, is
-    left to the caller.
+    Hooks run in every attempt, and may have overwritten the changes. The
+    caller handles the rest of the checkpoint, e.g. the difference of plugin
+    data and the error.
 
     :param target: gets the changes; the caller saves them.
     """
@@ -119,7 +120,7 @@ def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
         if root == working_copy.PORTS:
             uuid, *inner = path
             try:
-                # The place that the port has in this attempt.
+                # The path of the port in this attempt.
                 path = (*target.port(uuid), *inner)
             except exceptions.OperationError:
                 # The port was removed meanwhile.
@@ -136,7 +137,7 @@ def difference(
 ) -> Difference:
     """Return the difference of plugin data, by top-level names.
 
-    From ``{'a': 1, 'b': 1}`` to ``{'b': 2}`` it is
+    For example, from ``{'a': 1, 'b': 1}`` to ``{'b': 2}`` it is
     ``{'set': {'b': 2}, 'unset': ['a']}``.
     """
     changed = {}

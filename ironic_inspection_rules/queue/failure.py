@@ -31,15 +31,15 @@ _ERRORS_OF_STORING = (
 def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
     """Record on a node that its request has failed, and why.
 
-    * A node in inspection goes to "inspect failed", and its last error says
-      why.
+    * A node in inspection goes to "inspect failed", and its last error has the
+      reason.
     * A node keeps its state and only gets the reason if data were reapplied to
       it, if auto-discovery has just enrolled it, or if it has failed without a
       reason.
-    * Any other node stays as it is: its inspection has ended before.
+    * Any other node is not changed, because its inspection has already ended.
 
-    :raises: errors of the surroundings, such as the database. A node in
-        inspection has not failed yet then.
+    :raises: errors of the surroundings, e.g. the database. In this case a node
+        in inspection has not failed yet.
     """
     node = task.node
     message = _('Inspection request %(request)s failed: %(reason)s') % {
@@ -51,7 +51,8 @@ def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
         if node.provision_state in queue_node.IN_INSPECTION:
             task.process_event('fail', last_error=message)
         else:
-            # Ironic could not clean up, and has failed the node for that.
+            # Ironic could not clean up, and has failed the node because of
+            # that.
             prepend_to_last_error(node, message)
     elif (
         request.event == queue_request.REAPPLY
@@ -64,16 +65,16 @@ def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
     elif (
         node.provision_state == states.INSPECTFAIL and node.last_error is None
     ):
-        # Powering off has removed the reason.
+        # The reason was removed when the machine was powered off.
         prepend_to_last_error(node, message)
 
 
 def prepend_to_last_error(node: Any, reason: str) -> None:
     """Put the first reason of a failure before the last error of a node.
 
-    If cleaning up fails as well, Ironic leaves only the reason of that in
-    ``last_error``. Then it becomes ``<first reason>. Also: <last error>``. A
-    last error that has the first reason already stays as it is.
+    If the cleanup fails as well, Ironic keeps only the reason of that failure
+    in ``last_error``. Then it becomes ``<first reason>. Also: <last error>``.
+    A last error that already has the first reason is not changed.
     """
     later_error = node.last_error
     if later_error is not None and reason in later_error:
@@ -91,9 +92,9 @@ def prepend_to_last_error(node: Any, reason: str) -> None:
 def reason_of(exc: Exception) -> str:
     """Return why an attempt failed, as text that can be stored.
 
-    If Ironic cannot store the text of an error, for instance one with half a
-    character, the database raises another error. That says nothing of the
-    first error, which is among its causes, and is the reason to return.
+    If Ironic cannot store the text of an error, e.g. one with half a
+    character, the database raises another error. That error does not describe
+    the first one, which is among its causes and is the reason to return.
     """
     reason: BaseException = exc
     if isinstance(exc, _ERRORS_OF_STORING):
@@ -101,7 +102,7 @@ def reason_of(exc: Exception) -> str:
             if not isinstance(cause, _ERRORS_OF_STORING):
                 reason = cause
                 break
-    # An error without a text is known by its type.
+    # If an error has no text, use the name of its type.
     return exceptions.storable(str(reason) or type(reason).__name__)
 
 
@@ -109,8 +110,8 @@ def _clean_up(task: Any, message: str) -> None:
     """Remove boot and network settings of inspection; record the reason.
 
     :param message: the reason, for the history of the node.
-    :raises: errors of the surroundings, such as the database. Others are
-        logged: the node is to fail nevertheless.
+    :raises: errors of the surroundings, e.g. the database. Other errors are
+        only logged, because the node must fail nevertheless.
     """
     try:
         task.load_driver()
@@ -129,7 +130,7 @@ def _clean_up(task: Any, message: str) -> None:
         return
     try:
         conductor_utils.inspecting_error_handler(task, message, errmsg=message)
-    # A driver may raise anything.
+    # Catch everything, because a driver may raise any error.
     except Exception as exc:
         if surroundings.are_to_blame(exc):
             raise

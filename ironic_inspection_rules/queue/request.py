@@ -43,25 +43,25 @@ class Request:
     """A request as a worker sees it.
 
     ``attempts``
-        How often processing began. Attempts that the surroundings cut off do
-        not count.
+        How often processing began. Attempts that the surroundings interrupted
+        do not count.
     ``token``
         Number of the last delivery.
     ``lock_failures``
-        Failures in a row because of the surroundings, such as a locked node.
+        Failures in a row because of the surroundings, e.g. a locked node.
     ``worker``
         Name of the worker that holds the request, or held it last.
     ``sender``
         IP address that the data came from.
     ``inspection_began_at``
-        When the inspection began that the request belongs to, in UTC; None
-        if unknown.
+        When the inspection of the request began, in UTC; None if unknown.
     ``checkpoints``
-        Outcomes of phases in earlier attempts, by phase; of the early phase
-        too.
+        Outcomes of phases in earlier attempts, by phase, including the early
+        phase.
     ``was_due``
-        Whether its time had come when it was delivered: a reapplication had
-        let others go first for long enough.
+        Whether its due time had come when it was delivered. For a
+        reapplication this means that it had let other requests go first for
+        long enough.
     """
 
     uuid: str
@@ -84,8 +84,8 @@ class Request:
     def delivery(self) -> str:
         """The unique name of this delivery, with which it locks the node.
 
-        It has the UUID of the request and the token, e.g. ``…:3`` for the
-        third delivery.
+        It consists of the UUID of the request and the token, e.g. ``…:3`` for
+        the third delivery.
         """
         return f'{DELIVERY_PREFIX}{self.uuid}:{self.token}'
 
@@ -99,11 +99,11 @@ class ExpiredLease(typing.NamedTuple):
 
 
 def displaces(event: str, present: typing.Any) -> bool:
-    """Return whether a new request takes the place of the node's open one.
+    """Return whether a new request replaces the node's open one.
 
-    Posted data take the place of any request that no worker has begun. A
-    timeout takes the place of another timeout. :func:`reason_to_end` says what
-    else ends the open request.
+    Posted data replace any request that no worker has begun to process. A
+    timeout replaces another timeout. :func:`reason_to_end` tells what else
+    ends the open request.
 
     :param event: event of the new request.
     :param present: the open request, a :class:`Request` or its row.
@@ -119,17 +119,17 @@ def displaces(event: str, present: typing.Any) -> bool:
 def reason_to_end(
     event: str, present: typing.Any, began: datetime.datetime | None
 ) -> str | None:
-    """Return why a node's open request ends when a new one is put.
+    """Return why a node's open request ends when a new one is stored.
 
     :param event: event of the new request.
     :param present: the open request, a :class:`Request` or its row.
     :param began: when the node's inspection began, in UTC, if the new request
-        is the first one of this inspection; else None.
-    :returns: the error of the open request, None if it does not end.
+        is the first one of this inspection; otherwise None.
+    :returns: the error of the open request; None if it does not end.
     """
     if began is not None and present.inspection_began_at != began:
         return OVERTAKEN
-    # A request of the same event does not end, but gets the newer data.
+    # A request with the same event does not end, but gets the newer data.
     if present.event != event and displaces(event, present):
         return SUPERSEDED
     return None

@@ -29,14 +29,15 @@ def is_available() -> bool:
 class WakeupSender:
     """Sends wake-ups to all workers, from a thread of its own.
 
-    So a message broker that is out of reach does not delay the caller. All
-    calls during one message are followed by one more message.
+    Because of the thread, an unreachable message broker does not delay the
+    caller. All calls during one message are followed by one more message.
     """
 
     def __init__(self) -> None:
-        # Set when a message is to be sent.
+        # Set when a message must be sent.
         self._pending = threading.Event()
-        # Held while the thread is started: two callers would start two.
+        # Held while the thread is started, so that two callers do not start
+        # two threads.
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._outage = watchdog.Outage(
@@ -45,7 +46,7 @@ class WakeupSender:
         )
 
     def wake(self) -> None:
-        """Send a wake-up soon, by the thread that sends them.
+        """Send a wake-up soon, from the thread that sends them.
 
         The first call starts the thread.
         """
@@ -53,16 +54,16 @@ class WakeupSender:
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 return
-            # The first call, or the web server has forked since then: a fork
-            # does not take the thread along.
+            # This is the first call, or the web server has forked since then,
+            # and a forked process does not have the thread.
             thread = threading.Thread(
                 target=self._run, name='wake-up', daemon=True
             )
             try:
                 thread.start()
             except RuntimeError as exc:
-                # The process has as many threads as it may have. Workers find
-                # the request when they next poll; the next call tries again.
+                # The process cannot create more threads. Workers find the
+                # request when they next poll, and the next call tries again.
                 self._outage.failed(exc)
                 return
             self._thread = thread
@@ -78,12 +79,12 @@ class WakeupSender:
         context = ironic_context.get_admin_context()
         while True:
             self._pending.wait()
-            # Before the message is sent: a request that is stored while it is
-            # on its way gets another one.
+            # Clear the event before the message is sent, so that a request
+            # that is stored meanwhile causes another message.
             self._pending.clear()
             try:
                 client.prepare(retry=0).cast(context, 'wake_up')
-            # A driver may raise any error of its library.
+            # Catch everything, because a driver may raise any error.
             except Exception as exc:
                 self._outage.failed(exc)
             else:
@@ -93,7 +94,7 @@ class WakeupSender:
 class Listener:
     """Receives wake-ups.
 
-    :param name: of the worker.
+    :param name: the name of the worker.
     :param wake: called for every wake-up.
     """
 

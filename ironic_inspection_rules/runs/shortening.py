@@ -10,24 +10,24 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 
 LONGEST_VALUE = 4096
-"""Characters of JSON that one value may have."""
+"""Maximum length of one value, in characters of JSON."""
 
 LONGEST_TEXT = 1024
-"""Characters that one message may have."""
+"""Maximum length of one message, in characters."""
 
 ELLIPSIS = '…'
 
 _SHORT_NUMBER = 64
-"""Most bits of a number whose digits need not be counted."""
+"""Maximum size in bits of a number whose digits need not be counted."""
 
 _MOST_BITS = 14_000
-"""Most bits of a number that is written in digits.
+"""Maximum size in bits of a number that is written in digits.
 
 Such a number has up to 4215 digits. Python refuses to write more than 4300.
 """
 
 _LENGTH_OF_SHORT = 8
-"""Characters that a short value, such as a number, is taken to have."""
+"""Assumed length of a short value such as a number, in characters."""
 
 
 def shorten(
@@ -36,11 +36,11 @@ def shorten(
     """Mask the secrets of a value, and shorten it if it is too long to keep.
 
     :param value: plain JSON data.
-    :param longest: characters of JSON that it may have.
-    :param path: where it is; secrets are known by their names.
+    :param longest: maximum length of the value, in characters of JSON.
+    :param path: the path of the value; secrets are recognized by their names.
     :returns: the value, or the beginning of its text and an ellipsis if it is
-        too long; and how many characters of JSON that takes, about: 0 for
-        None, which stands for no value.
+        too long; and its approximate length in characters of JSON, which is 0
+        for None, because None stands for no value.
     """
     if value is None:
         return None, 0
@@ -52,7 +52,7 @@ def shorten(
         return disclosure.value_at(path, value), _LENGTH_OF_SHORT
     beginning = value
     is_whole = True
-    # A text that is not too long is taken as it is.
+    # A text that is not too long is used unchanged.
     if not isinstance(value, str) or len(value) > longest:
         clip = _Clip(longest)
         beginning = clip.take(value)
@@ -70,7 +70,8 @@ def shorten(
 class _Clip:
     """Takes the beginning of a value without looking at the rest.
 
-    :param room: characters of JSON to take at least, if there are so many.
+    :param room: minimum number of characters of JSON to take, if the value has
+        so many.
     """
 
     def __init__(self, room: int) -> None:
@@ -81,15 +82,15 @@ class _Clip:
         """Return the beginning of a value, as long as there is room.
 
         Texts and keys use up as many characters as they have. An item of a
-        list or a mapping uses up two, for what separates it, and any other
-        value one: the shortest number has one digit.
+        list or a mapping uses up two for its separator, and any other value
+        uses up one, because the shortest number has one digit.
         """
         if isinstance(value, str):
             return self._cut(value)
         if isinstance(value, dict):
             beginning = {}
             for key, item in self._first_items(value.items()):
-                # Before the item, so that the key is counted first.
+                # Cut the key before the item, so that it is counted first.
                 name = self._cut(key)
                 beginning[name] = self.take(item)
             return beginning
@@ -106,7 +107,7 @@ class _Clip:
     def _cut(self, text: str) -> str:
         """Return the beginning of a text, and use up room for it."""
         # A text that is too long is cut one character behind the room. The
-        # room is below zero then, and _first_items() yields nothing more.
+        # room is then negative, so _first_items() yields nothing more.
         cut = text[: max(self._room, 0) + 1]
         self.is_whole = self.is_whole and cut == text
         self._room -= len(cut)
@@ -117,7 +118,7 @@ class _Clip:
     ) -> Iterator[typing.Any]:
         """Yield items while there is room.
 
-        Every item uses up room for what separates it from the next one.
+        Every item uses up room for its separator from the next item.
         """
         for item in items:
             if self._room < 0:

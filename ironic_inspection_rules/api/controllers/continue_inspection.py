@@ -24,15 +24,15 @@ from ironic_inspection_rules.objects import early_phase as early_phase_object
 from ironic_inspection_rules.patches import controllers as stock
 
 AGENT_TOKEN = 'agent_token'
-"""Member by which a ramdisk proves which machine it is, as in heartbeats."""
+"""Member with which a ramdisk proves its identity, as in heartbeats."""
 
 _PATH = '/v1/continue_inspection'
 
 
 def pass_layers(guarded: Callable, layered: Callable) -> Callable:
-    """Have posted inspection data pass only one of the WSGI layers.
+    """Let posted inspection data pass only one of the WSGI layers.
 
-    This is the guard, which limits bodies. The other layers are for
+    This layer is the guard, which limits bodies. The other layers are for
     ironic-inspector's calls and for long answers.
 
     :param guarded: Ironic's WSGI application within the guard only.
@@ -56,13 +56,13 @@ def post() -> Any:
     put into the queue instead. A caller that Ironic's controller would refuse
     is refused before any data are read.
 
-    :raises: RuleError if an early rule fails. Then no node is looked up,
-        enrolled or changed.
+    :raises: RuleError if an early rule fails. In this case no node is looked
+        up, enrolled or changed.
     """
     _check_caller()
     node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
-    # Without a body, the error is that of an empty object: it has no
-    # inventory.
+    # A missing body is treated as an empty object, so the error is that it has
+    # no inventory.
     document: Any = {}
     if api.request.body:
         document = request.parse(api.request.body, lenient=True)
@@ -74,14 +74,15 @@ def post() -> Any:
     inventory = data.pop('inventory')
     token = None
     if CONF.inspection_queue.enabled:
-        # The queue compares it with that of the node. It is a secret, so it is
-        # not left in the data, which are stored and read by rules.
+        # The queue compares the token with that of the node. The token is a
+        # secret, so it is removed from the data, which are stored and read by
+        # rules.
         token = data.pop(AGENT_TOKEN, None)
     plugin_data = without_reserved(data)
     # The record of the early phase, for the run; None if it has none.
     early_record = early_phase.run(api.request.context, inventory, plugin_data)
-    # Called in place of ConductorAPI.continue_inspection() when Ironic has
-    # found the node. None if nothing takes its place.
+    # Called instead of ConductorAPI.continue_inspection() when Ironic has
+    # found the node. None to call Ironic's own method.
     hand_over: Callable[..., None] | None = None
     if CONF.inspection_queue.enabled:
         hand_over = functools.partial(
@@ -101,16 +102,16 @@ def post() -> Any:
 def _check_caller() -> None:
     """Check, as Ironic's controller does, that the caller may post data.
 
-    :raises: HTTPForbidden where the call is switched off; NotFound for an old
-        version of the API; what Ironic's policy raises.
+    :raises: HTTPForbidden if the call is disabled; NotFound for an old version
+        of the API; errors of Ironic's policy.
     """
-    # Ironic 35 does not have this option yet.
+    # Ironic 35 does not have this option.
     if not getattr(CONF.api, 'enable_ramdisk_endpoints', True):
         raise ironic_exception.HTTPForbidden(resource=api.request.path)
     is_in_version = api_utils.new_continue_inspection_endpoint()
     if not is_in_version and api.request.GET.get('node_uuid') is None:
         # A ramdisk made for ironic-inspector asks for an older version of the
-        # API, and names no node.
+        # API, and does not name a node.
         is_in_version = api_utils.allow_continue_inspection_endpoint()
     if not is_in_version:
         raise ironic_exception.NotFound(
@@ -130,16 +131,16 @@ def _store_and_hand_over(
 ) -> None:
     """Store what early rules did, then hand the data to the conductor.
 
-    Ironic calls it when it has found the node: before, it was not known for
-    which node to store this.
+    Ironic calls this when it has found the node. It cannot be stored earlier,
+    because the node was unknown.
 
     :param early_record: the early phase in the record of the run: ``record``,
         ``places`` and ``found``, see :mod:`.inspection.early_phase`.
     :param hand_to_conductor: ``ConductorAPI.continue_inspection``, called
         with all arguments that follow.
     """
-    # Stored first, as the conductor begins the inspection at once, and then
-    # reads it.
+    # Store it first, because the conductor begins the inspection immediately,
+    # and then reads it.
     early_phase_object.EarlyPhase.put(context, node_id, early_record)
     hand_to_conductor(context, node_id, *args, **kwargs)
 
@@ -151,7 +152,7 @@ _RESERVED = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY)
 def without_reserved(plugin_data: dict) -> dict:
     """Copy plugin data from a ramdisk, without names that it may not set.
 
-    They say that the node was auto-discovered, and what rules have done.
+    These names tell that the node was auto-discovered, and what rules did.
     """
     return {
         name: value

@@ -61,18 +61,19 @@ Answer = dict[str, Any]
 def post(body: Answer) -> Answer:
     """Return what rules would do to a machine, or to a page of a fleet.
 
-    Without posted rules, these are the rules in force. A posted rule replaces
-    the stored rule of the same UUID or description, and with ``prune`` the
+    Without posted rules, the rules in force are tried. A posted rule replaces
+    the stored rule with the same UUID or description, and with ``prune`` the
     posted rules replace all stored ones. Nothing is changed or locked.
 
-    :param body: chooses one machine by ``node`` or ``inventory``, or a fleet
+    :param body: selects one machine by ``node`` or ``inventory``, or a fleet
         by ``nodes``.
-    :returns: the evaluation of one machine. For a fleet, an empty mapping, as
-        the answer is sent as a stream, node by node: at most
+    :returns: the evaluation of one machine. For a fleet, an empty mapping,
+        because the answer is sent as a stream, node by node: at most
         :data:`.page.MOST` nodes, and where the next page begins.
-    :raises: InvalidBody if members are bad, as where the body chooses neither
-        or both; InvalidRuleSet if its rules or tables are bad as well.
-    :raises: InvalidRules if only the rules are bad, and other errors of
+    :raises: InvalidBody if members are invalid, e.g. if the body selects
+        neither or both; InvalidRuleSet if its rules or tables are invalid as
+        well.
+    :raises: InvalidRules if only the rules are invalid, and other errors of
         :func:`.posted_rules.compile_plans`.
     :raises: NotFound if the machine or its inventory is not found.
     """
@@ -100,12 +101,12 @@ def post(body: Answer) -> Answer:
         )
         page = fleet_page.find(body['nodes'], body['limit'], body['marker'])
         entries = fleet_trial.try_nodes(context, page)
-        # The entries become the body of the answer, in place of what is
-        # returned here.
+        # The entries become the body of the answer, instead of the mapping
+        # that is returned here.
         stream.send(stream.page(entries, 'nodes', page.next))
         return {}
-    # A field such as {previous.inventory.cpu} reads what the inspection before
-    # has stored.
+    # A field such as {previous.inventory.cpu} reads the data that the
+    # inspection before has stored.
     of_all_phases = itertools.chain.from_iterable(plans.values())
     reads_previous = any(plan.reads_previous for plan in of_all_phases)
     facts_of_machine, source_and_warnings = _gather_facts(
@@ -122,12 +123,12 @@ def post(body: Answer) -> Answer:
 
 
 def _find_problems_of_choice(body: Answer) -> list[exceptions.Problem]:
-    """Return the problems of the members that choose what rules are tried on.
+    """Return the problems of the members that select what rules are tried on.
 
-    A body has either ``node`` or ``inventory`` for one machine, perhaps with
-    ``plugin_data``; or ``nodes`` for a fleet, perhaps with ``limit``,
-    ``marker`` and ``compare``. To have neither is a problem, and so is a
-    member of the other choice. ``compare`` needs rules or tables.
+    A body has either ``node`` or ``inventory`` for one machine, optionally
+    with ``plugin_data``; or ``nodes`` for a fleet, optionally with ``limit``,
+    ``marker`` and ``compare``. It is a problem if the body has neither, or if
+    it has members of both. ``compare`` needs rules or tables.
     """
     problems = []
     members_for_machine = _members_in_use(body, _OF_MACHINE)
@@ -168,13 +169,13 @@ def _gather_facts(
 ) -> tuple[working_copy.Facts, Answer]:
     """Return the facts of one machine: the data that rules are tried on.
 
-    The inventory is the posted one, or the newest that is stored of the node.
+    The inventory is the posted one, or the newest one stored for the node.
 
     :param reads_previous: whether a rule reads the data of the inspection
         before. If an inventory is posted, these are the stored data.
     :returns: the facts, and members of the answer: the ``source`` of the
-        inventory; the ``run`` that has it if there is one; and if no rules
-        would run on the node, the reasons as ``warnings``.
+        inventory; the ``run`` that has it, if any; and ``warnings`` with the
+        reasons if no rules would run on the node.
     :raises: NotFound if the caller may not see the node, or if no inventory
         is posted or stored.
     """
@@ -201,8 +202,8 @@ def _gather_facts(
     warnings = list(switches.of_node(node.inspect_interface))
     if warnings:
         source_and_warnings['warnings'] = warnings
-    # Without plugin data, a posted inventory has none: those that are stored
-    # belong to another inventory.
+    # If no plugin data are posted with an inventory, it has none: stored ones
+    # would belong to another inventory.
     facts_of_node = facts.read(
         context, node, inventory, plugin_data or {}, previous
     )
@@ -210,7 +211,7 @@ def _gather_facts(
 
 
 def _find_stored_data(context: Any, node: Any) -> inspection_data.MachineData:
-    """Return the newest inspection data that are stored of a node.
+    """Return the newest inspection data that are stored for a node.
 
     :raises: NotFound if there are none, with the hint that the client can post
         an inventory.
@@ -234,10 +235,10 @@ def _find_node(context: Any, ident: str) -> Any:
     page = fleet_page.by_names([ident])
     [(_ident, uuid)] = page.nodes
     nodes = []
-    # None for a name that no node has.
+    # None if no node has the name.
     if uuid is not None:
-        # The node is listed and not read by its UUID, as the filters of a list
-        # leave out nodes of other projects.
+        # List the node instead of reading it by its UUID, because the filters
+        # of a list leave out nodes of other projects.
         nodes = objects.Node.list(
             context, filters={**page.filters, 'uuid_in': [uuid]}
         )

@@ -30,15 +30,15 @@ from ironic_inspection_rules.runs import history
 Answer = dict[str, Any]
 
 _MOST_STAYS = 1000
-"""Stays of a part that are looked at, the newest ones."""
+"""Maximum number of stays of a part that are looked at, newest first."""
 
 
 def time(name: str, value: str) -> datetime.datetime:
     """Read a time of a request, and convert it to UTC without a zone.
 
-    ``2026-05-17T12:00:00+02:00`` becomes 10:00 of that day.
+    For example, ``2026-05-17T12:00:00+02:00`` becomes 10:00 of that day.
 
-    :param name: of the parameter, for the message.
+    :param name: the name of the parameter, for the message.
     """
     try:
         return timeutils.normalize_time(timeutils.parse_isotime(value))
@@ -59,16 +59,16 @@ FIND_PART = {'id': args.string}
 def get_all(node: Any, query: Answer) -> Answer:
     """Return a page of the kept inventories of a node, the newest first.
 
-    :param query: ``marker`` is the UUID of the last inventory of the page
-        before, ``since`` the time of the oldest inventory to list.
+    :param query: ``marker`` is the UUID of the last inventory of the previous
+        page, ``since`` the time of the oldest inventory to list.
     """
     limit = api_utils.validate_limit(query['limit'])
     before_id = None
     if query['marker']:
         marker_row = db_history.get_inventory(node.uuid, query['marker'])
-        # Rows get rising numbers, so older inventories have lower ones.
+        # Ids of rows increase, so older inventories have lower ids.
         before_id = marker_row.id
-    # One more than the page has shows whether another page follows.
+    # One more row than the page has shows whether another page follows.
     rows = db_history.list_inventories(
         node.uuid, limit + 1, before_id, query['since']
     )
@@ -106,12 +106,12 @@ def _find_pair(
 ) -> tuple[Any, Any]:
     """Return the two inventories of a node to compare, the earlier one first.
 
-    :param from_uuid: UUID of the earlier inventory. None for the one just
+    :param from_uuid: UUID of the earlier inventory; None for the one just
         before the later inventory.
-    :param to_uuid: UUID of the later inventory. None for the newest. If both
+    :param to_uuid: UUID of the later inventory; None for the newest. If both
         are None, it is the newest inventory that differs from the one before
-        it; if none does, the newest.
-    :returns: rows of :class:`.models.KeptInventoryRow`; None in place of a row
+        it, or the newest inventory if none differs.
+    :returns: rows of :class:`.models.KeptInventoryRow`; None instead of a row
         if no such inventory is kept.
     :raises: NotFound if the node has no inventory with one of the UUIDs.
     """
@@ -138,13 +138,14 @@ def _find_pair(
 def diff(node: Any, query: Answer) -> Answer:
     """Return how the parts of a node differ between two of its inventories.
 
-    Parts are its disks, memory modules and the like.
+    Parts are, e.g., its disks and memory modules.
 
     :param query: the UUIDs of the two inventories, ``from`` and ``to``. With
-        ``from`` alone, it is compared with the newest inventory; with ``to``
-        alone, the one before is compared with it. Without both, the answer is
-        the newest difference.
-    :raises: NotFound if there are no two inventories, or none of a UUID.
+        ``from`` alone, the inventory is compared with the newest one; with
+        ``to`` alone, with the one before it. Without both, the answer is the
+        newest difference.
+    :raises: NotFound if there are no two inventories, or if there is none with
+        one of the UUIDs.
     """
     earlier, later = _find_pair(node.uuid, query['from'], query['to'])
     if earlier is None or later is None:
@@ -154,7 +155,7 @@ def diff(node: Any, query: Answer) -> Answer:
         if not CONF.inspection_rules.keep_history:
             message += _('; [inspection_rules]keep_history is 0')
         raise exceptions.NotFound(message)
-    # Rows of a list do not have all columns, so it is read once more.
+    # Read the row again, because rows of a list do not have all columns.
     later = db_history.get_inventory(node.uuid, later.uuid)
     changes = part_difference.between(
         history.read_parts(earlier), history.reported_parts(later)
@@ -224,8 +225,8 @@ def find_readable(
         api.request.context,
         fields=['uuid', 'owner', 'lessee'],
         filters={
-            # Without this, Ironic leaves out nodes with a parent, such as a
-            # DPU in a server.
+            # Without this, Ironic leaves out nodes with a parent, e.g. a DPU
+            # in a server.
             'include_children': True,
             **(filters or {}),
             'uuid_in': sorted(uuids),

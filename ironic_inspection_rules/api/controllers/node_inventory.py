@@ -24,7 +24,7 @@ from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.queue import request as queue_request
 
 _LOGS = 'logs'
-"""Where ironic-python-agent puts its logs, an archive as Base64 text."""
+"""Name of the logs of ironic-python-agent, an archive as Base64 text."""
 
 _get_as_ironic = controllers.undecorated(
     ironic_node.NodeInventoryController.get
@@ -57,8 +57,8 @@ def get(node_ident: str) -> Any:
 def get_unprocessed(node: Any) -> dict[str, Any]:
     """Show the data that the ramdisk of a node posted last, as they came.
 
-    The logs of the ramdisk may have anything in them, also secrets. They are
-    shown only if the caller passes a policy of their own.
+    The logs of the ramdisk may contain anything, including secrets. They are
+    shown only if the caller passes a policy for them.
 
     :raises: NotFound if there are no data.
     """
@@ -73,7 +73,7 @@ def get_unprocessed(node: Any) -> dict[str, Any]:
 
 
 def reapply(node: Any) -> dict[str, Any]:
-    """Queue a request to run hooks and rules on data of the node once more.
+    """Queue a request to run hooks and rules on data of the node again.
 
     :returns: the request, as ``GET /v1/inspection_requests`` shows it.
     :raises: NotFound if there are no data.
@@ -94,8 +94,8 @@ def reapply(node: Any) -> dict[str, Any]:
 def validate_document(document: Any) -> PostedData:
     """Validate inspection data in the form in which a ramdisk posts them.
 
-    :param document: ``{'inventory': {…}, 'extra': …}``: everything beside the
-        inventory is plugin data. May be of any type.
+    :param document: ``{'inventory': {…}, 'extra': …}``: all members except the
+        inventory are plugin data. It may be of any type.
     :raises: InvalidParameterValue if Ironic would refuse it from a ramdisk.
     """
     plugin_data = dict(controllers.validated_inspection_data(document))
@@ -120,14 +120,14 @@ def _parse(body: Any) -> PostedData:
 def put_request(
     node: Any, parse: Callable[[Any], PostedData]
 ) -> queue_request.Request:
-    """Queue a request to run the hooks and rules of a node once more.
+    """Queue a request to run the hooks and rules of a node again.
 
-    They run on the data in the body, else on the data that the ramdisk posted
-    last. Early rules run on the data at once, as for a ramdisk.
+    They run on the data in the body, or on the data that the ramdisk posted
+    last if there is no body. Early rules run on the data immediately, as they
+    do for a ramdisk.
 
     :param parse: validates the body, and returns the data in it.
-    :returns: the stored request; if a request with the same data waits
-        already, that one.
+    :returns: the stored request, or a waiting request with the same data.
     :raises: NotFound if there are no data.
     :raises: RequestPending if another request of the node is open.
     :raises: AnotherSender if that request waits with other data.
@@ -143,7 +143,7 @@ def put_request(
     inventory_to_store: dict[str, Any] | None = None
     if document in (None, {}):
         _check_reapplicable(node, has_data=False)
-        # The queue has the inventory of the ramdisk already.
+        # The queue already has the inventory of the ramdisk.
         inventory, posted = _read_unprocessed(node.uuid)
     else:
         _check_policy(policies.REAPPLY_WITH_DATA, node)
@@ -172,11 +172,11 @@ def _check_reapplicable(node: Any, has_data: bool) -> None:
 
     :param has_data: whether the request has data of its own in its body.
     :raises: NodeBusy if the node is locked; RequestPending if another request
-        of it is open; Conflict if it is in another state than those in which
-        its data may be processed again.
+        of the node is open; Conflict if the state of the node does not allow
+        its data to be processed again.
     """
-    # Imported here, so that an API without durable inspection, which is off
-    # by default, loads nothing of the queue.
+    # Imported here, so that an API without durable inspection, which is
+    # disabled by default, does not load the queue.
     from ironic_inspection_rules.queue import node as queue_node
 
     if node.reservation:
@@ -185,8 +185,8 @@ def _check_reapplicable(node: Any, has_data: bool) -> None:
             % {'node': node.uuid, 'holder': node.reservation}
         )
     if inspection_queue.requests().find_open(node.uuid) is not None:
-        # A request with data is not refused here. The queue compares them with
-        # those of the open request, which may be the same.
+        # Do not refuse a request with data here. The queue compares them with
+        # the data of the open request, which may be the same.
         if not has_data:
             raise exceptions.RequestPending(node.uuid)
     elif node.provision_state not in queue_node.REAPPLICABLE:
@@ -204,9 +204,9 @@ def _check_policy(name: str, node: Any) -> None:
 
 
 def _read_unprocessed(node_uuid: str) -> PostedData:
-    """Read what the ramdisk of a node posted last.
+    """Read the data that the ramdisk of a node posted last.
 
-    :raises: NotFound if there is nothing.
+    :raises: NotFound if there are none.
     """
     posted = request_object.InspectionRequest.get_unprocessed(
         api.request.context, node_uuid

@@ -40,7 +40,7 @@ SCHEMA = {
 
 _ERROR = 'error'
 _MOST_COMPILED_SETS = 8
-"""Rule sets of earlier revisions that stay compiled."""
+"""Maximum number of compiled rule sets of earlier revisions in the cache."""
 
 Entry = dict[str, Any]
 
@@ -50,21 +50,21 @@ def post(body: Entry) -> Entry:
 
     The entries are computed one after another while the answer is sent.
 
-    :param body: the rules to try; the nodes whose inspections are replayed,
-        all without ``nodes``; the page; and ``since``, the time of the oldest
-        inspection.
-    :returns: an empty mapping, as the stream is the answer.
+    :param body: the rules to try; the nodes whose inspections are replayed, or
+        all nodes if ``nodes`` is missing; the page; and ``since``, the time of
+        the oldest inspection.
+    :returns: an empty mapping, because the stream is the answer.
     """
     since = None
     if body['since']:
         since = inventory_history.time('since', body['since'])
     nodes = body['nodes']
     if nodes is None:
-        # No filters, so all nodes.
+        # Without filters, these are all nodes.
         nodes = {}
     problems = fleet_page.find_problems(nodes, body['marker'])
     if problems:
-        # This raises an error, which has the problems of the rules as well.
+        # This raises an error that also has the problems of the rules.
         posted_rules.refuse(body, problems)
     plans = posted_rules.compile_plans(body)
     page = fleet_page.find(nodes, body['limit'], body['marker'])
@@ -81,22 +81,22 @@ def _compile(
 ) -> posted_rules.Plans:
     """Return the compiled rules of a revision, by phase.
 
-    They are cached, as most inspections ran with the rules of a few revisions.
+    They are cached, because most inspections ran with the rules of a few
+    revisions.
 
     :param rules: the rules in force.
     :param revision: the revision of the stored rules; None counts as 0.
     :param options: the built-in rules and the options of that time, see
         :class:`.Repository`.
-    :raises: Incomparable if the rules are not kept, or do not compile any
-        more.
+    :raises: Incomparable if the rules are not kept, or no longer compile.
     """
     try:
         context = ironic_context.get_admin_context()
         stored = rule_object.StoredRule.get_rules_of_revision(
             context, revision or 0
         )['rules']
-        # Read by the rules in force, as most rows are still the same: these
-        # are not read anew, and take no more memory.
+        # Use the repository of the rules in force: most rows are still the
+        # same, so they are not read again, and take no additional memory.
         tables = rules.tables_of(context, revision or 0)
         rules_then = rules.with_options(options)
         return rules_then.compile(rules_then.with_stored(stored), tables)
@@ -114,9 +114,9 @@ def _compile(
 class _Replay:
     """Replays kept inspections, first with the rules of their time.
 
-    ``plans`` are the rules that are tried: the rules in force with the posted
-    ones among them. None to replay with the rules of the time only.
-    ``since`` is the time of the oldest inspection; None for all.
+    ``plans`` are the rules to try: the rules in force together with the posted
+    ones. None to replay only with the rules of the time. ``since`` is the time
+    of the oldest inspection; None for all.
     """
 
     plans: posted_rules.Plans | None
@@ -131,13 +131,13 @@ class _Replay:
 
         A node that the caller may not read has one entry with an error.
 
-        :param nodes: the names or UUIDs of the request, each with the UUID.
+        :param nodes: the names or UUIDs of the request, with their UUIDs.
         :param readable: the UUIDs of the nodes that the caller may read.
         """
         for ident, uuid in nodes:
             if uuid is None or uuid not in readable:
-                # The same error for both, as the caller must not learn
-                # whether there is such a node.
+                # The error is the same for both, because the caller must not
+                # learn whether such a node exists.
                 yield {
                     'node': ident,
                     'outcome': _ERROR,
@@ -156,10 +156,10 @@ class _Replay:
     def _try(self, row: Any, document: history.Document) -> Entry:
         """Return how a run ends, as members of its entry.
 
-        No error is raised. It becomes the entry of this inspection, as the
-        answer has other inspections as well.
+        This never raises an error. An error becomes the entry of this
+        inspection, because the answer has other inspections as well.
 
-        :param row: of the kept inventory, which has the UUID of its run.
+        :param row: the row of the kept inventory, with the UUID of its run.
         :param document: the data of the inspection.
         """
         # Reads the inventory of the inspection before, if rules need it.
@@ -178,14 +178,14 @@ class _Replay:
         """Repeat a run with the rules of its time, then with the rules to try.
 
         The rules to try are compared only if the repeated run ends as it did
-        then. Otherwise nobody knows whether a difference comes from them.
+        then. Otherwise it is unknown whether they cause a difference.
 
         :param past: the inspection: its facts, and how it ended.
         :returns: members of the entry: ``{'outcome': 'different', 'reason':
             None, 'then': {…}, 'now': {…}}``. ``now`` is missing without rules
             to try.
-        :raises: Incomparable if there are rules to try, and the repeated run
-            ends differently; or if the rules of its time are not kept or do
+        :raises: Incomparable if there are rules to try and the repeated run
+            ends differently, or if the rules of its time are not kept or do
             not compile.
         """
         rules = start.rules()
@@ -196,8 +196,8 @@ class _Replay:
                 rules, past.revision(phase), past.options
             )
             plans_then[phase] = plans_of_revision[phase]
-        # The deviation says in words how the repeated run ends differently;
-        # None if it ends as it did.
+        # "deviation" describes how the repeated run ends differently; None if
+        # it ends as it did.
         ends, deviation = past.again(plans_then, rules.limits)
         if self.plans is None:
             outcome = replay.SAME

@@ -30,19 +30,19 @@ _delete_as_ironic = controllers.undecorated(
 
 QUERY = {'name': args.string, 'associated': args.boolean}
 OF_NODE = {'trait': args.string}
-"""Ironic takes a trait of a node also as a parameter."""
+"""Ironic also accepts a trait of a node as a parameter."""
 
 
 @METRICS.timer('TraitsController.get_all')
 def get_all(query: dict[str, Any]) -> dict[str, Any]:
-    """List traits as placement does, with the number of nodes of each.
+    """List traits as placement does, with the number of nodes that have them.
 
     For example, ``{'traits': [{'name': 'HW_GPU', 'nodes': 3}]}``. A client
     that may list only the nodes of a project sees only the traits of these.
 
     :param query: the ``name`` of the traits, as ``startswith:HW_`` or
-        ``in:HW_GPU,CUSTOM_A``; with ``associated``, true for traits that some
-        node has, false for the others. Each is None if it is not given.
+        ``in:HW_GPU,CUSTOM_A``; ``associated``, true for traits of at least one
+        node, false for all other traits. A missing parameter is None.
     """
     counts = _count_visible_nodes(
         catalog.parse(query['name']), query['associated']
@@ -56,12 +56,14 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
 
 @METRICS.timer('TraitsController.get_one')
 def get_one(name: str) -> None:
-    """Check that a trait exists: it is a standard one or a node has it.
+    """Check that a trait exists: it is a standard trait, or a node has it.
 
-    :raises: NotFound if it does not exist; as :func:`_count_visible_nodes`.
+    :raises: NotFound if it does not exist; the errors of
+        :func:`_count_visible_nodes`.
     """
     only_this_trait = catalog.Selection(names=frozenset([name]))
-    # Empty without this trait. A standard trait is in it even with 0 nodes.
+    # Empty if the trait does not exist. A standard trait is listed even if no
+    # node has it.
     counts = _count_visible_nodes(only_this_trait)
     if not counts:
         raise exceptions.NotFound(_('Trait %s could not be found.') % name)
@@ -70,16 +72,16 @@ def get_one(name: str) -> None:
 def _count_visible_nodes(
     selection: catalog.Selection, associated: bool | None = None
 ) -> dict[str, int]:
-    """Count the nodes with each trait, of those that the client may see.
+    """Count the nodes that have a trait and that the client may see.
 
-    :param selection: chooses traits by their names.
+    :param selection: selects traits by their names.
     :param associated: True for traits of at least one node, False for traits
         of no node, None for all.
     :returns: ``{'HW_GPU': 3, 'HW_NUMA_ROOT': 0}``, in the order of the names.
-        Standard traits that no node has are there, with 0.
-    :raises: NotFound with an API version without traits; Invalid if this
-        process does not reach the database; HTTPForbidden if the client may
-        not list nodes.
+        Standard traits that no node has are included, with 0.
+    :raises: NotFound if the API version has no traits; Invalid if this process
+        cannot reach the database; HTTPForbidden if the client may not list
+        nodes.
     """
     if not api_utils.allow_traits():
         raise exceptions.NotFound(_('The API version does not allow traits'))
@@ -112,16 +114,16 @@ def get_one_of_node(node_ident: str, trait: str) -> None:
 
 @METRICS.timer('NodeTraitsController.put')
 def put(node_ident: str, *name_and_query: Any) -> None:
-    """Add one trait to a node, or replace all by those of the body.
+    """Add one trait to a node, or replace all with those of the body.
 
-    The names are checked here, then Ironic's own call makes the change.
+    The names are checked here, and then Ironic's own call makes the change.
 
     :param name_and_query: the trait, if the path has one, and the query.
-    :raises: Invalid if a name is no trait, or if the node would have too many
-        of them; nothing is changed then.
+    :raises: Invalid if a name is not a valid trait, or if the node would have
+        too many traits; nothing is changed then.
     """
     trait = _requested_trait(*name_and_query)
-    # Reading them as "set" checks that the client may set traits of the node.
+    # The action "set" checks that the client may set traits of the node.
     present_traits = _read_traits(node_ident, 'set')
     body = request.parse(api.request.body, lenient=True)
     if trait:
@@ -131,13 +133,13 @@ def put(node_ident: str, *name_and_query: Any) -> None:
             raise exceptions.Invalid(
                 _('No body should be provided when adding a trait')
             )
-        # The body is empty or null. Ironic would parse it once more, and fail
-        # at a byte order mark, which is allowed here.
+        # The body is empty or null. Clear it, because Ironic would parse it
+        # again and fail at a byte order mark, which is allowed here.
         api.request.body = b''
     elif isinstance(body, dict) and isinstance(body.get('traits'), list):
         trait_names.validate(body['traits'])
         trait_names.validate_count_of_node(body['traits'])
-    # A body in any other form is not checked here, as Ironic refuses it.
+    # A body in any other form is not checked here, because Ironic refuses it.
     if body is None:
         body = {}
     _put_as_ironic(
@@ -162,7 +164,7 @@ def _requested_trait(*name_and_query: Any) -> str | None:
     ``/v1/nodes/n1/traits?trait=HW_GPU`` are the same.
 
     :param name_and_query: the trait, if the path has one, and the query.
-    :returns: None if the request is about all traits of the node.
+    :returns: the trait; None if the request is about all traits of the node.
     :raises: Invalid if both the path and the query have a trait.
     """
     *names_in_path, query = name_and_query
@@ -176,8 +178,8 @@ def _requested_trait(*name_and_query: Any) -> str | None:
 def _read_traits(node_ident: str, action: str) -> list[str]:
     """Return the traits of a node.
 
-    :param action: ``list`` or ``set``: what the client must be allowed to do
-        with them.
+    :param action: the action that the client must be allowed to perform on
+        the traits: ``list`` or ``set``.
     """
     node = api_utils.check_node_policy_and_retrieve(
         f'baremetal:node:traits:{action}', node_ident
