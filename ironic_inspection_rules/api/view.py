@@ -25,8 +25,8 @@ BRIEF_FIELDS = tuple(name for name in FIELDS if name not in model.CONTENT)
 def links(resource: str, ident: str) -> list[dict[str, Any]]:
     """Return the links ``self`` and ``bookmark`` of a resource, as Ironic.
 
-    :param resource: path of the collection, such as ``inspection_rules``.
-    :param ident: what follows it in the path, such as the UUID of a rule.
+    :param resource: path of the collection, e.g. ``inspection_rules``.
+    :param ident: the rest of the path, e.g. the UUID of a rule.
     """
     return [
         link.make_link('self', api.request.public_url, resource, ident),
@@ -50,10 +50,10 @@ def page(
     'http://…/v1/inspection_rules?limit=2&marker=<uuid>'}``.
 
     :param resource: the path of the list: ``inspection_rules``.
-    :param items: the items of the page, mappings or objects, and one more if a
-        page follows.
+    :param items: the items of the page, mappings or objects, and one more if
+        another page follows.
     :param represent: returns an item as clients see it.
-    :param marker: the field of an item that the next page names as its marker.
+    :param marker: the field of an item that identifies it as a marker.
     :param name: the member that has the list; None for the end of the path.
     """
     name = name or resource.rpartition('/')[2]
@@ -75,10 +75,9 @@ def _next_link(resource: str, limit: int, marker: Any) -> str:
     """Return the link to the next page, with the filters of this one.
 
     :param resource: path of the list.
-    :param marker: the field of the last item on this page by which the next
-        page finds its begin.
+    :param marker: the marker of the last item on this page.
     """
-    # Pairs, not a mapping, as a URL may have a parameter several times.
+    # Use pairs instead of a mapping, because a URL may repeat a parameter.
     parameters = []
     for name, value in api.request.GET.items():
         if name not in ('limit', 'marker'):
@@ -109,7 +108,7 @@ def choose_fields(
 
 
 def time(value: datetime.datetime | None) -> str | None:
-    """Return a time as ISO 8601 text; one without a zone is in UTC."""
+    """Return a time as ISO 8601 text; a time without a zone is in UTC."""
     if value is None:
         return None
     if value.tzinfo is None:
@@ -124,11 +123,11 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
 
     :param rule: a stored rule (objects.rule.StoredRule) or a built-in one
         (engine.model.Rule).
-    :param fields: names of the fields to show besides ``links``.
+    :param fields: names of the fields to show in addition to ``links``.
     """
     represented = {}
     for name in fields:
-        # Built-in rules have no created_at and updated_at: these are null.
+        # Built-in rules have no created_at and updated_at; these are null.
         default = None
         if name == 'built_in':
             # Stored rules have no such attribute.
@@ -146,7 +145,7 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
         for name in model.CONTENT
         if name in represented
     }
-    # Of a sensitive rule, content() returns the same members with null.
+    # For a sensitive rule, content() returns the same members with null.
     disclosed_content = stored_rule.content(rule, content)
     return {
         **represented,

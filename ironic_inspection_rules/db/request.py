@@ -69,8 +69,7 @@ def find_or_create_request(
     try:
         with transaction.writer() as session:
             began = accept(session)
-            # "Any", because SQLAlchemy 2.0 tells mypy that attributes are
-            # columns.
+            # Any, because SQLAlchemy 2.0 types attributes as columns.
             pending: Any = _open_request(session, node_uuid)
             if pending is not None:
                 reason = reason_to_end(pending, began)

@@ -22,19 +22,19 @@ PLUGIN = 'inspection-rules'
 """The name of the middleware, and of the hook."""
 
 _SWITCHING_GROUPS = ('api', 'auto_discovery', 'inspector', 'redfish')
-"""Groups of Ironic with options that switch rules on: where a section of them
-has a typing error, the rules stay off."""
+"""Groups of Ironic with options that enable rules: if one of their sections is
+misspelled, the rules stay disabled."""
 
 _RULES_GROUP = 'inspection_rules'
 _SIMILAR = 0.75
-"""How similar a name must be to one that was perhaps meant, 0 to 1."""
+"""How similar a name must be to the name that was probably meant, 0 to 1."""
 
 
 class Setting(NamedTuple):
     """An option as it is written.
 
-    ``place`` is the path of a file, such as ``/etc/ironic/ironic.conf``, or
-    the name of a variable of the environment.
+    ``place`` is the path of a file, e.g. ``/etc/ironic/ironic.conf``, or the
+    name of an environment variable.
     """
 
     place: str
@@ -44,27 +44,27 @@ class Setting(NamedTuple):
 
 
 def unknown() -> Iterator[str]:
-    """Yield a warning for each section and option that is not read.
+    """Yield a warning for every section and option that is not read.
 
     These are:
 
     - unknown options in groups of this project;
     - unknown options with the name of an option of this project: in
-      ``[DEFAULT]`` of any group, in other groups of Ironic of
-      ``[inspection_rules]``;
+      ``[DEFAULT]`` an option of any group, in other groups of Ironic an option
+      of ``[inspection_rules]``;
     - unknown options in groups of Ironic whose value names the plugin, or
       nearly;
     - unknown sections with a name like that of any group of this project, or
-      of a group of Ironic with options that switch rules on.
+      of a group of Ironic with options that enable rules.
     """
     # The names of this project's options, by group.
     names = conf.option_names(CONF)
-    # A section has a warning of its own, not one for each of its options.
+    # A section has a single warning instead of one per option.
     checked_sections = set()
     for setting in settings():
         place, group, name, _value = setting
         if group in names:
-            # A group of this project.
+            # This is a group of this project.
             if name not in names[group]:
                 yield _describe_unknown_option(setting, names)
         elif group == 'DEFAULT' or group in CONF:
@@ -79,11 +79,11 @@ def _check_unknown_section(
 ) -> Iterator[str]:
     """Yield a warning about an unknown section, if a known name is similar.
 
-    For ``[inspection_rulse]`` it proposes ``[inspection_rules]``.
+    For example, it suggests ``[inspection_rules]`` for ``[inspection_rulse]``.
     """
     # A name that differs by one letter is the best guess.
     near = suggestion.find_intended(group, (*names, *_SWITCHING_GROUPS))
-    # Of names that are only similar, those of this project come first.
+    # Among names that are only similar, prefer those of this project.
     if near is None:
         near = suggestion.find_nearest(group, names, _SIMILAR)
     if near is None:
@@ -115,17 +115,18 @@ def _check_option_of_ironic(
 ) -> Iterator[str]:
     """Yield a warning about an unknown option in a group of Ironic.
 
-    Most unknown options of Ironic are no concern of this project. A warning is
-    due if the option has the name of one of this project, or if its value
-    names the plugin, or nearly.
+    Most unknown options of Ironic do not concern this project. There is a
+    warning if the option has the name of one of this project's options, or if
+    its value names the plugin, or nearly.
 
     :param names: the names of this project's options, by group.
     """
     options = CONF
     if setting.group != 'DEFAULT':
         options = CONF[setting.group]
-        # Names such as "enabled" and "interface" would give false warnings:
-        # many options have them, and libraries register some of theirs later.
+        # Names such as "enabled" and "interface" would cause false warnings,
+        # because many options have them, and libraries register some options
+        # later.
         names = {_RULES_GROUP: names[_RULES_GROUP]}
     known = list(options)
     if setting.name in known:
@@ -140,7 +141,7 @@ def _check_option_of_ironic(
 
 
 def _find_owner(name: str, names: dict[str, list[str]]) -> str | None:
-    """Return the group that has an option of a name, None if none has."""
+    """Return the group that has an option with a name, or None."""
     for group, options in names.items():
         if name in options:
             return group
@@ -150,7 +151,7 @@ def _find_owner(name: str, names: dict[str, list[str]]) -> str | None:
 def _describe_wrong_group(setting: Setting, owner: str) -> str:
     """Return a warning about an option that is read in another group.
 
-    :param owner: that group.
+    :param owner: the group in which it is read.
     """
     return _(
         '%(place)s: unknown option in [%(group)s] "%(name)s"; did you mean '
@@ -164,7 +165,7 @@ def _describe_wrong_group(setting: Setting, owner: str) -> str:
 
 
 def is_near_plugin(value: str) -> bool:
-    """Return whether a list of names has the plugin's, or one like it."""
+    """Return whether a list of names has the plugin's or a similar one."""
     return any(
         suggestion.find_nearest(name, (PLUGIN,), _SIMILAR)
         for name in value.split(',')
@@ -172,9 +173,9 @@ def is_near_plugin(value: str) -> bool:
 
 
 def value_of(group: str, name: str) -> str | None:
-    """Return the last value of an option as it is written, None without one.
+    """Return the last value of an option as it is written, or None.
 
-    oslo.config would replace ``$default_hooks`` in it, for example.
+    For example, oslo.config would replace ``$default_hooks`` in it.
     """
     value = None
     for setting in settings():
@@ -186,9 +187,9 @@ def value_of(group: str, name: str) -> str | None:
 def settings() -> Iterator[Setting]:
     """Yield all settings of files, directories and the environment.
 
-    The environment, which takes precedence, comes last. If a file sets an
-    option several times, the last value counts. A file that cannot be read any
-    more is left out.
+    The environment comes last, because it takes precedence. If a file sets an
+    option several times, the last value counts. A file that can no longer be
+    read is skipped.
     """
     for path in _list_files():
         sections: dict[str, dict[str, list[str]]] = {}
@@ -198,7 +199,7 @@ def settings() -> Iterator[Setting]:
             # The service could read the file when it started.
             continue
         for group, options in sections.items():
-            # As oslo.config reads them.
+            # oslo.config also converts the names of groups to lower case.
             if group != 'DEFAULT':
                 group = group.lower()
             for name, values in options.items():

@@ -53,15 +53,16 @@ _LONGEST_NAME = 64
 def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     """Run the rules of the early phase (spec 003 "Phases").
 
-    :param plugin_data: is changed in place, unless a rule fails.
-    :returns: what the run is to have of the phase, see this module; None if
-        there is nothing to keep.
-    :raises: :class:`.exceptions.RuleError` if a rule fails, also by the action
-        ``fail``.
+    :param plugin_data: changed in place, unless a rule fails.
+    :returns: the data of the phase for the run, see this module; None if there
+        is nothing to keep.
+    :raises: :class:`.exceptions.RuleError` if a rule fails, or if the action
+        ``fail`` runs.
     """
     rules = start.rules()
     in_force = rules.refresh(context)
-    # A shallow copy will do: rules replace values, and change none in place.
+    # A shallow copy suffices, because rules replace values and never change
+    # them in place.
     before = dict(plugin_data)
     target = working_copy.WorkingCopy(
         working_copy.Facts(inventory, plugin_data),
@@ -75,7 +76,7 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
         limits=rules.limits[model.EARLY],
     )
     seconds = time.perf_counter() - started
-    # Without the UUID of a node: there is none yet.
+    # The node has no UUID yet.
     rule_counter.counter().count(outcome, None, outcome.error)
     metrics.send_phase(model.EARLY, outcome.error is None, seconds)
     if outcome.error:
@@ -110,11 +111,11 @@ def facts_before(
 ) -> dict[str, str]:
     """Return the facts before the early phase, for the history.
 
-    :param difference: what is kept as ``found``: the values to ``set`` and the
-        names to ``unset`` in the plugin data, and the ``revision`` of the
+    :param difference: the data kept as ``found``: the values to ``set`` and
+        the names to ``unset`` in the plugin data, and the ``revision`` of the
         rules.
-    :param plugin_data: as they are after the early phase.
-    :returns: JSON texts: of inventory, plugin data, and all else.
+    :param plugin_data: the plugin data after the early phase.
+    :returns: JSON texts of the inventory, the plugin data and all other facts.
     """
     before = {
         name: value
@@ -130,11 +131,11 @@ def facts_before(
 def _difference_to_before(
     after: dict, before: dict, revision: int | None
 ) -> dict[str, Any]:
-    """Return what makes the plugin data before a phase of those after it.
+    """Return the difference from plugin data after a phase to those before.
 
     The history needs the data before the phase. The conductor has the data
-    after it anyway, so only the difference is stored. If rules have set
-    ``rack`` to ``r1``, for example, its ``unset`` has ``rack``.
+    after it anyway, so only the difference is stored. For example, if rules
+    have set ``rack`` to ``r1``, its ``unset`` has ``rack``.
 
     :param revision: the revision of the rules that ran.
     :returns: values to ``set``, names to ``unset``, and the ``revision``;
@@ -148,18 +149,18 @@ def _difference_to_before(
     )
     if is_kept_masked:
         values = disclosure.data(values)
-    # Ironic sets this flag after the phase, and the conductor finds it in the
-    # data. It was not there before.
+    # Ironic sets this flag after the phase, so the conductor finds it in the
+    # data, although it was not there before the phase.
     unset = [*to_before['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]
     return {'set': values, 'unset': unset, 'revision': revision}
 
 
 def _describe_machine(inventory: dict) -> str:
-    """Return what an operator knows a machine by, for one line of a log.
+    """Describe a machine to an operator, for one line of a log.
 
     :param inventory: as the machine sent it; any value may be of any type.
-    :returns: its serial number and the first addresses of its interfaces, such
-        as ``serial number C7X, addresses 52:54:00:00:00:01``.
+    :returns: its serial number and the first addresses of its interfaces, e.g.
+        ``serial number C7X, addresses 52:54:00:00:00:01``.
     """
     vendor = inventory.get('system_vendor')
     serial = None
@@ -168,7 +169,7 @@ def _describe_machine(inventory: dict) -> str:
     interfaces = inventory.get('interfaces')
     if not isinstance(interfaces, list):
         interfaces = []
-    # An unknown machine chooses how many it sends.
+    # Limit the number, because an unknown machine chooses how many it sends.
     addresses = []
     for interface in interfaces[:_MOST_ADDRESSES]:
         if isinstance(interface, dict):
@@ -184,8 +185,8 @@ def _describe_machine(inventory: dict) -> str:
 def _short_name(value: Any) -> str:
     """Return a serial number or an address, in one line and shortened.
 
-    :returns: ``unknown`` for a value that is neither text nor a number, and
-        for blank text.
+    :returns: ``unknown`` if the value is neither text nor a number, or if the
+        text is blank.
     """
     if not isinstance(value, str | int):
         return 'unknown'

@@ -42,8 +42,8 @@ def read_rules(context) -> list[dict]:
 def rules() -> repository.Repository:
     """Return the rules in force in this process.
 
-    :raises: Invalid for a bad option, DatabaseNotReady, InvalidDocument or
-        PluginError, after logging it in one line.
+    :raises: Invalid for an invalid option, DatabaseNotReady, InvalidDocument
+        or PluginError, after logging it in one line.
     """
     with required():
         return load()
@@ -52,11 +52,11 @@ def rules() -> repository.Repository:
 def load() -> repository.Repository:
     """Load the rules that this configuration puts in force.
 
-    Built-in rules are read here; stored rules are read later, by the
-    repository, whenever they have changed.
+    Built-in rules are read here. The repository reads stored rules later,
+    whenever they have changed.
 
-    :raises: Invalid for a bad option, DatabaseNotReady, InvalidDocument or
-        PluginError.
+    :raises: Invalid for an invalid option, DatabaseNotReady, InvalidDocument
+        or PluginError.
     """
     conf.register_opts(CONF)
     conf.check(CONF)
@@ -85,12 +85,12 @@ def load() -> repository.Repository:
 
 @contextlib.contextmanager
 def required() -> Iterator[None]:
-    """Stop the service, with one line in the log, when its start fails.
+    """Stop the service, with one line in the log, if its start fails.
 
-    A launcher that is made with cotyledon starts Ironic's processes. It would
-    restart a process that fails to start, again and again. So the launcher is
-    sent SIGINT, after which it exits with 1; after SIGTERM it would exit with
-    0, as if all were well.
+    Ironic's processes are started by a launcher that is made with cotyledon.
+    It would restart a process that fails to start again and again. The
+    launcher is therefore sent SIGINT, after which it exits with 1. After
+    SIGTERM it would exit with 0, as if there were no problem.
     """
     try:
         yield
@@ -106,12 +106,13 @@ def required() -> Iterator[None]:
 def refuse(problems: Iterable[str]) -> None:
     """Stop the service if there are problems with which it cannot run.
 
-    :param problems: sentences, for one line of the log; none if all is well.
-    :raises: Invalid with all of them.
+    :param problems: sentences for one line of the log; empty if there is no
+        problem.
+    :raises: Invalid with all problems.
     """
     text = '; '.join(problems)
     if text:
-        # It logs the error, and stops the launcher of the process.
+        # This logs the error, and stops the launcher of the process.
         with required():
             raise exceptions.Invalid(text)
 
@@ -126,11 +127,11 @@ def _load_built_in_tables(
 ) -> dict[str, table.Table]:
     """Load the tables in the file of built-in rules, and check its rules.
 
-    The rules of the file may read its tables only: those of the database can
-    be removed at any time.
+    The rules of the file may read only its own tables, because tables of the
+    database can be removed at any time.
 
     :param rules: the rules of the file.
-    :raises: InvalidDocument for a bad table, or for a rule that reads a table
+    :raises: InvalidDocument if a table is invalid, or if a rule reads a table
         or a column that the file does not have.
     """
     tables = table_file.build(table_file.load([rule_file]))
@@ -148,7 +149,7 @@ def _refuse_stored_duplicates(
 ) -> None:
     """Check that no stored rule or table is also a built-in one.
 
-    An API that does not reach the database checks nothing.
+    An API that cannot reach the database checks nothing.
 
     :raises: InvalidDocument for a table with the name of a stored table, or a
         rule with the UUID of a stored rule.
@@ -157,7 +158,7 @@ def _refuse_stored_duplicates(
         return
     context = ironic_context.get_admin_context()
     path = CONF.inspection_rules.built_in
-    # The database is not asked for the sake of a file that has no tables.
+    # Do not query the database if the file has no tables.
     if built_in_tables:
         for stored_table in table_object.RuleTable.list_plain(context):
             if stored_table['name'] in built_in_tables:

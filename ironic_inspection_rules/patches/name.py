@@ -23,18 +23,18 @@ LOG = log.getLogger(__name__)
 class Name:
     """A private name of Ironic, and what does not work without it.
 
-    :param module: such as ``'ironic.db.sqlalchemy.api'``.
-    :param path: such as ``'Connection._add_nodes_filters'``. The last part may
-        be an attribute that a class gives its instances.
-    :param without: what does not work without it, a clause for the log:
-        ``'nodes cannot be listed by trait'``.
-    :param parameters: of the function beneath its decorators, which may have
-        more of them with defaults. None for a name that is not called, or is
-        called with the arguments of Ironic's own call.
-    :param required: whether Ironic is not to start without it; otherwise its
-        purpose is switched off.
+    :param module: the module, e.g. ``'ironic.db.sqlalchemy.api'``.
+    :param path: the path, e.g. ``'Connection._add_nodes_filters'``. The last
+        part may be an attribute that a class sets on its instances.
+    :param without: what does not work without the name, as a clause for the
+        log: ``'nodes cannot be listed by trait'``.
+    :param parameters: the first parameters of the undecorated function;
+        further ones must have defaults. None for a name that is not called, or
+        is called with the arguments of Ironic's own call.
+    :param required: whether Ironic must not start without the name; otherwise
+        only its purpose is disabled.
     :param in_every_release: False if some supported releases lack the module,
-        and nothing is lost there.
+        and nothing is lost in them.
     """
 
     module: str
@@ -48,7 +48,7 @@ class Name:
         return f'{self.module}.{self.path}'
 
     def find(self) -> Any:
-        """Return the object of the name, None if this Ironic has none."""
+        """Return the object of the name; None if this Ironic has none."""
         try:
             return pkgutil.resolve_name(f'{self.module}:{self.path}')
         except (ImportError, AttributeError):
@@ -56,8 +56,8 @@ class Name:
 
     def put(self, value: Any) -> None:
         """Replace the object of the name in its module or class."""
-        # For 'Node.destroy' these are 'Node' and 'destroy'. For a path without
-        # a dot, the path of the owner is empty, and 'module:' is the module.
+        # For 'Node.destroy' these are 'Node' and 'destroy'. If the path has no
+        # dot, the path of the owner is empty, and 'module:' is the module.
         owner_path, _dot, attribute = self.path.rpartition('.')
         owner = pkgutil.resolve_name(f'{self.module}:{owner_path}')
         setattr(owner, attribute, value)
@@ -76,11 +76,11 @@ class Name:
             return f'{self.module} is not there'
         *class_names, attribute = self.path.split('.')
         for class_name in class_names:
-            # None for a missing class: it lacks the attribute below, too.
+            # None for a missing class, which lacks the attribute below, too.
             owner = getattr(owner, class_name, None)
         if not hasattr(owner, attribute):
             if _sets_on_instances(owner, attribute):
-                # There is no instance here to look at the attribute itself.
+                # Without an instance, the attribute itself cannot be checked.
                 return None
             return f'{self} is not there'
         if self.parameters is None:
@@ -96,9 +96,9 @@ def are_here(names: Iterable[Name]) -> bool:
 def check(names: Iterable[Name]) -> None:
     """Refuse an Ironic that lacks a required name.
 
-    Without a name that is not required, a warning says what does not work.
-    Another warning says, once in a process, that this Ironic is newer than all
-    releases that were tried.
+    If a name is missing that is not required, a warning tells what does not
+    work. Another warning tells, once per process, that this Ironic is newer
+    than all releases that were tried.
 
     :raises: UnsupportedIronic if this Ironic is too old, or with the problems
         of all required names.
@@ -155,20 +155,20 @@ def _warn_of_untried(installed: str) -> None:
 
 
 def _sets_on_instances(owner: Any, attribute: str) -> bool:
-    """Return whether the ``__init__`` of a class, or of a base, has a name.
+    """Return whether ``__init__`` of a class, or of a base, uses a name.
 
-    Such an attribute is one of the instances: ``self._shutdown = …``.
+    Such an attribute belongs to the instances: ``self._shutdown = …``.
 
     :param owner: a class, or any other object, which has no instances.
     """
     if not isinstance(owner, type):
         return False
     for base in owner.__mro__:
-        # The __dict__ and not getattr(), by which a base without an __init__
-        # would show that of another base.
+        # Use the __dict__ instead of getattr(), which would return the
+        # __init__ of another base for a base without one.
         init = base.__dict__.get('__init__')
         # co_names has the attributes that the code sets, and also those that
-        # it only reads. Without an instance, nothing more is known.
+        # it only reads. Nothing more is known without an instance.
         if inspect.isfunction(init) and attribute in init.__code__.co_names:
             return True
     return False
@@ -177,8 +177,8 @@ def _sets_on_instances(owner: Any, attribute: str) -> bool:
 def _find_problem_of_call(name: Name, function: Any) -> str | None:
     """Return why a function cannot be called with the parameters of a name.
 
-    The function has to take these parameters first, in this order. Further
-    ones must have defaults.
+    The function must have these parameters first, in this order. Further
+    parameters must have defaults.
 
     :returns: a sentence without a full stop: ``… takes (self, node) instead of
         (self, task)``; None if the function can be called.

@@ -28,9 +28,9 @@ NAMES = (CHECK_RULE,)
 def fills_values() -> bool:
     """Return whether Ironic fills in fields in the values of eq, lt and gt.
 
-    An older release compares the text ``{node.driver}`` with its braces. Newer
-    releases, which fill in the name of the driver, begin with 39.0 and, in the
-    series of 35, with 35.1.
+    Older releases compare the text ``{node.driver}`` with its braces. Releases
+    that fill in the name of the driver are 39.0 and newer and, in the series
+    of 35, 35.1 and newer.
     """
     return 'values' in getattr(operators.EqOperator, 'FORMATTED_ARGS', ())
 
@@ -99,8 +99,8 @@ _ACTIONS_OF_TRIAL: dict[str, Any] = {
     'remove-trait': _RemoveTrait,
     'log': _Log,
 }
-"""Actions by name that a trial runs in place of Ironic's own, which would
-reach the database, a server or the log."""
+"""Actions by name that a trial runs instead of Ironic's own actions, which
+would reach the database, a server or the log."""
 
 
 def run(
@@ -111,23 +111,24 @@ def run(
 ) -> Exception | None:
     """Run rules as stock Ironic does, on a stand-in for a machine.
 
-    The first error ends the run; changes before the error stay.
+    The first error ends the run; changes before the error are kept.
 
-    :param rules: in the order in which they run; they are not changed.
-    :param task: its node, its ports and its traits are changed.
-    :param plugin_data: are changed, too. The engine may leave objects of its
-        own in them, which :func:`as_plain_data` replaces.
-    :returns: the error that would fail the inspection, None if none would.
+    :param rules: rules in the order in which they run; not changed.
+    :param task: the stand-in, whose node, ports and traits are changed.
+    :param plugin_data: changed as well. The engine may leave objects of its
+        own in it, which :func:`as_plain_data` replaces.
+    :returns: the error that would fail the inspection; None if there is none.
     """
     logger = logging.getLogger(engine.__package__)
     level_before = logger.level
-    # Nothing is logged, as a trial must not look like an inspection.
+    # Disable logging, because a trial must not look like an inspection.
     logger.setLevel(logging.CRITICAL + 1)
     try:
-        # A copy, as the engine changes the rules that it runs.
+        # Use a copy, because the engine changes the rules that it runs.
         for rule in copy.deepcopy(list(rules)):
             _run_rule(rule, task, inventory, plugin_data)
-    # Any error, as Ironic fails an inspection for any error of its engine.
+    # Catch everything, because any error of its engine fails an inspection in
+    # Ironic.
     except Exception as exc:
         return exc
     finally:
@@ -142,7 +143,7 @@ def _run_rule(
     plugin_data: dict[str, Any],
 ) -> None:
     """Carry out the actions of a rule if its conditions hold."""
-    # A function of Ironic's engine, which checks the conditions.
+    # This function of Ironic's engine checks the conditions.
     check_rule = CHECK_RULE.find()
     # Views of the inventory and the plugin data for the actions, without
     # secrets if the option says so. None if the conditions do not hold.
@@ -160,15 +161,16 @@ def _run_rule(
 
 
 def is_of_fail_action(error: Exception) -> bool:
-    """Check if an error is that of the action ``fail``."""
-    # Not isinstance: the errors of bad rules are subclasses of that class.
+    """Return whether an error comes from the action ``fail``."""
+    # Do not use isinstance(), because the errors of invalid rules are
+    # subclasses of that class.
     return type(error) is exception.HardwareInspectionFailure
 
 
 def as_plain_data(value: Any) -> Any:
     """Return data without the views that Ironic's engine puts into them."""
     # A view has the wrapped value in one of these attributes, depending on its
-    # class. A view of the first class may wrap one of the second.
+    # class. A view of the first class may wrap a view of the second.
     if hasattr(value, '_data'):
         value = value._data
     if hasattr(value, '_original'):
@@ -188,4 +190,4 @@ def _copy_unsaved(ironic_object: Any) -> Any:
 
 
 def _save_nothing(*_args: Any, **_kwargs: Any) -> None:
-    """Stand for the ``save`` of an Ironic object."""
+    """Do nothing, in place of the ``save`` of an Ironic object."""

@@ -2,9 +2,9 @@
 
 """A rule in the record of a run.
 
-Readers of runs read a rule here, and need not ask which of both it is. Only
-who looks for the rule that set a value gets the places that sensitive rules
-set: they are beside the record, and nobody is shown them.
+Code that reads runs uses these classes for both kinds of rules, sensitive or
+not. The places that sensitive rules set are needed only to find the rule that
+set a value: they are stored beside the record, and nobody is shown them.
 """
 
 import collections
@@ -18,8 +18,8 @@ from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_change
 
 Places = dict[str, list[list[str]] | None]
-"""What sensitive rules set: pairs of ``object`` and ``path``, by the UUID of
-the rule; None where they are too many to be kept.
+"""The places that sensitive rules set: pairs of ``object`` and ``path``, by
+the UUID of the rule; None if there are too many to be kept.
 
 ``{UUID: [['node', '/extra/rack'], ['port 52:54:00:00:00:01', '/extra']]}``
 """
@@ -73,10 +73,10 @@ class RecordedRule:
         return Trail(place)
 
     def described(self, describe: Describe) -> disclosure.Entry:
-        """Return what ``describe`` builds of the rule, or that it is withheld.
+        """Return the result of ``describe``, or that the rule is withheld.
 
-        The fields are passed to ``describe`` only here, so no caller gets them
-        of a rule that is withheld.
+        Only this method passes the fields to ``describe``, so that no caller
+        gets the fields of a withheld rule.
         """
         return describe(self._fields)
 
@@ -84,7 +84,7 @@ class RecordedRule:
 class WithheldRule(RecordedRule):
     """A sensitive rule in the record of a phase.
 
-    :param places: those that it set, None where these are not kept.
+    :param places: the places that it set; None if they are not kept.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class WithheldRule(RecordedRule):
 
     def follow(self, place: recorded_change.RecordedPlace) -> Trail:
         if self._places is None:
-            # It set too many places for them to be kept.
+            # It set so many places that they were not kept.
             return Trail(place, is_open=True)
         return Trail(
             place, is_set=recorded_change.is_among(self._places, place)
@@ -113,7 +113,7 @@ def read(
 ) -> RecordedRule:
     """Read a rule of the record of a phase.
 
-    :param places: those of the sensitive rules of the phase.
+    :param places: the places that the sensitive rules of the phase set.
     """
     if fields.get(disclosure.WITHHELD):
         return WithheldRule(fields, (places or {}).get(fields['uuid'], []))
@@ -123,29 +123,29 @@ def read(
 def places_of(outcome: runner.PhaseOutcome) -> Places:
     """Return the places that the sensitive rules of a phase set.
 
-    :returns: the places by the UUID of the rule, such as
+    :returns: the places by the UUID of the rule, e.g.
         ``{UUID: [['node', '/extra/rack']]}``; None for a rule that set more
         places than are kept.
     """
     places: Places = {}
-    # Each rule has the whole room for itself.
+    # Every rule has the full room for itself.
     room = collections.defaultdict[str, phase_record.Room](phase_record.Room)
     for change in outcome.journal.withheld:
         assert change.rule is not None
         uuid = change.rule.uuid
         name = change.object
         if change.port:
-            # By the UUID, as the address of a port may change.
+            # Use the UUID, because the address of a port may change.
             name = f'port {change.port}'
         place = change.place
         if change.left is not None:
             # The change removed an item of a list, and moved the items behind
-            # it. "-" in the place of the index stands for any item.
+            # it. "-" instead of the index stands for any item.
             place = (*place[:-1], data_path.APPEND)
         path = data_path.pointer(place)
         if not room[uuid].take(path):
-            # All places of a rule are kept or none: a value at a place that is
-            # left out would seem to be set by another rule.
+            # Keep either all places of a rule or none, because a value at a
+            # missing place would seem to be set by another rule.
             places[uuid] = None
             continue
         places_of_rule = places.setdefault(uuid, [])
@@ -162,13 +162,13 @@ def for_readers(
 ) -> tuple[dict[str, phase_record.Record], dict[str, Places]]:
     """Return the records of a run as anybody may see them.
 
-    Rules that have become sensitive since, or that are not known any more, are
-    withheld. Built-in rules, which have no revision, are what they were.
+    Rules that have become sensitive since the run, or that are unknown now,
+    are withheld. Built-in rules, which have no revision, cannot have changed.
 
     :param phases: the records as they are stored, by phase.
     :param places: the places that sensitive rules set, by phase.
     :param open_rules: the UUIDs of rules that are known and not sensitive.
-    :returns: the records and the places of all rules that are withheld.
+    :returns: the records, and the places of all withheld rules.
     """
     disclosed: dict[str, phase_record.Record] = {}
     all_places = dict(places)
@@ -187,7 +187,7 @@ def for_readers(
                     disclosure.WITHHELD: True,
                 }
                 shown_rules.append(withheld)
-                # With them it is still known that this rule set a value.
+                # These places still tell that this rule set a value.
                 places_of_phase[rule['uuid']] = _places_of_changes(rule)
             record[kind] = shown_rules
         disclosed[phase] = record
@@ -199,16 +199,16 @@ def for_readers(
 def _is_to_be_withheld(
     rule: phase_record.Record, open_rules: Container[str]
 ) -> bool:
-    """Return whether a rule is to be withheld that was not when it ran."""
+    """Return whether to withhold a rule that was not withheld when it ran."""
     if rule.get(disclosure.WITHHELD):
-        # It is withheld already.
+        # The rule is already withheld.
         return False
     is_built_in = rule.get('revision') is None
     return not is_built_in and rule['uuid'] not in open_rules
 
 
 def _places_of_changes(rule: phase_record.Record) -> list[list[str]]:
-    """Return the places of all that a rule has set."""
+    """Return the places of all values that a rule has set."""
     changes = [*rule['changes'], *rule.get('confirmed', ())]
     return [_place_of_change(change) for change in changes]
 
@@ -216,7 +216,7 @@ def _places_of_changes(rule: phase_record.Record) -> list[list[str]]:
 def _place_of_change(change: phase_record.Record) -> list[str]:
     """Return the object of a recorded change, and a path in it.
 
-    For example ``['node', '/extra/rack']``.
+    For example, ``['node', '/extra/rack']``.
     """
     name: str = change['object']
     if 'port' in change:
@@ -224,10 +224,10 @@ def _place_of_change(change: phase_record.Record) -> list[str]:
     path: str = change['path']
     if 'left' in change:
         # The change removed an item of a list, and moved the items behind it.
-        # "-" in the place of the index stands for any item.
+        # "-" instead of the index stands for any item.
         path_of_list = data_path.parse(path)[:-1]
         path = data_path.pointer((*path_of_list, data_path.APPEND))
     elif 'at' in change:
-        # The change appended an item: this path has the index that it got.
+        # The change appended an item, and this path has its index.
         path = change['at']
     return [name, path]

@@ -23,8 +23,8 @@ LOG = log.getLogger(__name__)
 Row = dict[str, typing.Any]
 
 FOR_METRICS = frozenset(('label', 'would_fail'))
-"""What a row has for metrics only: the rule's label, or its UUID while it did
-nothing, and how many of its failures were in mode ``audit``."""
+"""Fields of a row that are only for metrics: the label of the rule, which is
+its UUID while it did nothing, and the number of failures in mode ``audit``."""
 
 Write = collections.abc.Callable[[list[Row]], None]
 
@@ -32,23 +32,24 @@ Write = collections.abc.Callable[[list[Row]], None]
 class RuleCounter:
     """Counts what rules do, until the counts are written.
 
-    :param write: called with one row for each rule, as
+    :param write: called with one row per rule, as
         ``objects.rule_statistics`` describes them, with :data:`FOR_METRICS`.
-    :param period: seconds from the first count to its writing.
+    :param period: seconds from the first count until the counts are written.
     """
 
     def __init__(self, write: Write, period: float) -> None:
         self._write = write
         self._period = period
-        # What was counted, by the UUID of the rule.
+        # The counts, by the UUID of the rule.
         self._rows: dict[str, Row] = {}
         # The timer that will write the counts; None if there are none.
         self._timer: threading.Timer | None = None
-        # Guards the rows and the timer. It is free while counts are written,
-        # as a slow database must not keep inspections waiting.
+        # Guards the rows and the timer. It is not held while counts are
+        # written, because a slow database must not block inspections.
         self._lock = threading.Lock()
-        # Held while counts are written. So the flush at the end of a process
-        # waits for that of the timer, and then writes what that could not.
+        # Held while counts are written, so that the flush at the end of a
+        # process waits for the timer's flush, and then writes the counts that
+        # the timer could not write.
         self._writing = threading.Lock()
 
     def count(
@@ -61,20 +62,21 @@ class RuleCounter:
 
         :param outcome: the outcome of a run with ``keep``: only rules with a
             timing are counted.
-        :param node_uuid: the UUID of the node, None if it is not known yet.
-        :param error: the error that ended the phase. A RuleError is counted as
-            a failure of its rule.
+        :param node_uuid: the UUID of the node; None if it is unknown.
+        :param error: the error that ended the phase. A RuleError counts as a
+            failure of its rule.
         """
         now = timeutils.utcnow().isoformat()
         with self._lock:
-            # Of all rules that were tried, also of those that did not match.
+            # This counts all rules that were tried, even if they did not
+            # match.
             for uuid, seconds in outcome.timings.items():
                 if uuid not in self._rows:
                     self._rows[uuid] = _empty(uuid, now)
                 row = self._rows[uuid]
                 row['runs'] += 1
                 row['seconds'] += seconds
-            # The rules of mode "audit", which change nothing.
+            # These are the rules of mode "audit", which change nothing.
             for rule_trace in outcome.audited:
                 row = self._rows[rule_trace.rule.uuid]
                 if rule_trace.matched:
@@ -100,20 +102,20 @@ class RuleCounter:
     def flush(self) -> None:
         """Write the counts to the database, or keep them if that fails."""
         with self._writing:
-            # Inspections go on counting in new rows while these are written.
+            # Inspections count in new rows while these rows are written.
             with self._lock:
                 rows = self._rows
                 self._rows = {}
                 timer = self._timer
                 self._timer = None
             if timer is not None:
-                # Perhaps the timer itself has called this: that does no harm.
+                # It is harmless if the timer itself has called this method.
                 timer.cancel()
             if not rows:
                 return
             try:
                 self._write(list(rows.values()))
-            # No counts are lost, whatever the error is.
+            # Catch everything, so that no counts are lost.
             except Exception as exc:
                 LOG.warning(
                     'Statistics of %(count)d inspection rules are '
@@ -126,7 +128,7 @@ class RuleCounter:
     def _put_back(self, rows: dict[str, Row]) -> None:
         """Put rows back that were not written, and plan to write them again.
 
-        What was counted meanwhile is added to them.
+        Counts that were added meanwhile are added to these rows.
         """
         with self._lock:
             for uuid, later in self._rows.items():
@@ -143,9 +145,9 @@ class RuleCounter:
             self._plan_to_write()
 
     def _plan_to_write(self) -> None:
-        """Start the timer that writes the counts, unless it runs already.
+        """Start the timer that writes the counts, unless it is running.
 
-        The caller holds the lock.
+        The caller must hold the lock.
         """
         if not self._rows or self._timer is not None:
             return
@@ -154,8 +156,8 @@ class RuleCounter:
         try:
             timer.start()
         except RuntimeError as exc:
-            # The process has as many threads as it may have. No inspection
-            # fails for that: the next count tries again.
+            # The process cannot create more threads. This must not fail an
+            # inspection, and the next count tries again.
             LOG.warning(
                 'Statistics of inspection rules are not written yet: '
                 '%(error)s',
@@ -169,7 +171,7 @@ _SUMMED = ('runs', 'matched', 'failed', 'audited', 'would_fail', 'seconds')
 
 
 def _empty(uuid: str, since: str) -> Row:
-    """Return the row of a rule of which nothing is counted yet."""
+    """Return the row of a rule without any counts."""
     return {
         'rule_uuid': uuid,
         'label': uuid,
