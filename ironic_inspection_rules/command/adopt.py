@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Adopts rules of stock Ironic or ironic-inspector, and undoes it."""
+"""Adopt rules of stock Ironic or ironic-inspector, and undo the adoption."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
@@ -45,10 +45,10 @@ _DIFFERENT = 2
 
 @dataclasses.dataclass(frozen=True)
 class StockRule:
-    """A rule as stock Ironic has it.
+    """A rule as stock Ironic stores it.
 
-    :param fields: its fields by name, such as ``uuid`` and ``conditions``.
-    :param row: its row in Ironic's table, None for a rule of a file.
+    :param fields: the fields of the rule, e.g. ``uuid`` and ``conditions``.
+    :param row: its row in Ironic's table, None if it comes from the file.
     """
 
     fields: Mapping[str, Any]
@@ -56,25 +56,26 @@ class StockRule:
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name of the rule in reports."""
         return self.fields.get('description') or self.fields['uuid']
 
     @property
     def priority(self) -> int:
-        """Its priority; rules of files need none."""
+        """The priority of the rule; a rule in a file may have none."""
         return self.fields.get('priority') or 0
 
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """A rule of stock Ironic or ironic-inspector that is to be adopted.
+    """A rule of stock Ironic or ironic-inspector that may be adopted.
 
-    To adopt a rule is to store it, converted, as a rule of this package.
+    A rule is adopted when it is converted and stored as a rule of this
+    package.
 
-    :param rule: None if it cannot be adopted.
-    :param remark: why it cannot, or what changes.
-    :param stock: the same rule in stock Ironic, None if it is not from there.
-    :param is_lossless: whether the conversion loses nothing of it.
+    :param rule: the converted rule, None if it cannot be adopted.
+    :param remark: the reason why it cannot be adopted, or what changes.
+    :param stock: the original rule, None if it is not from stock Ironic.
+    :param is_lossless: whether the conversion keeps everything of the rule.
     """
 
     name: str
@@ -89,21 +90,21 @@ def adopt_from_ironic(
     inventories: str | None = None,
     accept_differences: bool = False,
 ) -> int:
-    """Adopt the rules that stock Ironic would run, all or none.
+    """Adopt the rules that stock Ironic would run, either all or none.
 
-    Rules of Ironic's table are set aside: they stay there, in a phase that
-    stock Ironic never runs. Rules of its file of built-in rules are copied,
-    unless they were adopted before.
+    Rules in Ironic's table are set aside: they stay in the table, in a phase
+    that stock Ironic never runs. Rules in its file of built-in rules are
+    copied, unless they were adopted before.
 
     :param dry_run: only print what would be adopted, and what differs.
-    :param inventories: a directory with further inventories to try the rules
-        on.
+    :param inventories: a directory with more inventories on which the rules
+        are tried.
     :param accept_differences: adopt the rules even if some behave differently
-        here; a rule that cannot be converted is only set aside.
-    :returns: 0 if nothing differs, else 2. A default scope counts as a
+        here. A rule that cannot be converted is then only set aside.
+    :returns: 0 if nothing differs, otherwise 2. A default scope counts as a
         difference.
     :raises: :class:`.exceptions.InspectionRulesError` if the rules cannot be
-        adopted; nothing has changed then.
+        adopted. Nothing has changed in this case.
     """
     migration.check()
     patch_name.check(stock_engine.NAMES)
@@ -127,7 +128,7 @@ def adopt_from_ironic(
     adoption.store(
         _to_columns(candidates),
         moved=rows,
-        # If the table has changed since it was read, nothing is stored.
+        # Store nothing if the table has changed since it was read.
         present=rows,
         origin=_origin(_("Adopted from Ironic's own inspection rules")),
     )
@@ -138,11 +139,11 @@ def adopt_from_ironic(
 def _print_comparison(
     candidates: list[Candidate], inventories: str | None
 ) -> int:
-    """Print the rules to adopt, and all that they would do differently here.
+    """Print the rules to adopt, and everything they would do differently here.
 
-    :param inventories: a directory with further inventories to try the rules
-        on.
-    :returns: the exit status, by which scripts know whether anything differs.
+    :param inventories: a directory with more inventories on which the rules
+        are tried.
+    :returns: the exit status, which tells scripts whether anything differs.
     """
     _print_candidates(candidates)
     print(*stock_rule.IN_GENERAL, sep='\n')
@@ -163,7 +164,7 @@ def _print_comparison(
 
 
 def _print_adopted(candidates: list[Candidate]) -> None:
-    """Print what has become of the rules of stock Ironic."""
+    """Print the result of the adoption for the rules of stock Ironic."""
     count = sum(candidate.rule is not None for candidate in candidates)
     print(
         _P(
@@ -192,25 +193,25 @@ def _print_adopted(candidates: list[Candidate]) -> None:
 def undo(dry_run: bool) -> int:
     """Let Ironic run its own rules again, and remove the adopted ones here.
 
-    All rules of Ironic's own table that were set aside get their phase back,
-    also those that were set aside without being adopted.
+    All rules of Ironic's table that were set aside get their phase back, even
+    if they were set aside without being adopted.
 
-    Rules that were copied from the file are removed here as well; the file
-    still has them. It prints what becomes of every rule.
+    Adopted copies of rules in the file are removed here as well; the file
+    still has the originals. The command prints what happens to every rule.
 
-    :param dry_run: only print.
-    :returns: the exit status, always 0.
+    :param dry_run: only print what would happen.
+    :returns: the exit status, which is always 0.
     """
     migration.check()
     rows = adoption.read_ironic(set_aside=True)
-    # The rules of this package, by UUID.
+    # Data of the rules of this package, by UUID.
     descriptions = dict(db_rule.list_values('description'))
     changed_at_by_uuid = dict(db_rule.list_values('updated_at'))
     adopted_uuids = []
     for rule in (*rows, *_read_built_in_rules()):
         adopted_uuid = stock_form.uuid_of(rule['uuid'])
         is_here = adopted_uuid in descriptions
-        # A rule may be both in the table and in the file.
+        # The same rule may be both in the table and in the file.
         if is_here and adopted_uuid not in adopted_uuids:
             adopted_uuids.append(adopted_uuid)
     _print_given_back(rows, descriptions)
@@ -232,7 +233,7 @@ def _print_given_back(
     """Print which rules go back to Ironic's own table.
 
     :param rows: the rules of Ironic's table that were set aside.
-    :param descriptions: descriptions of the rules of this package, by UUID.
+    :param descriptions: the descriptions of this package's rules, by UUID.
     """
     for row in rows:
         if stock_form.uuid_of(row['uuid']) in descriptions:
@@ -252,9 +253,9 @@ def _print_removed(
 ) -> None:
     """Print which adopted rules are removed here.
 
-    :param descriptions: descriptions of the rules of this package, by UUID.
-    :param changed_at_by_uuid: the times of their last changes, by UUID; None
-        for a rule that was never changed since it was adopted.
+    :param descriptions: the descriptions of this package's rules, by UUID.
+    :param changed_at_by_uuid: the time of the last change of every rule, by
+        UUID; None if the rule has not changed since it was adopted.
     """
     for adopted_uuid in adopted_uuids:
         changed_at = changed_at_by_uuid[adopted_uuid]
@@ -275,17 +276,17 @@ def _print_removed(
 
 
 def _convert_all(rows: list[adoption.Row]) -> list[Candidate]:
-    """Convert the rules of stock Ironic.
+    """Convert the rules of stock Ironic to candidates.
 
-    First come those of its table, then those of its file of built-in rules:
-    stock Ironic runs rules of one priority in this order. Rules of the file
-    that were adopted before are left out. Priorities that are too high for
-    this package are lowered, without a change of the order.
+    The rules of its table come before those of its file of built-in rules,
+    because stock Ironic runs rules of the same priority in this order. Rules
+    of the file that were adopted before are skipped. Priorities that are too
+    high for this package are lowered without changing the order.
 
     :param rows: the rules in Ironic's table.
-    :raises: Invalid if a UUID is taken by another rule.
+    :raises: Invalid if another rule already has one of the UUIDs.
     """
-    # UUIDs of the rules that this package has already.
+    # UUIDs of the rules that this package already has.
     taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
     _refuse_taken_uuids(rows, taken)
     stock_rules = [*_rules_of_table(rows), *_new_rules_of_file(rows, taken)]
@@ -298,11 +299,11 @@ def _convert_all(rows: list[adoption.Row]) -> list[Candidate]:
 
 
 def _refuse_taken_uuids(rows: list[adoption.Row], taken: set[str]) -> None:
-    """Refuse a rule of Ironic's table whose UUID a rule here has already.
+    """Refuse a rule of Ironic's table if a rule here already has its UUID.
 
-    :param rows: the rules in Ironic's table. Those that were adopted before
-        are set aside, and not among them: so the rule here came from
-        elsewhere.
+    :param rows: the rules in Ironic's table. They do not include rules that
+        are set aside because they were adopted before, so a rule here with
+        the same UUID came from elsewhere.
     :param taken: UUIDs of the rules of this package.
     :raises: Invalid for the first such rule.
     """
@@ -314,9 +315,10 @@ def _refuse_taken_uuids(rows: list[adoption.Row], taken: set[str]) -> None:
 def _refuse_same_uuids(stock_rules: list[StockRule]) -> None:
     """Refuse two rules that would get the same UUID here.
 
-    In the file, a rule may have no UUID, and gets one made of its content.
+    A rule in the file may have no UUID. It then gets one that is computed from
+    its content, so two equal rules get the same UUID.
 
-    :raises: Invalid that names the first two.
+    :raises: Invalid with the names of the first two such rules.
     """
     names: dict[str, str] = {}
     for rule in stock_rules:
@@ -333,11 +335,11 @@ def _refuse_same_uuids(stock_rules: list[StockRule]) -> None:
 
 
 def _rules_of_table(rows: list[adoption.Row]) -> list[StockRule]:
-    """Return the rules of Ironic's table, with their rows to set aside."""
+    """Return the rules of Ironic's table, with the rows to set aside."""
     rules = []
     for row in rows:
         fields = dict(row)
-        # The key of the row says nothing about the rule.
+        # The primary key of the row is not a field of the rule.
         fields.pop('id', None)
         rules.append(StockRule(fields=fields, row=row))
     return rules
@@ -348,11 +350,11 @@ def _new_rules_of_file(
 ) -> list[StockRule]:
     """Return the rules to be adopted from Ironic's file of built-in rules.
 
-    Rules that were adopted before are left out, and so are rules that are in
-    Ironic's table as well.
+    Rules that were adopted before, and rules that are in Ironic's table as
+    well, are skipped.
 
     :param rows: the rules in Ironic's table.
-    :param taken: UUIDs of the rules that this package has already.
+    :param taken: UUIDs of the rules that this package already has.
     """
     in_table = {stock_form.uuid_of(row['uuid']) for row in rows}
     rules = []
@@ -364,10 +366,11 @@ def _new_rules_of_file(
 
 
 def _within_range(priorities: list[int]) -> list[int]:
-    """Lower priorities that are too high here, and keep their order.
+    """Lower priorities that are too high here, without changing their order.
 
-    If 9 were the highest of this package, ``[20, 5, 30, 20]`` would become
-    ``[8, 5, 9, 8]``. In stock Ironic's file, priorities may be any numbers.
+    Priorities in stock Ironic's file may be any numbers. If 9 were the highest
+    priority of this package, ``[20, 5, 30, 20]`` would become
+    ``[8, 5, 9, 8]``.
     """
     lowered: dict[int, int] = {}
     highest = schema.PRIORITIES[-1]
@@ -381,11 +384,11 @@ def _within_range(priorities: list[int]) -> list[int]:
 def _convert(stock: StockRule, priority: int) -> Candidate:
     """Convert a rule of stock Ironic to a rule of this package.
 
-    The candidate has remarks: on what the conversion loses, on what is to be
-    checked, and on a priority that is changed.
+    The remarks of the candidate say what the conversion loses, what an
+    operator should check, and whether the priority changes.
 
-    :param priority: the priority that the rule is to have here.
-    :returns: a candidate; without a rule if it cannot be converted.
+    :param priority: the priority that the rule gets here.
+    :returns: a candidate, which has no rule if the conversion failed.
     """
     ops = registry.installed()
     converted = stock_rule.convert(
@@ -416,11 +419,11 @@ def _convert(stock: StockRule, priority: int) -> Candidate:
 def _try_in_both_engines(
     candidates: list[Candidate], inventories: str | None
 ) -> list[stock_trial.TrialDifference]:
-    """Run the rules on all known machines by the engines of both projects.
+    """Run the rules on all known machines in the engines of both projects.
 
-    Every difference of the results is printed, and the number of machines.
+    It prints every difference between the results, and the number of machines.
 
-    :param inventories: a directory with inventories of further machines.
+    :param inventories: a directory with inventories of more machines.
     :returns: the differences, in the order in which the rules run.
     """
     pairs = _pair_with_originals(candidates)
@@ -456,15 +459,16 @@ def _in_order_of_rules(
     differences: Iterable[stock_trial.TrialDifference],
     pairs: Sequence[stock_trial.Pair],
 ) -> list[stock_trial.TrialDifference]:
-    """Return differences in the order of the rules that make them.
+    """Return differences in the order of the rules that cause them.
 
-    A difference that only all rules together make has no rule, and comes last.
+    A difference that only all rules together cause belongs to no rule, and
+    comes last.
 
     :param pairs: the rules in their order, each with its conversion.
     """
     by_rule: dict[str, list[stock_trial.TrialDifference]] = {}
     for pair in pairs:
-        # Two rules may have one name.
+        # Two rules may have the same name.
         by_rule[pair.name] = []
     rest: list[stock_trial.TrialDifference] = []
     for difference in differences:
@@ -475,17 +479,18 @@ def _in_order_of_rules(
 def _pair_with_originals(
     candidates: list[Candidate],
 ) -> list[stock_trial.Pair]:
-    """Pair every stock rule with its conversion, for a trial of both.
+    """Pair every stock rule with its conversion, to try both.
 
-    The pairs are in the order in which stock Ironic runs the rules: those of
-    high priority first.
+    The pairs are in the order in which stock Ironic runs the rules, with the
+    highest priority first.
     """
     pairs = []
     for candidate in candidates:
-        # A rule of a file may leave these out, but stock Ironic's engine reads
-        # them.
+        # A rule in a file may omit these fields, but stock Ironic's engine
+        # reads them.
         fields = {'sensitive': False, 'conditions': []}
-        # Only rules of ironic-inspector have none, and these are not tried.
+        # Only rules of ironic-inspector have no stock rule, and they are
+        # never tried.
         if candidate.stock is not None:
             fields.update(candidate.stock.fields)
         pairs.append(
@@ -501,14 +506,14 @@ def _pair_with_originals(
 
 
 def _stock_priority(pair: stock_trial.Pair) -> int:
-    """Return the priority by which stock Ironic orders its rules."""
+    """Return the priority by which stock Ironic sorts its rules."""
     return pair.stock.get('priority') or 0
 
 
 def _read_built_in_rules() -> list[dict[str, Any]]:
-    """Read the file of Ironic's built-in rules, if there is one.
+    """Read the file of Ironic's built-in rules, if it is configured.
 
-    :raises: Invalid if it cannot be read.
+    :raises: Invalid if the file cannot be read.
     """
     path = CONF.inspection_rules.built_in_rules
     if not path:
@@ -520,13 +525,14 @@ def _read_built_in_rules() -> list[dict[str, Any]]:
 
 
 def adopt_from_inspector(url: str, dry_run: bool) -> None:
-    """Copy the rules of ironic-inspector's database, all or none.
+    """Copy the rules of ironic-inspector's database, either all or none.
 
-    They are printed in a table, with the reasons why some cannot be copied.
+    It prints the rules in a table, with the reason for every rule that cannot
+    be copied.
 
     :param url: the URL of its database, which is only read.
     :raises: :class:`.exceptions.InspectionRulesError` if a rule cannot be
-        copied; nothing has changed then.
+        copied. Nothing has changed in this case.
     """
     migration.check()
     taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
@@ -554,13 +560,13 @@ def adopt_from_inspector(url: str, dry_run: bool) -> None:
 
 
 def _translate(row: adoption.Row, taken: Collection[str]) -> Candidate:
-    """Translate a rule of ironic-inspector to one of this package.
+    """Translate a rule of ironic-inspector to a rule of this package.
 
     :param row: the rule: ``uuid``, ``description``, ``scope``, ``conditions``
         and ``actions``, in the form of ironic-inspector's API.
-    :param taken: UUIDs of the rules that this package has already.
-    :returns: a candidate; without a rule, but with the reason, if the rule
-        cannot be copied.
+    :param taken: UUIDs of the rules that this package already has.
+    :returns: a candidate. If the rule cannot be copied, the candidate has no
+        rule, and its remark is the reason.
     """
     name = row['description'] or row['uuid']
     try:
@@ -574,7 +580,7 @@ def _translate(row: adoption.Row, taken: Collection[str]) -> Candidate:
 
 
 def _origin(message: str) -> rule_set.ChangeOrigin:
-    """Return the origin of a change by a command, for its revision."""
+    """Return the origin of a change by this command, for its revision."""
     conf.register_opts(CONF)
     return rule_set.ChangeOrigin(
         keep_revisions=CONF.inspection_rules.keep_revisions, message=message
@@ -582,7 +588,7 @@ def _origin(message: str) -> rule_set.ChangeOrigin:
 
 
 def _print_candidates(candidates: list[Candidate]) -> None:
-    """Print a table of the rules to adopt, with a remark on every one."""
+    """Print a table of the rules to adopt, with a remark on every rule."""
     rows = []
     for candidate in candidates:
         rule_uuid = ''
@@ -593,17 +599,17 @@ def _print_candidates(candidates: list[Candidate]) -> None:
 
 
 def _to_columns(candidates: list[Candidate]) -> list[dict[str, Any]]:
-    """Return the rows of the rules that can be adopted.
+    """Return the rows to insert for the candidates that can be adopted.
 
-    They are for the table of rules of this package: the values of a row by the
-    names of its columns.
+    A row is for the rule table of this package and maps column names to
+    values.
     """
     rows = []
     for candidate in candidates:
         if candidate.rule is None:
             continue
-        # In the form in which this package stores it, as queries compare UUIDs
-        # as text: that of a rule may have capitals, or no dashes.
+        # The UUID may have capitals or no dashes. Normalize it, because
+        # queries compare UUIDs as text.
         rule_uuid = str(uuid.UUID(candidate.rule.uuid))
         rows.append(
             {
@@ -618,7 +624,7 @@ def _to_columns(candidates: list[Candidate]) -> list[dict[str, Any]]:
 def _read_machines(
     directory: str | None,
 ) -> Iterator[stock_trial.TrialMachine]:
-    """Yield all machines with a stored inventory, then those of files."""
+    """Yield all machines with a stored inventory, then those in files."""
     objects.register_all()
     yield from _read_stored_machines()
     if directory:
@@ -628,8 +634,8 @@ def _read_machines(
 def _read_stored_machines() -> Iterator[stock_trial.TrialMachine]:
     """Yield the nodes that have a stored inventory, with their ports.
 
-    They are read a hundred at a time, as a cloud may have thousands. Nodes
-    without a stored inventory are left out.
+    They are read in pages of a hundred, because a cloud may have thousands.
+    Nodes without a stored inventory are skipped.
     """
     context = ironic_context.get_admin_context()
     marker = None
@@ -652,7 +658,7 @@ def _read_stored_machines() -> Iterator[stock_trial.TrialMachine]:
                 inventory=json.loads(row['inventory'] or '{}'),
                 plugin_data=json.loads(row['plugin_data'] or '{}'),
             )
-        # The next hundred are the nodes behind this one.
+        # The next page starts after this node.
         marker = nodes[-1]
 
 
@@ -661,15 +667,15 @@ def _read_machines_of_files(
 ) -> Iterator[stock_trial.TrialMachine]:
     """Yield a machine for every inventory file, to try stock rules on it.
 
-    A file has no node, so every machine gets one as Ironic makes it when it
-    enrolls a machine: without traits, and with a port for every interface
-    that has a MAC address. Node and ports are objects of Ironic, as its engine
-    takes nothing else.
+    A file has no node, so every machine gets a node like those that Ironic
+    creates on enrollment: without traits, and with a port for every interface
+    that has a MAC address. Node and ports are Ironic objects, because Ironic's
+    engine accepts nothing else.
 
     :param directory: the directory with the files.
     """
     context = ironic_context.get_admin_context()
-    # Without a file of the node, its fields have their defaults.
+    # Without a file for the node, all its fields have their defaults.
     new_node = machine_test.load_node(path=None)
     for path in machine_test.find_inventories([directory]):
         facts = machine_test.load_facts(path, new_node)
@@ -692,20 +698,21 @@ def _read_machines_of_files(
 def _build_object(
     object_class: Any, object_id: int, fields: Mapping[str, Any]
 ) -> Any:
-    """Build an object of Ironic that is in no database.
+    """Build an Ironic object that is not in any database.
 
-    The machine comes from a file, but stock Ironic's engine takes only objects
-    of Ironic. All fields are set, as it is an error to read one that is not.
+    The machine comes from a file, but stock Ironic's engine accepts only
+    Ironic objects. All fields must be set, because reading an unset field is
+    an error.
 
-    :param object_class: the class of the object, such as ``objects.Node``.
-    :param object_id: its ``id``, from which its UUID is made, too.
-    :param fields: values of fields; those of ``id``, ``uuid`` and ``traits``
-        are ignored. A field without a value becomes None if it may, else
-        False.
+    :param object_class: the class of the object, e.g. ``objects.Node``.
+    :param object_id: its ``id``, from which its UUID is computed as well.
+    :param fields: values of fields; ``id``, ``uuid`` and ``traits`` in it are
+        ignored. A field without a value becomes None if it is nullable,
+        otherwise False.
     """
     values: dict[str, Any] = {}
     for name, field in object_class.fields.items():
-        # The traits of an object are a list of objects, which names are not.
+        # The traits of an object are objects, but ``fields`` has only names.
         if name in fields and name != 'traits':
             values[name] = fields[name]
         elif field.nullable:

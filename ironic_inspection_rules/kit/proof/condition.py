@@ -2,9 +2,10 @@
 
 """Translate conditions of rules to formulas about all possible machines.
 
-Known values are decided by the op itself; for what a machine sends each op
-has a translation, which is given one alternative of each argument. Ops
-without one, and unknown values, make guesses.
+If all values are known, the op itself decides. If a value comes from the
+machine, the translation of the op is called for every combination of
+alternatives of its arguments. An op without a translation, and an unknown
+value, lead to a guess.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,26 +39,26 @@ Written = Mapping[str, typing.Any]  # A condition as a rule has it.
 
 @dataclasses.dataclass(frozen=True)
 class Truth:
-    """The formulas that a condition holds, and that it is an error.
+    """The formulas that a condition holds and that it is an error.
 
     For ``{inventory.memory | add(1)} > 8``, these are ``memory + 1 > 8``, and
-    that the memory is there but no number, so that nothing can be added to it.
-    Where a condition is an error, ``holds`` says nothing: a rule matches where
-    its conditions hold and do not fail.
+    that the memory is present but not a number, so nothing can be added to it.
+    If a condition is an error, ``holds`` has no meaning: a rule matches if its
+    conditions hold and do not fail.
     """
 
     holds: logic.Formula
     fails: logic.Formula = logic.FALSE
 
     def inverted(self) -> 'Truth':
-        """Return the truth of the opposite, with the same errors."""
+        """Return the truth of the opposite condition, with the same errors."""
         return Truth(logic.negated(self.holds), self.fails)
 
     def only_where(self, guard: logic.Formula) -> 'Truth':
-        """Return the truth on the machines of a guard, and false elsewhere.
+        """Limit the truth to the machines of a guard; elsewhere it is false.
 
-        For ``count > 8`` and the guard "the count is a number", it is "the
-        count is a number, and count > 8".
+        For ``count > 8`` and the guard "the count is a number", the result is
+        "the count is a number, and count > 8".
         """
         return Truth(
             logic.conj(guard, self.holds), logic.conj(guard, self.fails)
@@ -69,11 +70,11 @@ ALWAYS_FAILS = Truth(logic.FALSE, logic.TRUE)
 
 
 def _join_cases(parts: Sequence[Truth]) -> Truth:
-    """Join the truths of cases to the truth of a condition.
+    """Join the truths of several cases to the truth of a condition.
 
-    Every machine is in one of the cases, such as that the count is a number,
-    or that it is a text. The truth of a case is already limited to its
-    machines: see :meth:`Truth.only_where`.
+    Every machine belongs to one of the cases, e.g. the count is a number, or
+    it is a text. The truth of a case must already be limited to its machines,
+    see :meth:`Truth.only_where`.
     """
     holds = logic.disj(*(part.holds for part in parts))
     fails = logic.disj(*(part.fails for part in parts))
@@ -83,19 +84,20 @@ def _join_cases(parts: Sequence[Truth]) -> Truth:
 def all_hold(
     conditions: Iterable[Written], scope: Scope, holding: bool = True
 ) -> Truth:
-    """Return the truth that all conditions hold, or that none does.
+    """Return the truth that all conditions hold, or that none of them holds.
 
-    As in the engine, they are asked in order, up to the first that decides:
-    errors of a condition that is not asked do not count. For two conditions
-    the formulas are::
+    As in the engine, conditions are evaluated in order until one decides.
+    Conditions after it are not evaluated, so their errors do not count. For
+    two conditions the formulas are::
 
         all hold:    first holds, and second holds
         an error:    first fails; or first holds, and second fails
 
-    :param holding: True where all are to hold, and the first that does not
-        decides; False where none is, and the first that holds decides.
+    :param holding: True to ask whether all hold: the first condition that does
+        not hold decides. False to ask whether none holds: the first condition
+        that holds decides.
     """
-    # Holds where no condition so far has decided, so that the next is asked.
+    # Holds if no condition so far has decided, so the next one is evaluated.
     undecided = logic.TRUE
     fails = logic.FALSE
     for condition in conditions:
@@ -105,24 +107,24 @@ def all_hold(
             truth = truth.inverted()
         undecided = logic.conj(undecided, truth.holds)
         if undecided is logic.FALSE:
-            # On no machine is the next condition asked.
+            # The next condition is not evaluated on any machine.
             break
-    # Where none of them has decided, all hold, or none does.
+    # If no condition has decided, all of them hold, or none does.
     return Truth(undecided, fails)
 
 
 def translate(written: Written, scope: Scope) -> Truth:
     """Return the truth of a condition of any form.
 
-    It may be a group, have a loop, and be inverted by a "!" in its op. The
-    truth of ``{inventory.cpu.count} > 8`` holds where::
+    The condition may be a group, have a loop, or be inverted by a "!" in its
+    op. The truth of ``{inventory.cpu.count} > 8`` holds if::
 
         count is a number, and count > 8; or
         count is a text, and the number in the text > 8
 
-    and it fails nowhere, as any two values can be compared.
+    This condition never fails, because any two values can be compared.
 
-    :param written: a valid condition, as the rule has it.
+    :param written: a valid condition in the form of the rule.
     """
     scope.machine.keep_going()
     if written.get('loop') is not None:
@@ -142,21 +144,21 @@ def _translate_group(
 ) -> Truth:
     """Return the truth of ``any-of``, ``all-of`` or ``none-of``.
 
-    As the engine does, :func:`all_hold` asks the conditions of the group in
-    order, up to the first that decides.
+    As in the engine, the conditions of the group are evaluated in order until
+    one decides, see :func:`all_hold`.
 
     :param parts: the conditions of the group.
     """
     asks_for_all = op.plugin.HOLDS == 'all'
-    # The truth that all of them hold, or else that none of them does.
+    # The truth that all conditions hold, or otherwise that none of them holds.
     truth = all_hold(parts, scope, holding=asks_for_all)
     if op.plugin.HOLDS == 'any':
-        # The opposite of "none holds".
+        # "Any holds" is the opposite of "none holds".
         return truth.inverted()
     if op.plugin.HOLDS:
-        # "all", or "none".
+        # HOLDS is "all" or "none".
         return truth
-    # A group of another package, of which nobody knows what it asks for.
+    # A group of another package: it is not known how it combines conditions.
     holds = scope.machine.guess(
         f'{op.name} has no translation', op.name, json.dumps(parts), scope
     )
@@ -166,8 +168,8 @@ def _translate_group(
 def _translate_loop(written: Written, scope: Scope) -> Truth:
     """Return the truth of a condition with a loop.
 
-    The field of the loop may be a list on one machine and missing on another:
-    every alternative is decided by itself, on the machines that have it.
+    The field of the loop may be a list on one machine and missing on another,
+    so every alternative is decided separately, on the machines that have it.
     """
     cases = []
     for guard, alternative in evaluate_loop(written['loop'], scope):
@@ -181,12 +183,13 @@ def _translate_over(
 ) -> Truth:
     """Return the truth of a condition over one alternative of its loop.
 
-    As in the engine, a loop over null or a missing value does not hold, and
-    one over a text or a number is an error. Over a list or a mapping, the
-    condition is asked item by item.
+    As in the engine, the condition does not hold if the loop goes over null or
+    a missing value, and it is an error if the loop goes over a text or a
+    number. For a list or a mapping, it is evaluated item by item.
 
     :param written: the condition, with its loop.
-    :param alternative: what the loop goes over, such as a list of disks.
+    :param alternative: the value that the loop goes over, e.g. a list of
+        disks.
     """
     if alternative.is_missing:
         return NEVER_TRUE
@@ -200,15 +203,15 @@ def _translate_over(
         # A text, number or truth value that the solver chooses, or an error.
         return ALWAYS_FAILS
     if isinstance(alternative, values.UnknownValue):
-        # Nobody knows what is in it.
+        # The items of the value are not known.
         reason = f'a loop over {alternative.reason}'
     elif isinstance(alternative, values.TraitNames):
-        # Nobody knows in which order a node has its traits.
+        # The order of the traits of a node is not known.
         reason = 'a loop over traits'
     else:
         return _translate_over_items(written, alternative, scope)
-    # The solver chooses whether the condition holds and whether it fails, and
-    # chooses the same for the same condition on the same data.
+    # The solver guesses whether the condition holds and whether it fails. The
+    # guess is the same for the same condition on the same data.
     condition = json.dumps(written)
     machine = scope.machine
     holds = machine.guess(reason, 'holds', condition, alternative, scope)
@@ -219,11 +222,13 @@ def _translate_over(
 def evaluate_loop(loop: typing.Any, scope: Scope) -> values.Value:
     """Evaluate the loop of a condition or an action.
 
-    If a rule writes the list itself, such as ``['{vars.a}', '{vars.b}']``, the
-    engine fills all fields before the first item: an error in any field is an
-    error of the loop. A missing field is no error: its item is then missing.
+    If the rule itself writes the list, e.g. ``['{vars.a}', '{vars.b}']``, the
+    engine fills all its fields before the first item, so an error in any field
+    is an error of the loop. A missing field is not an error: only its item is
+    missing.
 
-    :returns: such as a list with its items; an error where a field is one.
+    :returns: the value to loop over, e.g. a list with its items. It is an
+        error on machines where a field is an error.
     """
     if not isinstance(loop, list | dict):
         # A field, such as "{inventory.disks}".
@@ -241,14 +246,14 @@ def evaluate_loop(loop: typing.Any, scope: Scope) -> values.Value:
 
 
 def _where_unfillable(written: typing.Any, scope: Scope) -> logic.Formula:
-    """Return the formula that a field in data of a rule is an error.
+    """Return the formula that a field in the data of a rule is an error.
 
-    For an unknown field it is a guess.
+    For an unknown field, the formula is a guess.
 
     :param written: a list, a mapping or a text, as the rule has it.
     """
     if isinstance(written, dict):
-        # Keys of a mapping may have fields as well.
+        # The keys of a mapping may contain fields too.
         parts = [*written, *written.values()]
     elif isinstance(written, list):
         parts = written
@@ -262,10 +267,10 @@ def _where_unfillable(written: typing.Any, scope: Scope) -> logic.Formula:
 
 
 def _evaluate_leniently(item: typing.Any, scope: Scope) -> values.Value:
-    """Evaluate an item that a rule writes, whose fields may be missing.
+    """Evaluate an item that a rule writes and whose fields may be missing.
 
-    A mapping such as ``{'vlan': '{vars.vlan}'}`` exists even then: only a
-    condition or an action that reads the field has no value.
+    A mapping such as ``{'vlan': '{vars.vlan}'}`` exists even if its field is
+    missing. Only a condition or an action that reads the entry has no value.
     """
     has_plain_keys = isinstance(item, dict) and not interpolation.fields(
         list(item)
@@ -275,7 +280,7 @@ def _evaluate_leniently(item: typing.Any, scope: Scope) -> values.Value:
     entries = {}
     for name, entry in item.items():
         entries[name] = _evaluate_leniently(entry, scope)
-    # Without a cell: the rule has written all of its entries.
+    # There is no cell, because the rule has written all of the entries.
     return values.only(values.LenientMapping(cell=None, entries=entries))
 
 
@@ -283,8 +288,8 @@ def _evaluate_leniently(item: typing.Any, scope: Scope) -> values.Value:
 class _Item:
     """An item of a loop, with the truth of the condition for the item.
 
-    :ivar exists: holds where the loop has so many items: for the third disk,
-        where there are at least three.
+    :ivar exists: holds if the loop has this item, e.g. for the third disk, if
+        there are at least three disks.
     """
 
     exists: logic.Formula
@@ -296,17 +301,17 @@ def _translate_over_items(
 ) -> Truth:
     """Return the truth of a condition over the items of its loop.
 
-    ``multiple`` says for which items it has to hold. Over an empty list it
-    never holds. ``{item.size} > 100`` for any of the disks holds where::
+    ``multiple`` says for which items the condition must hold. It never holds
+    over an empty list. ``{item.size} > 100`` for any of the disks holds if::
 
         there is a first disk, and its size > 100; or
         there is a second disk, and its size > 100; or
         … and so on, up to the fifth; or
-        there are more than five, and the solver guesses that one will do
+        there are more than five, and the solver guesses that one matches
 
-    :param alternative: the list, or a mapping, which is the only item.
+    :param alternative: the list, or a mapping, which is its own only item.
     """
-    # The condition without its loop is asked for every item.
+    # Evaluate the condition without its loop for every item.
     once = {name: part for name, part in written.items() if name != 'loop'}
     items = []
     for exists, item in alternative.items_of_loop():
@@ -315,7 +320,7 @@ def _translate_over_items(
     if not items:
         return NEVER_TRUE
     multiple = written.get('multiple') or 'any'
-    # All items that are not looked at are one more item, the last.
+    # Treat all items after the first few as one more item, the last.
     items.append(
         _guess_items_beyond(once, multiple, alternative, items, scope)
     )
@@ -344,32 +349,32 @@ def _guess_items_beyond(
     """Return all items after the first ``LONGEST`` of a list as one item.
 
     Only the first items of a list have formulas of their own. For the others,
-    the solver chooses whether the condition holds, and whether it fails: these
-    are guesses, which the engine confirms or not. Their names are noted in
-    ``machine.loops`` under the name of the list: by their number
-    :class:`.search.MachineSearch` knows whether longer lists matter at all.
+    the solver guesses whether the condition holds and whether it fails; the
+    engine must confirm these guesses. Their names are recorded in
+    ``machine.loops`` under the name of the list, so that
+    :class:`.search.MachineSearch` can tell whether longer lists matter.
 
     :param once: the condition without its loop.
     :param items: the first items, which have formulas.
-    :returns: an item that never exists where the list cannot be longer.
+    :returns: an item that never exists if the list cannot be longer.
     """
     if not isinstance(alternative, values.ItemList):
-        # A mapping is the only item, and all items of a known list are looked
-        # at.
+        # A mapping is its own only item, and a constant list has formulas for
+        # all of its items.
         return _Item(exists=logic.FALSE, truth=NEVER_TRUE)
     exists = logic.settled(alternative.where_longer)
     if exists is logic.FALSE:
         return _Item(exists=logic.FALSE, truth=NEVER_TRUE)
     machine = scope.machine
-    # What the guesses depend on: equal conditions on equal data have the same.
+    # The guesses depend on these: equal conditions on equal data share them.
     about = (json.dumps([once, multiple]), alternative, scope)
     reason = f'more than {cells.LONGEST} items of {alternative.name}'
     names_of_guesses = machine.loops.setdefault(alternative.name, set())
     holds = machine.guess(reason, 'holds', *about)
     names_of_guesses.add(str(holds))
     if all(item.truth.fails is logic.FALSE for item in items):
-        # A condition that is no error for the first items is none for later
-        # items.
+        # A condition that cannot fail for the first items cannot fail for
+        # later items.
         return _Item(exists, Truth(holds))
     fails = machine.guess(reason, 'fails', *about)
     names_of_guesses.add(str(fails))
@@ -379,13 +384,13 @@ def _guess_items_beyond(
 def _hold_for_last(items: Sequence[_Item]) -> Truth:
     """Return the truth of a condition with ``multiple: last``.
 
-    It is that of the second disk where there are two, for example.
+    For example, if there are two disks, it is the truth for the second.
     """
     cases = []
     for number, item in enumerate(items, 1):
         is_last = item.exists
         if number < len(items):
-            # The item is the last where the next one does not exist.
+            # The item is the last one if the next does not exist.
             next_exists = items[number].exists
             is_last = logic.conj(item.exists, logic.negated(next_exists))
         cases.append(item.truth.only_where(is_last))
@@ -395,19 +400,19 @@ def _hold_for_last(items: Sequence[_Item]) -> Truth:
 def _loop_until_decided(
     items: Sequence[_Item], decisive: bool
 ) -> tuple[logic.Formula, logic.Formula]:
-    """Ask a condition item by item, until the result for one decides.
+    """Evaluate a condition item by item until the result for one decides.
 
-    As in the engine, the loop then ends: for later items the condition is not
-    asked, and is no error. So an error for the second item is one of the loop
-    where the first item does not decide.
+    As in the engine, the loop then ends: the condition is not evaluated for
+    later items, so it cannot be an error for them. An error for the second
+    item therefore counts only if the first item does not decide.
 
-    :param decisive: the result that decides: True for ``any``, where one item
-        for which the condition holds is enough; False for ``all``, where one
-        is enough for which it does not.
+    :param decisive: the result that decides. True for ``any``, where one item
+        is enough for which the condition holds; False for ``all``, where one
+        item is enough for which it does not hold.
     :returns: the formula that no item decides, and the formula that the
         condition is an error for an item that is reached.
     """
-    # Holds where no item so far has decided.
+    # Holds if no item so far has decided.
     undecided = logic.TRUE
     fails = logic.FALSE
     for item in items:
@@ -423,9 +428,9 @@ def _loop_until_decided(
 
 @dataclasses.dataclass(frozen=True)
 class _Argument:
-    """An argument of a condition, with its value for all machines.
+    """An argument of a condition, with its value on all machines.
 
-    :ivar name: empty for a value of an op that takes any number of them.
+    :ivar name: empty if the op takes any number of such values.
     """
 
     name: str
@@ -435,24 +440,24 @@ class _Argument:
 def _translate_single(
     op: registry.Op, args: typing.Any, inverted: bool, scope: Scope
 ) -> Truth:
-    """Return the truth of a condition that is no group or loop.
+    """Return the truth of a condition that is not a group and has no loop.
 
-    Every combination of alternatives of its arguments is decided by itself. If
-    the solver has no formula for a combination, the truth is a guess. The
-    truth of ``{inventory.cpu.count} > 8`` is joined of cases such as::
+    Every combination of alternatives of its arguments is decided separately.
+    If the solver has no formula for a combination, the truth is a guess. The
+    truth of ``{inventory.cpu.count} > 8`` is joined from cases such as::
 
         count is missing → false
         count is a list  → false
         count is integer → count > 8
 
-    :param inverted: whether the op is written with a "!", such as ``!gt``.
+    :param inverted: whether the op is written with a "!", e.g. ``!gt``.
     """
     bound, _problems = op.signature.bind(args)
     arguments = _evaluate_arguments(op, bound, scope)
     names = [argument.name for argument in arguments]
     all_values = [argument.value for argument in arguments]
     cases = []
-    # One combination is, for example, an integer "count" and the constant 8.
+    # A combination is, for example, an integer "count" and the constant 8.
     for guard, combination in values.product(
         all_values, scope.machine.keep_going
     ):
@@ -471,26 +476,27 @@ def _translate_single(
 def _evaluate_arguments(
     op: registry.Op, bound: dict[str, typing.Any], scope: Scope
 ) -> list[_Argument]:
-    """Evaluate the arguments of a condition, for all machines.
+    """Evaluate the arguments of a condition for all machines.
 
-    They are in the order in which the engine reads them: the first without a
-    value decides. A missing value is already what the op gets in its place.
-    For ``{op: eq, args: ['{node.name}', a]}`` there are two arguments without
-    a name, as ``eq`` compares any number of values: the name of the node with
-    its alternatives, and the constant "a".
+    They are in the order in which the engine reads them, because the first
+    argument without a value decides. A missing value is already replaced by
+    the value that the op gets instead. For
+    ``{op: eq, args: ['{node.name}', a]}`` there are two arguments without a
+    name, because ``eq`` compares any number of values: the name of the node
+    with its alternatives, and the constant "a".
 
-    :param bound: the arguments as the rule has them, by name.
+    :param bound: the arguments by name, as the rule has them.
     """
     arguments: list[_Argument] = []
     for name, written in bound.items():
         declared = op.signature.by_name[name]
         if name == 'regex' or name in op.plugin.LITERAL:
-            # Braces in such an argument are no fields.
+            # Braces in such an argument do not mark a field.
             arguments.append(_Argument(name, values.const(written)))
         elif declared.variadic and isinstance(written, list):
             several = written
             if len(written) == 1 and isinstance(written[0], list):
-                # A list as the only value is all the values.
+                # If the only value is a list, its items are the values.
                 several = written[0]
             refuse_missing = functools.partial(_refuse_missing_part, op)
             for part in several:
@@ -513,20 +519,20 @@ def _replace_missing(
     declared: engine_arguments.Argument,
     alternative: values.Alternative,
 ) -> values.Value:
-    """Replace a missing value of an argument by what the op gets instead.
+    """Replace a missing value of an argument by the value that the op gets.
 
-    :returns: null for an op that takes a missing value as null, an error if
-        the op asks for missing values but the type of the argument has none;
-        else the value as it is.
+    :returns: null if the op accepts a missing value as null; an error if the
+        op asks for missing values but the type of the argument does not allow
+        them; otherwise the value itself.
     """
     if not alternative.is_missing:
         return values.only(alternative)
     if op.plugin.SEES_MISSING and declared.type in engine_arguments.TYPES:
-        # The engine gives the op a marker for "missing". To convert the marker
+        # The engine gives the op a marker for "missing". Converting the marker
         # to a text, a number and so on is an error.
         return values.FAILED
     if op.plugin.ACCEPTS_MISSING and not op.plugin.SEES_MISSING:
-        # For null, an argument that is not required has a default.
+        # If the argument is optional, its default later replaces null.
         return values.const(None)
     return values.only(alternative)
 
@@ -536,18 +542,18 @@ def _refuse_missing_part(
 ) -> values.Value:
     """Replace a missing value in a list of arguments by an error.
 
-    It is an error for an op that asks about missing values. For any other op
-    it stays missing, and the condition does not hold.
+    It is an error only for an op that asks about missing values. For any other
+    op the value stays missing, and the condition does not hold.
     """
     if alternative.is_missing and _asks_missing(op):
-        # The values are one argument, which is missing as a whole if a value
-        # is missing: the engine cannot take a missing list apart.
+        # The values are one argument, which is missing as a whole if one value
+        # is missing, and the engine cannot split a missing list.
         return values.FAILED
     return values.only(alternative)
 
 
 def _asks_missing(op: registry.Op) -> bool:
-    """Return whether an op asks about a value that is missing."""
+    """Return whether an op asks about missing values."""
     return bool(op.plugin.SEES_MISSING or op.plugin.ACCEPTS_MISSING)
 
 
@@ -561,24 +567,24 @@ def _guess_truth(
 ) -> Truth:
     """Return a guess for a condition that cannot be translated.
 
-    The solver chooses whether it holds, and whether it fails, and chooses the
-    same wherever the same op is asked about the same values. The engine has to
-    confirm a machine that is found with such a choice.
+    The solver chooses whether the condition holds and whether it fails. Its
+    choice is the same whenever the same op has the same values. The engine
+    must confirm a machine that is found with such a choice.
 
     :param bound: the arguments as the rule has them.
-    :param chosen: an alternative of every argument.
-    :param cause: why it cannot be translated.
+    :param chosen: one alternative of every argument.
+    :param cause: why the condition cannot be translated.
     """
     machine = scope.machine
-    # What the guess depends on. The alternatives alone do not say which
-    # arguments they are.
+    # The guess depends on these. The raw arguments are included, because the
+    # alternatives alone do not tell which arguments they belong to.
     raw_arguments = json.dumps(bound, sort_keys=True, default=str)
     about = [op.name, inverted, chosen, raw_arguments]
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
-        # The op reads more than its arguments: the guess depends on all data.
+        # The op reads more than its arguments, so include all data.
         about.append(scope)
     reason = f'{op.name}: {cause}'
-    # An unknown argument may be an error.
+    # If an argument is unknown, it may be an error.
     fails = machine.may_fail(
         [(logic.TRUE, alternative) for alternative in chosen]
     )
@@ -596,20 +602,20 @@ def _decide_combination(
 ) -> Truth:
     """Return the truth of a condition for one combination of alternatives.
 
-    If all values are known, as 4 and 8, the op of the engine itself decides.
-    Else its translation makes a formula, such as ``count > 8`` for an integer
-    of the machine and 8.
+    If all values are known, e.g. 4 and 8, the op of the engine itself decides.
+    Otherwise the translation of the op returns a formula, e.g. ``count > 8``
+    for an integer of the machine and 8.
 
-    :param names: the names of the arguments; empty for a value of an op that
-        takes any number of them.
-    :param chosen: an alternative of every argument, in the same order.
-    :raises: :class:`.logic.Untranslatable` where the solver cannot say.
+    :param names: the names of the arguments; empty for a value if the op takes
+        any number of them.
+    :param chosen: one alternative of every argument, in the same order.
+    :raises: :class:`.logic.Untranslatable` if the solver cannot decide.
     """
     truth_without_value = _truth_without_value(
         chosen, _asks_missing(op), machine
     )
     if truth_without_value is not None:
-        # Without a value, a condition does not hold even with "!".
+        # If a value is missing, the condition does not hold, even with "!".
         return truth_without_value
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
         raise logic.Untranslatable('it looks into the data itself')
@@ -635,13 +641,13 @@ def _build_operands(
     chosen: Alternatives,
     machine: machines.SymbolicMachine,
 ) -> operators.Operands:
-    """Return the arguments as the translation of an op takes them.
+    """Return the arguments in the form that the translation of an op expects.
 
-    Values of an op that takes any number of them have no name.
+    If an op takes any number of values, the values have no names.
 
-    :param names: the names of the arguments, empty for such a value.
-    :param chosen: an alternative of every argument, in the same order.
-    :raises: :class:`.logic.Untranslatable` for a list of the machine in the
+    :param names: the names of the arguments; empty for such a value.
+    :param chosen: one alternative of every argument, in the same order.
+    :raises: :class:`.logic.Untranslatable` if a list of the machine takes the
         place of all such values.
     """
     named: dict[str, values.Alternative] = {}
@@ -652,7 +658,7 @@ def _build_operands(
         elif not op.signature.by_name[name].variadic:
             named[name] = alternative
         elif isinstance(alternative, values.Const):
-            # A known list: its items are the values.
+            # The items of a known list are the values.
             unnamed += map(values.Const, alternative.value)
         else:
             raise logic.Untranslatable('a list of values')
@@ -662,15 +668,15 @@ def _build_operands(
 def _truth_without_value(
     chosen: Alternatives, asks_missing: bool, machine: machines.SymbolicMachine
 ) -> Truth | None:
-    """Return the truth of a condition that lacks the value of an argument.
+    """Return the truth of a condition if an argument has no value.
 
-    Arguments are read in order. If the first without a value is missing, the
-    condition is false; if it is an error, so is the condition.
+    Arguments are read in order. If the first one without a value is missing,
+    the condition is false; if it is an error, the condition is an error.
 
-    :param chosen: an alternative of every argument, in order.
-    :param asks_missing: whether the op itself takes a missing value.
-    :returns: None where every argument has a value or may have one, so that
-        the op has to be asked.
+    :param chosen: one alternative of every argument, in order.
+    :param asks_missing: whether the op itself accepts a missing value.
+    :returns: None if every argument has a value or may have one, so the op
+        must decide.
     """
     fails = logic.FALSE
     unknown: list[values.Alternative] = []
@@ -682,8 +688,8 @@ def _truth_without_value(
         elif isinstance(alternative, values.Failed):
             if not unknown or asks_missing:
                 return ALWAYS_FAILS
-            # The unknown value before may be missing, and decide: the error is
-            # not reached then.
+            # The unknown value before it may be missing. It then decides, and
+            # the error is not reached.
             fails = machine.guess('a value before an error', *unknown)
             return Truth(logic.FALSE, fails)
         elif alternative.is_missing and not asks_missing:
@@ -694,8 +700,8 @@ def _truth_without_value(
 def _decide_known(op: registry.Op, operands: operators.Operands) -> Truth:
     """Let the op itself decide a condition whose values are all known.
 
-    For ``gt`` with 16 and 8 it holds on all machines. A value that the op
-    refuses is an error on all machines.
+    ``gt`` with 16 and 8 holds on all machines. If the op refuses a value, the
+    condition is an error on all machines.
     """
     args = {
         name: _known_value(alternative)
@@ -704,16 +710,16 @@ def _decide_known(op: registry.Op, operands: operators.Operands) -> Truth:
     unnamed = [_known_value(alternative) for alternative in operands.unnamed]
     try:
         if 'regex' in args:
-            # It is still the text of the rule: see _evaluate_arguments().
+            # The regex is still a text here, see _evaluate_arguments().
             args['regex'] = op.signature.by_name['regex'].type(args['regex'])
         if op.plugin.PAYS:
-            # Such an op takes the budget of a phase before its values. In a
-            # proof no machine is too large for a rule.
+            # Such an op takes the budget of a phase as its first argument. A
+            # proof has no limit on the size of a machine.
             unnamed.insert(0, budget.UNLIMITED)
         decide = op.bind(args)
         holds = bool(decide(*unnamed))
     except (exceptions.InspectionRulesError, TypeError, ValueError):
-        # As in the engine, these are errors of the rule also where an op of
+        # The engine treats these as errors of the rule too, even if an op of
         # another package raises them.
         return ALWAYS_FAILS
     return Truth(logic.of_bool(holds))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What each kind of action writes, on all possible machines at once."""
+"""Symbolic execution of actions: what they write on all possible machines."""
 
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses
@@ -28,9 +28,9 @@ Arguments = dict[str, Value]
 
 @dataclasses.dataclass(frozen=True)
 class ActionCall:
-    """An op of an action with the arguments that a rule writes.
+    """An action of a rule: its op and the arguments that the rule gives it.
 
-    :ivar bound: the arguments by name, as they are written.
+    :ivar bound: the arguments by name, before their fields are filled.
     """
 
     op: registry.Op
@@ -40,14 +40,14 @@ class ActionCall:
 class SymbolicEffects:
     """Applies the actions of one rule, one after another, to all machines.
 
-    Methods take a formula ``when``, which holds on the machines on which an
-    action is carried out, and change :attr:`state` only there.
+    Methods take a formula ``when``, which holds on the machines on which the
+    action runs, and change :attr:`state` only on these machines.
 
-    :param rule_pass: gets the writes of the rule, and the formula that it ends
-        the inspection.
+    :param rule_pass: collects the writes of the rule and the formula that the
+        rule ends the inspection.
     :param state: the machines before the first action.
-    :param traits: all names of traits in the rules; ``CUSTOM_*`` stands for
-        all others with the prefix.
+    :param traits: the names of all traits in the rules; ``CUSTOM_*`` stands
+        for all other traits with the prefix.
     """
 
     def __init__(
@@ -63,18 +63,18 @@ class SymbolicEffects:
         self.state = state
 
     def end(self, when: Formula, result: int = states.ERROR) -> None:
-        """End inspections, by an error or with a message of ``fail``.
+        """End inspections, by an error or by the action ``fail``.
 
-        An inspection that this rule has ended before keeps its result.
+        If this rule has already ended an inspection, its first result is kept.
 
         :param when: holds on the machines whose inspection ends here.
-        :param result: the number of the message, or ``ERROR``.
+        :param result: the number of the message of ``fail``, or ``ERROR``.
         """
         rule_pass = self._rule_pass
-        # Not where an earlier action of the rule has ended it.
+        # Skip machines whose inspection an earlier action of the rule ended.
         ends_now = logic.conj(when, logic.negated(rule_pass.ends))
         if logic.settled(ends_now) is logic.FALSE:
-            # There is no machine whose inspection ends here.
+            # The inspection ends here on no machine.
             return
         rule_pass.ends = logic.disj(rule_pass.ends, ends_now)
         if result != states.ERROR:
@@ -82,15 +82,15 @@ class SymbolicEffects:
         self.state = self.state.ended(ends_now, result)
 
     def end_where(self, when: Formula, broken: Formula) -> Formula:
-        """End inspections with an error where something is broken.
+        """End inspections with an error on the machines where something fails.
 
-        An action that reads a missing field, for example, goes on only on
-        machines that have the field: on all others the inspection has ended.
+        For example, an action that reads a missing field continues only on
+        machines that have the field. On all others the inspection ends.
 
-        :param when: holds on the machines on which the action is carried out.
-        :param broken: holds where the action is an error.
-        :returns: the formula that the action goes on: ``when``, and not
-            ``broken``.
+        :param when: holds on the machines on which the action runs.
+        :param broken: holds on the machines on which the action fails.
+        :returns: the formula that the action continues: ``when`` holds and
+            ``broken`` does not.
         """
         self.end(logic.conj(when, broken))
         return logic.conj(when, logic.negated(broken))
@@ -98,15 +98,14 @@ class SymbolicEffects:
     def make_unknown(
         self, call: ActionCall, when: Formula, reason: str, *about: typing.Any
     ) -> None:
-        """Make all places unknown that an action may change.
+        """Make every place unknown that an action may change.
 
-        So a proof goes on after an action that it cannot follow. Whether the
-        action is an error, and whether it does anything at all, the solver
-        chooses: these are guesses.
+        This lets a proof continue after an action that it cannot follow. The
+        solver guesses whether the action fails and whether it does anything.
 
         :param reason: why the action cannot be followed.
-        :param about: all that its effect depends on, besides the values at
-            the places.
+        :param about: everything that the effect of the action depends on,
+            except the values at the places.
         """
         depends_on = (call.op.name, *about)
         try:
@@ -118,11 +117,11 @@ class SymbolicEffects:
             reason, 'fails', *depends_on, *self.state.roots.values()
         )
         self.end(logic.conj(when, fails))
-        # Each place once: two writes of an action may be to the same place.
+        # Visit a place only once: an action may write to it twice.
         for place in dict.fromkeys(places):
             root, *steps = place
             if root == 'ports':
-                # Which port it is, is not known: all ports become unknown.
+                # The proof cannot tell which port it is: all become unknown.
                 steps = []
             data_of_root = self.state.roots[root]
             old = values.step(data_of_root, *steps)
@@ -132,26 +131,26 @@ class SymbolicEffects:
             changed = states.put(
                 self._machine, data_of_root, tuple(steps), lost
             )
-            # The action may do nothing, for a list without items or by its own
-            # decision. Then it does not make the mappings above the place
-            # either, and a value in their place is no error.
+            # The action may do nothing, e.g. for an empty list. It then does
+            # not create the mappings above the place either, and a text or a
+            # number above the place is no error.
             does_write = self._machine.guess(
                 reason, 'writes', *depends_on, place, data_of_root
             )
-            # The search first takes it that the action writes: most do.
+            # The search first assumes that the action writes: most do.
             self._machine.likely[does_write.get_id()] = does_write
             where_written = logic.conj(when, does_write)
-            # "broken" holds where the place is below a text or a number.
+            # "broken" holds if the place is below a text or a number.
             self.end(logic.conj(where_written, changed.broken))
             self._replace_root(root, where_written, changed.value)
 
     def _replace_root(self, root: str, when: Formula, value: Value) -> None:
-        """Replace all data under a root where an action is carried out.
+        """Replace all data under a root on the machines where an action runs.
 
-        On all other machines the data stay as they were.
+        On all other machines the data do not change.
 
-        :param when: holds on the machines on which it is.
-        :param value: all data under the root, such as the whole node with the
+        :param when: holds on the machines on which the action runs.
+        :param value: all data under the root, e.g. the whole node with its
             new name.
         """
         before = self.state.roots[root]
@@ -166,18 +165,18 @@ class SymbolicEffects:
         creates: bool = True,
         extends: bool = False,
     ) -> None:
-        """Write a value at a place, and note that the rule writes there.
+        """Write a value at a place, and record that the rule writes there.
 
-        Where a value on the way to the place is a text or a number, nothing
-        can be set below it: there the inspection ends with an error.
+        If a value on the way to the place is a text or a number, nothing can
+        be set below it, and the inspection ends with an error.
 
-        :param when: holds on the machines on which the action is carried out.
-        :param path: from the name of a root on, as ``('node', 'name')``.
-        :param creates: whether mappings that are missing on the way to the
-            place are made. They are not where the value is deleted.
-        :param extends: True for one more item of a list, or one more trait.
-            Rules that both add an item do not conflict; rules that both set
-            a value may.
+        :param when: holds on the machines on which the action runs.
+        :param path: the path including the root, e.g. ``('node', 'name')``.
+        :param creates: whether to create mappings that are missing on the way
+            to the place. False if the value is deleted.
+        :param extends: True if the action appends to a list or adds a trait.
+            Two rules that both append do not conflict; two rules that both
+            set a value may.
         """
         root = path[0]
         changed = states.put(
@@ -187,8 +186,8 @@ class SymbolicEffects:
             new=value,
             creates=creates,
         )
-        # On a machine with a text on the way, the inspection ends here; on all
-        # others with the action, the value is written.
+        # The inspection ends here on machines with a text on the way. On all
+        # other machines on which the action runs, the value is written.
         where_written = self.end_where(when, broken=changed.broken)
         write = states.SymbolicWrite(
             path, when=where_written, value=value, extends=extends
@@ -203,26 +202,26 @@ class SymbolicEffects:
         args: Arguments,
         table: Mapping[str, schema.Attribute] | None = None,
     ) -> Iterator[tuple[Formula, data_path.Path]]:
-        """Yield the known paths of an action with their guards.
+        """Yield the paths of an action that are known, with their guards.
 
-        The path ``/extra/rack`` gives one pair. A path with a field, such as
-        ``/extra/{vars.place}``, may give several: the variable may be "rack"
-        on one machine and "row" on another.
+        The path ``/extra/rack`` yields one pair. A path with a field, such as
+        ``/extra/{vars.place}``, may yield several, because the variable may be
+        "rack" on one machine and "row" on another.
 
-        Other alternatives need no more work by the caller: an invalid path
-        ends the inspection with an error, and an unknown path makes unknown
-        whatever the action may write.
+        All other alternatives are handled here: an invalid path ends the
+        inspection with an error, and for an unknown path everything that the
+        action may write becomes unknown.
 
-        :param when: holds on the machines on which the action is carried out.
-        :param table: the attributes that a path may begin with, None for any
-            name.
-        :returns: pairs of the formula that the action has a path, and the
-            path, such as ``('extra', 'rack')``.
+        :param when: holds on the machines on which the action runs.
+        :param table: the attributes that a path may begin with. None allows
+            any name.
+        :returns: pairs of a formula that the action has this path, and the
+            path, e.g. ``('extra', 'rack')``.
         """
         for guard, alternative in args['path']:
             has_path = logic.conj(when, guard)
             if values.has_no_value(alternative):
-                # The rule has ended already, as it has read this argument.
+                # The rule ended with an error when it read this argument.
                 continue
             if not isinstance(alternative, values.Const):
                 self.make_unknown(
@@ -246,17 +245,17 @@ class SymbolicEffects:
     def write_attribute(
         self, call: ActionCall, when: Formula, args: Arguments
     ) -> None:
-        """Set or delete an attribute of the node or a port, or a part of it.
+        """Set or delete an attribute of the node or a port, or part of one.
 
-        A whole attribute that is deleted gets its default. Values that the
-        attribute cannot hold end the inspection with an error. If a rule
-        writes a text ``serial`` to the name of the node::
+        If a whole attribute is deleted, it is set to its default. A value that
+        the attribute cannot hold ends the inspection with an error. If a rule
+        writes a text ``serial`` to the name of the node, the new name is::
 
             the rule matches, and serial is a valid name → serial
-            the rule matches, and serial is none         → an error
-            the rule does not match                      → as it was before
+            the rule matches, and serial is not valid    → an error
+            the rule does not match                      → the old name
 
-        :param when: holds on the machines on which the action is carried out.
+        :param when: holds on the machines on which the action runs.
         """
         # Only actions on ports have this argument.
         is_on_port = 'port_id' in args
@@ -269,7 +268,7 @@ class SymbolicEffects:
             # A whole attribute cannot be deleted: it is set to its default.
             has_value = 'value' in args or len(path) == 1
             if has_value:
-                # Null in an attribute is its default.
+                # Null sets an attribute to its default.
                 written = args.get('value', values.const(None))
                 convert = functools.partial(
                     attributes.convert_to_attribute, self._machine, path, table
@@ -290,9 +289,9 @@ class SymbolicEffects:
             self._forget_named_capabilities(is_written, path, value, has_value)
 
     def _where_broken(self, value: Value) -> Formula:
-        """Return the formula that a value is an error, or perhaps is one.
+        """Return the formula that a value is an error or may be one.
 
-        Of an unknown value the solver chooses whether it is an error.
+        If the value is unknown, the solver guesses whether it is an error.
         """
         return logic.disj(
             values.where_failed(value), self._machine.may_fail(value)
@@ -305,26 +304,27 @@ class SymbolicEffects:
         value: Value,
         has_value: bool,
     ) -> None:
-        """Forget the capabilities by name after a write to their text.
+        """Update the capabilities by name after a write to their text.
 
-        A proof keeps capabilities in two forms: as the node has them, the text
-        ``properties/capabilities``, and by name, as rules change them. After a
-        write of the text, or of all ``properties``, those by name are gone
-        where the text is gone, and unknown elsewhere: no proof reads the text.
+        A proof keeps capabilities in two forms: in the text
+        ``properties/capabilities``, as on a node, and by name, as rules change
+        them. After a rule has written the text, or all ``properties``, the
+        capabilities by name are missing if the text is missing. Otherwise they
+        are unknown, because no proof parses the text.
 
         :param when: holds on the machines on which the value was written.
-        :param path: the place of the value, from the node on. Nothing is to
-            be done elsewhere than at the text or around it.
-        :param has_value: whether a value was set, and not removed.
+        :param path: the place of the value, without the root ``node``. Only a
+            write to the text or to ``properties`` has an effect.
+        :param has_value: True if a value was set, False if it was deleted.
         """
         path_of_text = cells.CAPABILITY_TEXT[1:]
         if path != path_of_text[: len(path)]:
-            # The write was neither at the text nor around it.
+            # The write was neither to the text nor to the mapping around it.
             return
         steps_to_text = path_of_text[len(path) :]
         is_gone = values.where_absent(values.step(value, *steps_to_text))
         if path != path_of_text and is_gone is logic.TRUE:
-            # A new mapping has replaced ``properties``, and has neither form.
+            # The new ``properties`` have capabilities in neither form.
             return
         unknown = values.unknown('capabilities as a text', value)
         by_name = values.choose(
@@ -340,23 +340,23 @@ class SymbolicEffects:
         path: data_path.Path,
         value: Value,
     ) -> None:
-        """Write a value in the port that a MAC address names.
+        """Write a value to the port that has a MAC address.
 
-        The inspection of a machine without such a port ends with an error.
+        If a machine has no such port, its inspection ends with an error.
 
-        :param when: holds on the machines on which the action is carried out.
-        :param port_id: what the rule names the port by, such as the constant
+        :param when: holds on the machines on which the action runs.
+        :param port_id: identifies the port, e.g. the constant
             "52:54:00:12:34:01" or the text of ``{item.mac_address}``.
-        :param path: the place in the port, such as ``('extra', 'rack')``.
+        :param path: the place in the port, e.g. ``('extra', 'rack')``.
         """
-        # The address may differ from machine to machine. The guard of an
-        # alternative holds on the machines that have it.
+        # The address may differ between machines. The guard of an alternative
+        # holds on the machines that have it.
         for guard, alternative in port_id:
             has_this_id = logic.conj(when, guard)
             address = states.address_term(alternative)
             if address is None:
-                # It may be a UUID. A proof does not know the ports by it, so
-                # any of them may have changed.
+                # It may be a UUID. A proof does not know the UUIDs of ports,
+                # so any port may have changed.
                 self.make_unknown(
                     call,
                     has_this_id,
@@ -384,15 +384,15 @@ class SymbolicEffects:
         path: data_path.Path,
         value: Value,
     ) -> tuple[Value, Formula]:
-        """Write a value in the port that has an address; return all ports.
+        """Write a value to the port that has an address; return all ports.
 
-        The ports are a list. After a change that a proof could not follow
-        they are unknown on the machines with this change, and have two
-        alternatives.
+        Ports are a list. If the proof could not follow an earlier change on
+        some machines, the ports have two alternatives: the list, and an
+        unknown value on these machines.
 
-        :param when: holds on the machines on which the action is carried out.
+        :param when: holds on the machines on which the action runs.
         :param path: the place in the port.
-        :returns: the ports, and the formula that one has the address.
+        :returns: all ports, and the formula that a port has the address.
         """
         all_ports_after: list[tuple[Formula, Value]] = []
         cases_with_port = []
@@ -408,8 +408,8 @@ class SymbolicEffects:
                     value=value,
                 )
             else:
-                # Unknown ports stay unknown, and so does whether one has the
-                # address: the solver chooses.
+                # Unknown ports stay unknown. The solver guesses whether one of
+                # them has the address.
                 has_port = self._machine.guess(
                     'the ports after a change', 'port', address, ports
                 )
@@ -426,22 +426,23 @@ class SymbolicEffects:
         path: data_path.Path,
         value: Value,
     ) -> tuple[values.ItemList, Formula]:
-        """Write a value in the port of an address, in one list of ports.
+        """Write a value to the port that has an address, in one list of ports.
 
-        Which item of the list is the port differs from machine to machine. So
-        every item may get the value. After a rule has written "a" to the name
-        of a port, the name of the first is::
+        The position of the port in the list differs between machines, so any
+        item may get the value. If a rule writes "a" to the name of a port, the
+        name of the first port is then::
 
-            the list has a first port, with the address → "a"
-            else                                        → as it was before
+            there is a first port, and it has the address → "a"
+            otherwise                                     → the old name
 
-        The port may also be one of those that are not looked at: whether it
-        is, the solver chooses. A path below a text or a number is an error.
+        The solver guesses whether the port is one of those after the first
+        five, which have no formulas. A path below a text or a number is an
+        error.
 
-        :param when: holds on the machines on which the action is carried out.
-        :param guard: holds where the ports of a machine are this list.
-        :returns: the list with the value, and the formula that it has such a
-            port.
+        :param when: holds on the machines on which the action runs.
+        :param guard: holds if the ports of a machine are this list.
+        :returns: the list with the value, and the formula that the list has a
+            port with the address.
         """
         items = []
         ports_found = []
@@ -464,7 +465,8 @@ class SymbolicEffects:
             logic.conj(when, is_in_rest), lost, ports.rest
         )
         if logic.disj(*ports_broken) is not logic.FALSE:
-            # What can be an error for the first ports can be for the others.
+            # An error that is possible for the first ports is also possible
+            # for the rest.
             fails = self._machine.guess(
                 reason, 'fails', address, path, value, ports
             )
@@ -477,21 +479,21 @@ class SymbolicEffects:
     def _where_in_rest(
         self, ports: values.ItemList, address: logic.Term
     ) -> Formula:
-        """Return the guess that a port is none of those that are looked at.
+        """Return the guess that a port is not among the first five.
 
-        These are the first five. The guess is noted as those of loops are: one
-        more port may matter.
+        The guess is recorded in the same way as the guesses of loops, because
+        a longer list of ports may lead to another answer.
 
-        :param address: that of the port.
+        :param address: the address of the port.
         """
-        # A rule that has changed the address of one of the five may have
-        # changed those of others: the guess depends on the five addresses.
+        # A rule that has changed the address of one of the first five ports
+        # may have changed the others too, so the guess depends on all five.
         addresses = []
         for _exists, item in ports.items_of_loop():
             for guard, port in item:
-                # Where a rule has written to the port or not, the guard is
-                # true on all machines, but another formula: "matched or not
-                # matched". Settled, both are one.
+                # If a rule may have written to the port, the guard is true on
+                # all machines, but it is a different formula: "matched or did
+                # not match". logic.settled() makes both the same formula.
                 settled_guard = logic.settled(guard)
                 addresses.append((settled_guard, port.step('address')))
         is_in_rest = self._machine.guess(
@@ -508,17 +510,17 @@ class SymbolicEffects:
     def extend_list(
         self, call: ActionCall, when: Formula, args: Arguments
     ) -> None:
-        """Append a value to a list of the node, or of plugin data.
+        """Append a value to a list of the node or of plugin data.
 
-        A place that is no list ends the inspection with an error. If a rule
-        appends 2 to a list that may be missing or ``[1]``, the new list is::
+        A value that is not a list ends the inspection with an error. If a rule
+        appends 2 to a list that is missing or ``[1]``, the new list is::
 
-            it was missing → [2]
-            it was [1]     → [1, 2]
+            the list is missing → [2]
+            the list is [1]     → [1, 2]
 
         A list with too many alternatives becomes unknown.
 
-        :param when: holds on the machines on which the action is carried out.
+        :param when: holds on the machines on which the action runs.
         """
         root = 'plugin_data'
         table = None
@@ -528,15 +530,15 @@ class SymbolicEffects:
         unique = args.get('unique', values.const(False))
         for guard, path in self._known_paths(call, when, args, table):
             if root == 'node' and path[:2] == cells.CAPABILITY_TEXT[1:]:
-                # Capabilities are one text: to append to it is an error.
+                # Capabilities are a text, so appending to them is an error.
                 self.end(guard)
                 continue
             old = values.step(self.state.roots[root], *path)
             is_crowded = len(old) > attributes.MOST_LISTS
             combinations = values.product([old, args['value'], unique])
             new_lists = []
-            # An alternative of the list, of the value to append, and of
-            # whether it is appended only once.
+            # A combination has one alternative of the list, one of the value
+            # to append, and one of ``unique``.
             for guard_of_all, (old_list, item, is_unique) in combinations:
                 new_list = attributes.extend_list(
                     self._machine,
@@ -547,19 +549,19 @@ class SymbolicEffects:
                 )
                 new_lists.append((guard_of_all, new_list))
             new = values.join(new_lists)
-            # An error where the old value was no list.
+            # It is an error if the old value is not a list.
             is_written = self.end_where(guard, values.where_failed(new))
             self._write(is_written, (root, *path), new, extends=True)
 
     def write_plugin_data(
         self, call: ActionCall, when: Formula, args: Arguments
     ) -> None:
-        """Follow an action that sets or deletes a value in plugin data.
+        """Set or delete a value in plugin data.
 
-        :param when: holds on the machines on which the action is carried out.
-        :param args: ``path``, and ``value`` of an action that sets it.
+        :param when: holds on the machines on which the action runs.
+        :param args: ``path``, and ``value`` if the action sets a value.
         """
-        # "unset-plugin-data" has no value: it leaves nothing at the place.
+        # "unset-plugin-data" has no value: it deletes the value at the path.
         has_value = 'value' in args
         value = args.get('value', values.NOTHING)
         for has_path, path in self._known_paths(call, when, args):
@@ -572,12 +574,12 @@ class SymbolicEffects:
     ) -> None:
         """Set or remove a capability by its name.
 
-        A proof keeps capabilities by name, as ``boot_mode``, and as the text
-        that the node has, ``boot_mode:uefi,gpu:yes``. How the text changes is
-        not followed: it becomes unknown.
+        A proof keeps capabilities by name, e.g. ``boot_mode``, and in the text
+        that a node has, e.g. ``boot_mode:uefi,gpu:yes``. The proof does not
+        follow how the text changes: the text becomes unknown.
 
-        :param when: holds on the machines on which the action is carried out.
-        :param args: ``name``, and ``value`` of an action that sets it.
+        :param when: holds on the machines on which the action runs.
+        :param args: ``name``, and ``value`` if the action sets a capability.
         """
         has_value = 'value' in args
         self._forget_capability_text(when, args)
@@ -587,7 +589,7 @@ class SymbolicEffects:
                 attributes.convert_to_capability, self._machine
             )
             text = values.transform(args['value'], as_text)
-        # The guard of a name holds on the machines where the rule has it.
+        # The guard of a name holds on the machines on which the rule uses it.
         for guard, name in args['name']:
             has_name = logic.conj(when, guard)
             if values.has_no_value(name):
@@ -611,11 +613,12 @@ class SymbolicEffects:
             self._write(is_written, place, text, creates=has_value)
 
     def _forget_capability_text(self, when: Formula, args: Arguments) -> None:
-        """Make the text of all capabilities unknown, if a rule has set it.
+        """Make the text of all capabilities unknown if a rule has written it.
 
-        If no rule has, the proof has the capabilities only by name.
+        If no rule has written it, the proof has no text that could become
+        wrong, only the capabilities by name.
 
-        :param when: holds where a capability is set or removed by its name.
+        :param when: holds if a capability is set or removed by its name.
         """
         node = self.state.roots['node']
         properties = values.step(node, 'properties')
@@ -623,15 +626,15 @@ class SymbolicEffects:
         for _guard, alternative in properties:
             if not isinstance(alternative, values.Mapping):
                 continue
-            # Its entries are those that rules have written.
+            # The entries of the mapping are those that rules have written.
             if 'capabilities' in alternative.entries:
                 has_text = True
         if not has_text:
             return
         text = values.step(node, *cells.CAPABILITY_TEXT[1:])
         lost = values.unknown('capabilities as a text', *args.values(), text)
-        # Its "broken" is not asked: write_capability() finds the same errors
-        # when it writes the capability by name.
+        # changed.broken is not needed, because write_capability() finds the
+        # same errors when it writes the capability by name.
         changed = states.put(
             self._machine, node, cells.CAPABILITY_TEXT[1:], lost, creates=False
         )
@@ -640,22 +643,22 @@ class SymbolicEffects:
     def write_trait(
         self, call: ActionCall, when: Formula, args: Arguments
     ) -> None:
-        """Add a trait, or remove it, as ``add-trait`` and ``remove-trait`` do.
+        """Add or remove a trait, for ``add-trait`` and ``remove-trait``.
 
-        :param when: holds on the machines on which the action is carried out.
+        :param when: holds on the machines on which the action runs.
         """
         adds = call.op.name != 'remove-trait'
         self._write_trait(when, args['name'], adds)
 
     def _write_trait(self, when: Formula, name: Value, adds: bool) -> None:
-        """Add or remove the trait of a name.
+        """Add or remove the trait that has a name.
 
-        A bad name, such as "fast cpu", cannot be added: it ends the inspection
-        with an error.
+        Adding a trait with an invalid name, e.g. "fast cpu", ends the
+        inspection with an error.
 
-        :param when: holds on the machines on which the action is carried out.
-        :param name: the name on all machines: mostly a constant, but a field
-            may give another one on every machine.
+        :param when: holds on the machines on which the action runs.
+        :param name: the name on all machines. It is usually a constant, but a
+            field may have a different value on every machine.
         :param adds: False to remove the trait.
         """
         # The guard of an alternative holds on the machines that have it.
@@ -667,7 +670,7 @@ class SymbolicEffects:
                 self.end(has_name)
             else:
                 place = (*cells.TRAITS, str(alternative.value))
-                # Two rules that add the same trait do not clash.
+                # Two rules that add the same trait do not conflict.
                 self._write(has_name, place, values.const(adds), extends=adds)
 
     def _write_computed_trait(
@@ -675,15 +678,15 @@ class SymbolicEffects:
     ) -> None:
         """Add or remove a trait whose name is read from the machine.
 
-        After the trait ``vendor`` is added, and rules name the trait
-        ``CUSTOM_DELL``, whether the node has that is::
+        If the name is the field ``vendor``, and a rule names the trait
+        ``CUSTOM_DELL``, then the node has this trait afterwards::
 
             vendor == "CUSTOM_DELL" → true
-            else                    → as it was before
+            otherwise               → as before
 
         Traits that no rule names, such as ``CUSTOM_*``, become unknown.
 
-        :param name: the name of the trait, such as a text of the machine.
+        :param name: the name of the trait, e.g. a text of the machine.
         :param adds: False to remove the trait.
         """
         reason = 'a trait out of the data of a machine'
@@ -705,7 +708,7 @@ class SymbolicEffects:
                 self._machine, self.state.roots['node'], place[1:], new
             )
             self._replace_root('node', acts, node.value)
-        # Which trait it is, is not known: the write is one to all of them.
+        # It is not known which trait it is, so record a write to all traits.
         write = states.SymbolicWrite(
             cells.TRAITS,
             when=acts,
@@ -717,12 +720,13 @@ class SymbolicEffects:
     def _where_named(
         self, name: values.Alternative, known: str, reason: str
     ) -> Formula:
-        """Return the formula that a name is that of a known trait.
+        """Return the formula that a name is the name of a known trait.
 
-        For a text ``vendor`` of the machine, and a trait that rules name, it
-        is ``vendor == "CUSTOM_DELL"``. The search is to try the trait.
+        For a text ``vendor`` of the machine, and a trait that rules name, the
+        formula is ``vendor == "CUSTOM_DELL"``. The trait is also noted as a
+        value that the search should try for the text.
 
-        :param known: a trait that rules name, such as ``CUSTOM_GPU``.
+        :param known: a trait that rules name, e.g. ``CUSTOM_GPU``.
         """
         if isinstance(name, values.SolverTerm) and name.is_text:
             self._machine.note_text(name.term, known)
@@ -735,10 +739,10 @@ class SymbolicEffects:
         """Replace the traits that begin with a prefix by those of a list.
 
         With the prefix ``CUSTOM_A`` and the list ``[CUSTOM_A1]``, the node
-        loses ``CUSTOM_A2`` and gets ``CUSTOM_A1``. A value that is no list,
-        and a trait without the prefix, end the inspection with an error.
+        loses ``CUSTOM_A2`` and gets ``CUSTOM_A1``. A value that is not a list,
+        or a trait without the prefix, ends the inspection with an error.
 
-        :param when: holds on the machines on which the action is carried out.
+        :param when: holds on the machines on which the action runs.
         """
         prefixes = args.get('prefix', values.const(''))
         for guard, (names, prefix) in values.product(
@@ -755,12 +759,12 @@ class SymbolicEffects:
                 )
                 continue
             if not names.is_list:
-                # "set-traits" takes a list only.
+                # "set-traits" accepts only a list.
                 self.end(has_these)
                 continue
             beginning = str(prefix.value)
-            # First all traits with the prefix go, also those that no rule
-            # names. Then the traits of the list come.
+            # Remove all traits with the prefix first, including those that no
+            # rule names. Then add the traits of the list.
             for name in sorted(self._traits):
                 if name.startswith(beginning):
                     place = (*cells.TRAITS, name)
@@ -774,17 +778,17 @@ class SymbolicEffects:
     def _where_outside(self, item: Value, prefix: str) -> Formula:
         """Return the formula that an item of ``set-traits`` lacks the prefix.
 
-        Such an item is an error of the action. For a text ``vendor`` it is
-        ``not vendor begins with "CUSTOM_"``.
+        Such an item is an error of the action. For a text ``vendor`` the
+        formula is ``not vendor begins with "CUSTOM_"``.
 
-        :param prefix: an empty text is the prefix of every trait.
+        :param prefix: the prefix; every trait begins with the empty text.
         """
         if not prefix:
             return logic.FALSE
         outside = []
         # The guard of a name holds on the machines that have it.
         for guard, name in item:
-            # No list and no number begins with a prefix.
+            # A list or a number never begins with a prefix.
             begins = logic.FALSE
             if isinstance(name, values.Const):
                 begins = logic.of_bool(str(name.value).startswith(prefix))
@@ -801,8 +805,8 @@ class SymbolicEffects:
 def _may_name_capability(text: str) -> bool:
     """Return whether a text can be the name of a capability.
 
-    In the text ``boot_mode:uefi,gpu:yes`` a colon ends a name, and a comma
-    ends a capability.
+    It must not contain a colon or a comma, because in the text
+    ``boot_mode:uefi,gpu:yes`` they end a name and a capability.
     """
     return bool(text) and ',' not in text and ':' not in text
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Questions that a proof answers about rules, for all possible machines."""
+"""Questions about rules that a proof answers for all possible machines."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 import dataclasses
@@ -36,8 +36,8 @@ GAP = 'gap'
 DIFFERENT = 'equivalent'
 """Whether two sets of rules treat some machine differently.
 
-Users call the question by the name of its option, ``--equivalent``. Its answer
-is "no" where the two are equivalent, as a "yes" always has a witness.
+Users know the question by the name of its option, ``--equivalent``. Its answer
+is "no" if the two sets are equivalent, because a "yes" always has a witness.
 """
 
 OF_RULES = (DEAD, SHADOWED, CONFLICT)
@@ -55,13 +55,13 @@ _MISTAKES = (
     ValueError,
     z3.Z3Exception,
 )
-"""Errors in which a mistake of this package, or of the solver's, shows.
+"""Errors that indicate a bug in this package or in the solver.
 
-The question then has the answer "unknown" instead of a wrong one.
+The answer to the question is then "unknown" instead of a wrong one.
 """
 
 MISTAKE = 'a mistake in the proof itself'
-"""How the reason of such an answer begins."""
+"""The beginning of the reason of such an answer."""
 
 Witness = witnesses.Witness
 Unclear = search.Unclear
@@ -71,10 +71,10 @@ Unclear = search.Unclear
 class Answer:
     """The answer to one question about some rules.
 
-    :ivar rules: that the answer is about.
-    :ivar reason: why it is ``unknown``, or what the witness shows.
-    :ivar witness: a machine that proves a ``yes``. A rule that no machine can
-        match has none.
+    :ivar rules: the rules that the answer is about.
+    :ivar reason: why the verdict is ``unknown``, or what the witness shows.
+    :ivar witness: a machine that proves a ``yes``. The answer that a rule is
+        dead has none, because no machine can match the rule.
     """
 
     question: str
@@ -85,15 +85,15 @@ class Answer:
 
 
 class Proof:
-    """Follows rules on all machines at once, and answers questions on them.
+    """Runs rules symbolically on all machines, and answers questions on them.
 
-    :param rules: in the order they run in, phase by phase.
-    :param seconds: how long all answers together may take.
+    :param rules: in the order in which they run, phase by phase.
+    :param seconds: the time limit for all answers together.
     :param other: another set of rules, for the question :data:`DIFFERENT`.
-    :param tables: of the rules, by name.
-    :param other_tables: of the other set of rules, by name.
-    :param steps: how many steps of the solver all answers together may take;
-        None for any number.
+    :param tables: the tables of the rules, by name.
+    :param other_tables: the tables of the other set of rules, by name.
+    :param steps: the limit of solver steps for all answers together; None
+        for no limit.
     """
 
     def __init__(
@@ -123,10 +123,10 @@ class Proof:
             self._machine, self._deadline, all_rules
         )
         # The rules are followed once, here, on all machines: every question is
-        # about what they did. Of a rule that could not be followed, and all
-        # after it, nothing is known; those before it have answers.
+        # about their effects. If a rule cannot be followed, nothing is known
+        # about it and the rules after it, but those before it have answers.
         self._passes: list[states.RulePass] = []
-        # Why the rules after these could not be followed; empty if all were.
+        # The reason why the next rule could not be followed, otherwise empty.
         self._stopped = ''
         try:
             self._followed = self._inspection.run(
@@ -138,19 +138,19 @@ class Proof:
             self._stopped = _explain_mistake(exc)
         self._search = search.MachineSearch(self._machine, self._deadline)
         self._engine = witnesses.Engine(tables)
-        # Machines that a rule matches, by the number of the rule.
+        # Machines that a rule matches, by the index of the rule.
         self._matching: dict[int, Witness] = {}
-        # All witnesses so far. Most rules match some of them, or differ on
-        # some, and need no search.
+        # All witnesses so far. Most rules match one of them, or have an effect
+        # on one, and then need no search.
         self._witnesses: list[Witness] = []
 
     def answers(self, questions: Iterable[str]) -> Iterator[Answer]:
         """Answer questions one after another.
 
-        :param questions: of :data:`OF_RULES`, ``gap:`` with a path, and
+        :param questions: :data:`OF_RULES`, ``gap:`` with a path, or
             :data:`DIFFERENT`.
         :returns: an answer for every rule or pair of rules that a question
-            concerns, without those that are trivial.
+            concerns, except trivial ones.
         """
         for question in questions:
             for numbers in self._list_rules_concerned(question):
@@ -161,10 +161,11 @@ class Proof:
     def _list_rules_concerned(
         self, question: str
     ) -> Iterator[tuple[int, ...]]:
-        """Yield the indexes of the rules that answers to a question are about.
+        """Yield the indices of the rules that a question is asked about.
 
-        ``dead`` gives ``(0,)``, ``(1,)`` and so on, ``conflict`` gives pairs.
-        Any other question is about all rules, and has one answer: ``()``.
+        ``dead`` yields ``(0,)``, ``(1,)`` and so on, ``conflict`` yields
+        pairs. Any other question is about all rules and has only one answer,
+        so it yields ``()``.
         """
         numbers = range(len(self._rules))
         if question in (DEAD, SHADOWED):
@@ -172,19 +173,19 @@ class Proof:
                 yield (number,)
         elif question == CONFLICT:
             for first, second in itertools.combinations(numbers, 2):
-                # Of two phases the later one is to have the last word.
+                # Rules of a later phase are meant to override earlier ones.
                 if self._rules[first].phase == self._rules[second].phase:
                     yield first, second
         else:
             yield ()
 
     def _answer(self, question: str, *numbers: int) -> Answer | None:
-        """Answer a question about rules, None if the answer is trivial.
+        """Answer a question about rules, or return None if it is trivial.
 
-        Where the search gives up, or fails by a mistake of this package, the
-        answer is "unknown" and says why.
+        If the search gives up, or fails because of a bug in this package, the
+        answer is "unknown" with the reason.
 
-        :param numbers: the indices of the rules in the order they run in.
+        :param numbers: the indices of the rules, in the order they run in.
         """
         method_by_question: dict[str, Callable[..., Answer | None]] = {
             DEAD: self._answer_dead,
@@ -192,8 +193,8 @@ class Proof:
             CONFLICT: self._answer_conflict,
             DIFFERENT: self._answer_different,
         }
-        # Any other question is about a gap, and names the place of it, as
-        # "gap:/resource_class" does.
+        # Any other question is about a gap and names its place, e.g.
+        # "gap:/resource_class".
         answer_gap = functools.partial(self._answer_gap, question)
         answer = method_by_question.get(question, answer_gap)
         self._search.begin_question()
@@ -202,17 +203,17 @@ class Proof:
         except Unclear as exc:
             reason = str(exc)
         except _MISTAKES as exc:
-            # The other questions are answered all the same.
+            # Do not propagate, so that the other questions are answered.
             reason = _explain_mistake(exc)
         rules = tuple(self._rules[number] for number in numbers)
         return Answer(question, rules, UNKNOWN, reason)
 
     def _pass_of(self, number: int) -> states.RulePass:
-        """Return what the rule with an index did on all machines.
+        """Return the effect of the rule with an index on all machines.
 
-        :raises: :class:`Unclear` where it could not be followed.
+        :raises: :class:`Unclear` if the rule could not be followed.
         """
-        # The rules were followed in order, up to the first that could not be.
+        # Rules were followed in order, until one could not be followed.
         if number >= len(self._passes):
             raise Unclear(self._stopped)
         return self._passes[number]
@@ -221,7 +222,7 @@ class Proof:
     def _end(self) -> states.State:
         """The machines after all rules.
 
-        :raises: :class:`Unclear` where these could not be followed.
+        :raises: :class:`Unclear` if a rule could not be followed.
         """
         if self._stopped:
             raise Unclear(self._stopped)
@@ -235,17 +236,17 @@ class Proof:
         confirms: Callable[[Witness], bool],
         reason: str,
     ) -> Answer:
-        """Answer by a search for a machine, which the engine has to confirm.
+        """Answer by searching for a machine, which the engine must confirm.
 
-        The answer is "no" only if there is no such machine. A machine that the
-        engine does not confirm leaves the question open: where formulas guess,
-        they allow more than the engine does, and another machine may do.
+        The answer is "no" only if there is no such machine. If the engine does
+        not confirm the machine, the answer is unknown: formulas with guesses
+        allow more than the engine does, and another machine may be an example.
 
-        :param wanted: holds where a machine is an example for "yes".
-        :param confirms: asks the engine whether the machine is an example.
-        :param reason: the reason of the answer "yes".
+        :param wanted: holds if a machine is an example for "yes".
+        :param confirms: asks the engine whether a machine is an example.
+        :param reason: the reason for the answer "yes".
         :raises: :class:`Unclear` if the engine does not confirm the machine,
-            or the solver does not know.
+            or if the solver cannot decide.
         """
         witness = self._search.find(wanted)
         if witness is None:
@@ -257,18 +258,18 @@ class Proof:
     def _find_machine_that_matches(self, number: int) -> Witness | None:
         """Return a machine that a rule matches, confirmed by the engine.
 
-        A machine that was found before, for this or another rule, is taken
+        A machine that was found before, for this or another rule, is reused
         without a search.
 
         :param number: the index of the rule.
         :returns: None if the solver proves that no machine matches.
-        :raises: :class:`Unclear` where the rule could not be followed, the
-            engine does not confirm the match, or the search gives up.
+        :raises: :class:`Unclear` if the rule could not be followed, if the
+            engine does not confirm the match, or if the search gives up.
         """
         rule_pass = self._pass_of(number)
         if number in self._matching:
             return self._matching[number]
-        # A machine that was found for another rule may match this one as well.
+        # A machine that was found for another rule may match this one too.
         for earlier_witness in self._witnesses:
             if self._matches(rule_pass.rule, earlier_witness):
                 self._matching[number] = earlier_witness
@@ -291,7 +292,7 @@ class Proof:
         """Answer whether no machine can match a rule.
 
         :param number: the index of the rule.
-        :returns: None for a rule that matches all machines, which is trivial.
+        :returns: None if the rule matches all machines, which is trivial.
         """
         rule_pass = self._pass_of(number)
         matches_all = logic.settled(rule_pass.matched) is logic.TRUE
@@ -305,11 +306,11 @@ class Proof:
     def _answer_shadowed(self, number: int) -> Answer | None:
         """Answer whether a rule never has an effect.
 
-        A rule is shadowed if every inspection ends the same without the rule,
-        and if the rule makes no call and no log entry.
+        A rule is shadowed if every inspection ends the same without it, and if
+        the rule makes no API call and no log entry.
 
-        :returns: None for a rule in mode ``audit``, which is to change
-            nothing, and for a rule that matches no machine.
+        :returns: None for a rule in mode ``audit``, which is not supposed to
+            change anything, and for a rule that matches no machine.
         """
         rule_pass = self._pass_of(number)
         rules = (rule_pass.rule,)
@@ -317,10 +318,10 @@ class Proof:
             return None
         match = self._find_machine_that_matches(number)
         if match is None:
-            # It is dead, which is another question.
+            # The rule is dead, which is another question.
             return None
         without = [*self._rules[:number], *self._rules[number + 1 :]]
-        # Witnesses of other answers cost no search.
+        # Try known witnesses first, because they need no search.
         for machine in (match, *self._witnesses):
             if self._engine.differs(self._rules, without, machine):
                 return Answer(SHADOWED, rules, NO)
@@ -352,51 +353,51 @@ class Proof:
         without: Sequence[model.Rule],
         number: int,
     ) -> list[logic.Formula]:
-        """Return formulas, one of which holds where a rule has an effect.
+        """Return formulas, one of which holds if a rule has an effect.
 
-        The inspection then ends otherwise than without the rule, or the rule
-        made a call or a log entry. A machine is searched for by one formula
-        after the other: mostly the first finds a machine. If the rule sets the
-        name to "a" where it matches, the first is::
+        A rule has an effect if the inspection ends differently without it, or
+        if it makes an API call or a log entry. The search tries one formula
+        after another; usually the first one finds a machine. If the rule sets
+        the name to "a" when it matches, the first formula is::
 
-            the rule matches, and the name at the end is another than without
-            the rule: "a" instead of what it was before
+            the rule matches, and the name at the end differs from the name
+            without the rule: "a" instead of the old name
 
-        :param rule_pass: what the rule did.
+        :param rule_pass: the effect of the rule on all machines.
         :param without: all other rules.
         :param number: the index of the rule.
         """
-        # First, as it raises where the end is unclear: then it would be in
-        # vain to run the rules again, which takes long.
+        # Read this first, because it raises if the end is unclear. Running the
+        # rules again, which is slow, would then be useless.
         end = self._end
         end_without = self._inspection.resume(rule_pass, without, number)
         ends_differ = self._where_ends_differ(end, end_without)
         has_effect = logic.disj(rule_pass.lasts, ends_differ)
-        # Also where it did not match: an error of its vars or conditions ends
-        # the inspection.
+        # The rule may also have an effect if it did not match, because an
+        # error in its vars or conditions ends the inspection.
         effects = [
             logic.conj(rule_pass.matched, has_effect),
             logic.conj(rule_pass.ends, has_effect),
         ]
         if self._inspection.decides_first(rule_pass.rule):
-            # A rule that does not match may undo what it did before, and an
-            # error of its conditions may come before another rule fails the
-            # inspection.
+            # Even if such a rule does not match, it may undo its earlier
+            # changes, or an error of its conditions may come before another
+            # rule fails the inspection.
             effects.append(has_effect)
         return effects
 
     def _has_lasting_effect(self, rule: model.Rule, machine: Witness) -> bool:
-        """Return whether a rule makes a call or a log entry for a machine.
+        """Return whether a rule makes an API call or a log entry.
 
-        Such an effect lasts also where the inspection fails. The state at the
-        end of the inspection does not show it.
+        Such an effect remains even if the inspection fails, but it is not
+        visible in the state at the end of the inspection.
         """
         done = self._engine.evaluate(self._rules, machine)
         for rule_trace in done.traces:
             if rule_trace.rule.uuid != rule.uuid:
                 continue
             for action in rule_trace.actions:
-                # "log" or "api-call"; a rule may have spaces around it.
+                # "log" or "api-call"; the op in a rule may have spaces around.
                 if action.ran and action.op.strip() in actions.LASTING:
                     return True
         return False
@@ -404,14 +405,14 @@ class Proof:
     def _where_ends_differ(
         self, one: states.State, other: states.State
     ) -> logic.Formula:
-        """Return the formula that holds where two inspections end apart.
+        """Return the formula that holds if two inspections end differently.
 
-        The result is compared, such as the message of a rule that failed the
-        inspection, and so are the node, the plugin data and the ports
-        afterwards. The inventory is not: rules do not change it.
+        The formula compares the result, e.g. the message of a rule that failed
+        the inspection, and the node, the plugin data and the ports at the end.
+        It does not compare the inventory, because rules cannot change it.
 
         :param one: all machines after one of the inspections.
-        :param other: all machines after the other.
+        :param other: all machines after the other inspection.
         """
         differing = [one.result != other.result]
         for name in ('node', 'plugin_data', 'ports'):
@@ -424,17 +425,18 @@ class Proof:
     def _answer_conflict(self, first: int, second: int) -> Answer | None:
         """Answer whether two rules of one priority write different values.
 
-        They conflict if both may write to ``driver_info/address`` of the same
-        machine, for example.
+        For example, they conflict if both may write different values to
+        ``driver_info/address`` of the same machine.
 
-        :param first: the index of a rule; ``second`` is that of a later rule.
-        :returns: None for two rules that never write to a common place, and
-            for two rules of different priorities.
+        :param first: the index of a rule.
+        :param second: the index of a later rule.
+        :returns: None if the two rules never write to a common place, or if
+            they have different priorities.
         """
         first_rule = self._rules[first]
         second_rule = self._rules[second]
         if first_rule.priority != second_rule.priority:
-            # Whoever gives priorities wants one rule to have the last word.
+            # Different priorities mean that one rule is meant to win.
             return None
         pairs_of_writes = list(
             itertools.product(
@@ -459,7 +461,7 @@ class Proof:
         for write, other_write in pairs_of_writes:
             if pair.overlap(write.place, other_write.place):
                 return Answer(CONFLICT, (first_rule, second_rule), NO)
-        # They write to no common place: "no" would be trivial.
+        # The rules write to no common place, so "no" would be trivial.
         return None
 
     def _answer_clash(
@@ -473,11 +475,11 @@ class Proof:
 
         :param mine: a write of the rule with the index ``first``.
         :param theirs: a write of the rule with the index ``second``.
-        :raises: :class:`Unclear` where the engine does not confirm the clash.
+        :raises: :class:`Unclear` if the engine does not confirm the clash.
         """
         values_differ = pair.clash(self._machine, mine, theirs)
-        # A machine on which both rules match, both write, and the values are
-        # different.
+        # Search for a machine on which both rules match, both write, and the
+        # values differ.
         wanted = logic.conj(
             self._pass_of(first).matched,
             self._pass_of(second).matched,
@@ -485,8 +487,8 @@ class Proof:
             theirs.when,
             values_differ,
         )
-        # One place may be above the other, as "extra" is above "extra/rack":
-        # they clash at the lower one.
+        # One place may contain the other, as "extra" contains "extra/rack".
+        # The rules then clash at the inner place, which has the longer path.
         place = max(mine.place, theirs.place, key=len)
         confirms = functools.partial(
             self._engine.clashes, self._rules, first, second, place, mine
@@ -502,23 +504,23 @@ class Proof:
     def _answer_gap(self, question: str) -> Answer:
         """Answer whether rules leave some machine without a value at a place.
 
-        :param question: names the place, such as ``gap:/resource_class``.
+        :param question: contains the place, e.g. ``gap:/resource_class``.
         """
-        # Raises where no time is left: what follows may take long as well.
+        # This raises if no time is left, because the rest may be slow too.
         self._deadline.left()
         _kind, _colon, place = question.partition(':')
-        # Such as ('node', 'resource_class').
+        # The path is, for example, ('node', 'resource_class').
         path = _parse_place(place)
         root, *steps = path
         value_at_end = values.step(self._end.roots[root], *steps)
-        # An unknown value may be missing or null. Whether it is so on the
-        # machine that the search finds, the engine says.
+        # An unknown value may be missing or null. The engine checks whether it
+        # is on the machine that the search finds.
         lacks_value = logic.disj(
             self._machine.may_lack(value_at_end),
             self._machine.may_be_null(value_at_end),
             values.where(value_at_end, _is_null_or_missing),
         )
-        # An inspection that fails leaves no value anyway: that is no gap.
+        # An inspection that fails sets no value, which is not a gap.
         succeeds = self._end.going
         return self._answer_by_search(
             question,
@@ -529,7 +531,7 @@ class Proof:
         )
 
     def _ends_without(self, path: data_path.Path, machine: Witness) -> bool:
-        """Return whether an inspection succeeds, with no value at a place."""
+        """Return whether an inspection succeeds but leaves a place empty."""
         done = self._engine.evaluate(self._rules, machine)
         if done.error is not None:
             return False
@@ -539,15 +541,15 @@ class Proof:
     def _answer_different(self) -> Answer:
         """Answer whether the two sets of rules treat a machine differently.
 
-        Only sets with the same tables can be compared. For the same rules the
-        answer is "no" without a search.
+        Only sets with the same tables can be compared. If the rules are the
+        same, the answer is "no" without a search.
         """
         if not self._has_same_tables:
             raise Unclear(_('the tables differ'))
         others = [rule for rule in self._other if rule.mode != model.OFF]
         if _are_written_alike(self._rules, others):
             return Answer(DIFFERENT, (), NO)
-        # Raises where no time is left.
+        # This raises if no time is left.
         self._deadline.left()
         end_of_others = self._inspection.run(self._other)
         return self._answer_by_search(
@@ -569,17 +571,18 @@ def _is_null_or_missing(alternative: values.Alternative) -> bool:
 
 
 def _explain_mistake(mistake: Exception) -> str:
-    """Return the reason of an answer that an error has prevented.
+    """Return the reason for an answer that an error has prevented.
 
-    It is the limit that the solver has reached, or names the error and where
-    it was raised, such as ``… KeyError in _answer_gap, line 480``.
+    If the solver has reached a limit, the reason names the limit. Otherwise it
+    names the error and where it was raised, e.g.
+    ``… KeyError in _answer_gap, line 480``.
     """
     if isinstance(mistake, z3.Z3Exception):
-        # Not always a mistake: the solver raises it where memory runs out.
+        # This may not be a bug: the solver also raises it if memory runs out.
         limit = effort.reason_of(mistake)
         if limit is not None:
             return f'{search.GIVES_UP}: {limit}'
-    # The innermost call, which raised the error.
+        # The innermost frame is the one that raised the error.
     frame = traceback.extract_tb(mistake.__traceback__)[-1]
     return (
         f'{MISTAKE}: {type(mistake).__name__} in {frame.name}, '
@@ -590,17 +593,17 @@ def _explain_mistake(mistake: Exception) -> str:
 def _are_written_alike(
     old: Sequence[model.Rule], new: Sequence[model.Rule]
 ) -> bool:
-    """Return whether two sets of rules are written alike, in one order.
+    """Return whether two sets have the same rules in the same order.
 
-    UUIDs, descriptions and priorities may differ: rules that run in one order
-    do the same with other priorities.
+    UUIDs, descriptions and priorities may differ: rules that run in the same
+    order do the same whatever their priorities are.
     """
     if len(old) != len(new):
         return False
     for old_rule, new_rule in zip(old, new, strict=True):
         if _without_identity(old_rule) != _without_identity(new_rule):
             return False
-        # Variables are read in their order, which "==" does not compare.
+        # The order of variables matters too, but "==" does not compare it.
         if list(old_rule.vars) != list(new_rule.vars):
             return False
     return True
@@ -609,8 +612,8 @@ def _are_written_alike(
 def _without_identity(rule: model.Rule) -> model.Rule:
     """Return a rule without its UUID, description, priority and revision.
 
-    What the rule does is left. The priority decides about the order alone,
-    which the caller compares.
+    Only the behavior of the rule is left. The priority only determines the
+    order of rules, which the caller compares.
     """
     return dataclasses.replace(
         rule,
@@ -625,16 +628,16 @@ def _without_identity(rule: model.Rule) -> model.Rule:
 def _list_table_texts(tables: table.Tables) -> set[str]:
     """Return the texts in tables: keys, columns, cells and templates.
 
-    The solver makes texts of machines of the characters in such texts.
+    The solver builds texts of machines from the characters in these texts.
     """
     texts: set[str] = set()
     for expected in tables.values():
-        # Such as "{inventory.system_vendor.serial_number}", which gives the
-        # key of the row of a machine.
+        # For example "{inventory.system_vendor.serial_number}", which computes
+        # the key of the row for a machine.
         if expected.definition.of is not None:
             texts.add(expected.definition.of)
         if len(expected) > expected_row.MOST_ROWS:
-            # The solver does not look at so many rows.
+            # The solver does not look at tables with so many rows.
             continue
         texts.update(expected.keys)
         for row in expected.rows:
@@ -646,7 +649,7 @@ def _list_table_texts(tables: table.Tables) -> set[str]:
 
 
 def _are_same_tables(old: table.Tables, new: table.Tables) -> bool:
-    """Return whether two sets have the same tables, rows in one order."""
+    """Return whether two sets have the same tables, with rows in order."""
     if old.keys() != new.keys():
         return False
     for name, old_table in old.items():
@@ -659,12 +662,12 @@ def _are_same_tables(old: table.Tables, new: table.Tables) -> bool:
 
 
 def parse(questions: str) -> list[str]:
-    """Return the questions in a text of an option, separated by commas.
+    """Parse the value of an option: questions separated by commas.
 
     ``'dead, gap:/name'`` becomes ``['dead', 'gap:/name']``.
 
-    :raises: ValueError that names a part that is no question, or asks for a
-        place that no node has.
+    :raises: ValueError for a part that is not a question, or that asks for a
+        place that does not exist.
     """
     parts = (part.strip() for part in questions.split(','))
     asked_for = [part for part in parts if part]
@@ -674,7 +677,7 @@ def parse(questions: str) -> list[str]:
             try:
                 root, *steps = _parse_place(path)
                 if root == 'node' and steps:
-                    # Raises for an attribute that rules cannot set.
+                    # This raises for an attribute that rules cannot set.
                     schema.check_path(tuple(steps), schema.NODE)
             except exceptions.InspectionRulesError as exc:
                 raise ValueError(f'{question}: {exc}') from exc
@@ -690,9 +693,9 @@ def parse(questions: str) -> list[str]:
 
 
 def _parse_place(path: str) -> data_path.Path:
-    """Return a path with its root: ``/name`` is ``('node', 'name')``.
+    """Return a path with its root, e.g. ``('node', 'name')`` for ``/name``.
 
-    A path may begin with its root, as ``/plugin_data/rack`` does.
+    The path may already begin with a root, e.g. ``/plugin_data/rack``.
     """
     place = data_path.parse(path)
     if place[0] in ('node', 'plugin_data', 'ports'):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Machines that prove an answer: built of a solution, run in the engine.
+"""Witnesses: machines that prove an answer, built from a solution.
 
-They are the sample of this package where nothing has to differ from it.
+A witness is equal to the sample of this package, except where it must differ.
 
-The engine runs the rules on each of them before anybody sees it. The formulas
-are another description of what the engine does, and where the two differ the
-engine is right: so a mistake of a translation costs an answer, and never
-makes a "yes" that is none.
+The engine runs the rules on every witness before it is reported. The formulas
+are a second description of what the engine does, and if the two disagree, the
+engine is right. A mistake in a translation therefore costs an answer, but it
+never leads to a wrong "yes".
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -41,11 +41,11 @@ from ironic_inspection_rules.rule_file import yaml_text
 ABSENT = data_path.ABSENT
 
 _MOST_ITEMS = 64
-"""Most items of a list in a witness: the solver may choose a length of
-millions."""
+"""Maximum length of a list in a witness. Without a limit, the solver may
+choose a length of millions."""
 
 _SECRET = 'other_password'
-"""The name of a secret that no rule names."""
+"""The name of an entry that holds a secret and that no rule names."""
 
 _KIND_BY_TYPE = {
     type(None): 'null',
@@ -56,12 +56,12 @@ _KIND_BY_TYPE = {
     dict: 'mapping',
     list: 'list',
 }
-"""The kind of a field by the type of its value in JSON."""
+"""The kind of a field, by the type of its value in JSON."""
 
 
-# Ranks of what is usual of a field: the search gives up lower ranks first. So
-# a field gets another value than in the sample before it gets another kind of
-# value, and only in the end a kind that no ramdisk reports, or a float.
+# Ranks of the formulas for usual fields: the search drops lower ranks first. A
+# field therefore first gets another value than in the sample, then another
+# kind of value, and only at last a kind that no ramdisk reports, or a float.
 _VALUE_IS_USUAL = 0
 _KIND_IS_USUAL = 1
 _KIND_IS_REPORTED = 2
@@ -72,9 +72,9 @@ _SECRET_HAS_PLACE = 5
 
 @functools.cache
 def sample() -> dict[str, typing.Any]:
-    """Return a usual machine: inventory, plugin data, a new node, its ports.
+    """Return a typical machine: inventory, plugin data, a new node, its ports.
 
-    A witness is like it in all that no rule asks for.
+    A witness is equal to it in everything that no rule reads.
     """
     roots = yaml_text.packaged('kit/proof/sample.yaml')
     node = machine_test.load_node(None)
@@ -83,9 +83,9 @@ def sample() -> dict[str, typing.Any]:
 
 
 def usual_value(cell: cells.Cell) -> typing.Any:
-    """Return the value of a field in the sample, ABSENT if it is not there."""
+    """Return the value of a field in the sample, ABSENT if it has none."""
     if cell.steps[:-1] == cells.TRAITS:
-        # The sample has the names of traits in a list, which is empty.
+        # The sample has its traits in a list, which is empty.
         return False
     return data_path.get(sample(), cell.steps)
 
@@ -95,49 +95,47 @@ RankedFormula = tuple[int, logic.Formula]
 
 
 def usual_formulas(cell: cells.Cell) -> list[RankedFormula]:
-    """Return formulas that hold where a field is as on a usual machine.
+    """Return formulas that hold if a field is as on a typical machine.
 
-    With such formulas, as ``cpu.count == 32``, a witness looks real. The
-    search may give up every formula by itself.
-
-    :param cell: the field.
+    With such formulas, e.g. ``cpu.count == 32``, a witness looks realistic.
+    The search may drop any of them independently of the others.
     """
     return [*_usual_kind_formulas(cell), *_usual_value_formulas(cell)]
 
 
 def _usual_kind_formulas(cell: cells.Cell) -> Iterator[RankedFormula]:
-    """Yield formulas that a field is of a kind that ramdisks report.
+    """Yield formulas that a field has a kind of value that ramdisks report.
 
-    The sample is not asked. For ``inventory.cpu.count``, which ramdisks report
-    as a number, the formulas are::
+    The sample is not used here. For ``inventory.cpu.count``, which ramdisks
+    report as a number, the formulas are::
 
         _KIND_IS_REPORTED          the count is missing or a number
         _KIND_IS_REPORTED_OR_TEXT  it is missing, a number or a text
-        _NO_FLOAT                  it is no float
+        _NO_FLOAT                  it is not a float
     """
     if 'text' in cell.kinds and len(cell.kinds) > 1:
-        # A witness with a type that no ramdisk reports is hardly of use.
+        # A witness with a type that no ramdisk reports is of little use.
         reported = ['absent', cell.type or 'text']
         is_reported = _where_of_kinds(cell, reported)
         is_reported_or_text = _where_of_kinds(cell, [*reported, 'text'])
         yield _KIND_IS_REPORTED, is_reported
         yield _KIND_IS_REPORTED_OR_TEXT, is_reported_or_text
     if 'float' in cell.kinds:
-        # Integers are not rounded when rules calculate with them.
+        # Calculations with integers are exact; floats are rounded.
         yield _NO_FLOAT, logic.negated(cell.where_of_kind('float'))
     if cell.is_item:
         for secret in cell.secrets.values():
-            # A list that has a secret needs an item that can have it: a
-            # mapping, under a name.
+            # A list item can contain a secret only if it is a mapping, because
+            # the secret needs a name.
             has_place = z3.Implies(secret, cell.where_of_kind('mapping'))
             yield _SECRET_HAS_PLACE, has_place
 
 
 def _usual_value_formulas(cell: cells.Cell) -> Iterator[RankedFormula]:
-    """Yield the formulas that a field has kind and value of the sample.
+    """Yield formulas that a field has the kind and the value of the sample.
 
-    Where the field cannot have that kind, nothing is yielded. As the sample
-    has 32 processors, the formulas for ``inventory.cpu.count`` are::
+    If the field cannot have that kind, nothing is yielded. The sample has 32
+    processors, so the formulas for ``inventory.cpu.count`` are::
 
         _KIND_IS_USUAL   the count is a number
         _VALUE_IS_USUAL  count == 32
@@ -148,17 +146,18 @@ def _usual_value_formulas(cell: cells.Cell) -> Iterator[RankedFormula]:
         return
     yield _KIND_IS_USUAL, cell.where_of_kind(kind)
     if kind == 'mapping':
-        # Of a mapping only whether it is empty: its entries are fields.
+        # Only compare whether it is empty: its entries are separate fields.
         yield _VALUE_IS_USUAL, cell.empty == z3.BoolVal(not value)
         return
-    # What the solver chooses for a field of this kind. It is None where there
-    # is no choice, as for null, and where no rule has read the field.
+    # The solver chooses the value of this term for a field of this kind. There
+    # is no term if the kind has only one value, e.g. null, or if no rule has
+    # read the field.
     term = cell.terms.get(kind)
     if term is None:
         return
     usual: typing.Any = value
     if kind == 'list':
-        # The term of a list is its length: its items are fields themselves.
+        # The term of a list is its length: its items are separate fields.
         usual = len(value)
     elif kind == 'text':
         usual = logic.text_term(value)
@@ -175,8 +174,8 @@ def _where_of_kinds(cell: cells.Cell, kinds: Sequence[str]) -> logic.Formula:
 class Witness:
     """A machine that the solver has found.
 
-    :ivar ports: None where no rule asks for them: the machine has one for each
-        of its interfaces.
+    :ivar ports: None if no rule reads ports: the machine then has one port for
+        every interface.
     """
 
     inventory: dict[str, typing.Any]
@@ -188,13 +187,13 @@ class Witness:
     def of(
         cls, machine: machines.SymbolicMachine, solution: z3.ModelRef
     ) -> 'Witness':
-        """Build the machine that a solution of the solver stands for.
+        """Build the machine that a solution of the solver describes.
 
-        Data that no rule asks for are as in :func:`sample`. Without a rule
-        that asks for ports, ``ports`` is None: they are made of the inventory.
+        Data that no rule reads are taken from :func:`sample`. If no rule reads
+        ports, ``ports`` is None, and they are made from the inventory.
 
-        :param machine: the fields that rules ask for.
-        :param solution: what the solver has chosen for them.
+        :param machine: the fields that rules read.
+        :param solution: the values that the solver has chosen for them.
         """
         # "inventory", "plugin_data", "node" and "ports".
         roots: dict[str, typing.Any] = {}
@@ -202,39 +201,39 @@ class Witness:
             if (name,) in machine.cells:
                 roots[name] = _build_value(machine.cells[name,], solution)
             else:
-                # No rule asks for it.
+                # No rule reads this root.
                 roots[name] = copy.deepcopy(usual_root)
-        # In a proof a node has traits and capabilities by name. A node of
-        # Ironic has a list of traits, and one text with all capabilities.
+        # A proof keeps traits and capabilities by name. A node of Ironic has a
+        # list of traits, and one text with all capabilities.
         node = roots['node']
         has_trait_by_name = node.pop(cells.TRAITS[1], {})
         node['traits'] = _list_trait_names(has_trait_by_name)
         _write_capabilities(node.get('properties'))
         ports = None
-        # The list has items once a rule has asked for ports.
+        # The list has items only if a rule has read ports.
         if ('ports',) in machine.cells and machine.cells['ports',].items:
             ports = tuple(roots['ports'])
         return cls(roots['inventory'], roots['plugin_data'], node, ports)
 
     @property
     def facts(self) -> working_copy.Facts:
-        """The machine as the first rule finds it."""
+        """The machine as it is before the first rule."""
         ports = self.ports
         if ports is None:
-            # No rule asks for a port. Ironic's hook "ports" makes one for each
-            # interface before the rules run, so the engine gets these.
+            # No rule reads ports. Ironic's hook "ports" creates one for every
+            # interface before the rules run, so the engine must get them too.
             ports = machine_test.ports(self.inventory)
         return working_copy.Facts(
             self.inventory, self.plugin_data, self.node, ports
         )
 
     def write(self, folder: pathlib.Path, name: str) -> tuple[str, str | None]:
-        """Write the machine as files, on which a user may run ``test``.
+        """Write the machine to files, so that users can run ``test`` on it.
 
-        :param name: names the files: with ``001-dead`` these are
+        :param name: the base name of the files, e.g. ``001-dead`` for
             ``inventories/001-dead.json`` and ``nodes/001-dead.json``.
-        :returns: the file of the inventory, and the file of the node or None
-            if node and ports are as usual.
+        :returns: the path of the inventory file, and the path of the node file
+            or None if the node and its ports are as in the sample.
         """
         file_name = f'{name}.json'
         machine_data = {
@@ -254,7 +253,7 @@ class Witness:
 
 
 def _write_json(path: pathlib.Path, data: typing.Any) -> str:
-    """Write a file of JSON, and return its name."""
+    """Write data to a JSON file and return the path of the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(data, indent=2, ensure_ascii=False)
     with exceptions.naming(str(path)):
@@ -263,13 +262,14 @@ def _write_json(path: pathlib.Path, data: typing.Any) -> str:
 
 
 def _list_trait_names(traits: dict[str, bool]) -> list[str]:
-    """List the names of the traits that a node has.
+    """Return the names of the traits that a node has, sorted.
 
     ``{'CUSTOM_A': True, 'CUSTOM_B': False, 'CUSTOM_*': True}`` becomes
     ``['CUSTOM_A', 'CUSTOM_OTHER']``.
 
     :param traits: whether the node has a trait, by name. ``CUSTOM_*`` stands
-        for a trait with that prefix that no rule names, and becomes one.
+        for any trait with that prefix that no rule names; it is replaced by
+        such a trait.
     """
     names = []
     for name, is_there in traits.items():
@@ -285,15 +285,15 @@ def _list_trait_names(traits: dict[str, bool]) -> list[str]:
 
 
 def _choose_unnamed_trait(prefix: str, names_in_rules: Container[str]) -> str:
-    """Choose a trait with a prefix that no rule names, e.g. ``CUSTOM_OTHER``.
+    """Return a trait with a prefix that no rule names, e.g. ``CUSTOM_OTHER``.
 
     :param names_in_rules: the names of traits in rules.
-    :returns: an empty text if there is no such trait.
+    :returns: an empty text if no such trait was found.
     """
     candidates = (
         f'{prefix}OTHER',
         'CUSTOM_OTHER',
-        # Such as "HW_CPU_X86_AVX": a prefix may be the beginning of these.
+        # The prefix may be that of standard traits, e.g. "HW_CPU_X86_AVX".
         *sorted(trait_names.STANDARD),
     )
     for name in candidates:
@@ -308,12 +308,12 @@ def _choose_unnamed_trait(prefix: str, names_in_rules: Container[str]) -> str:
 
 
 def _write_capabilities(properties: typing.Any) -> None:
-    """Write capabilities as Ironic's nodes have them, in one text.
+    """Join the capabilities of a node to one text, as Ironic stores them.
 
     The properties ``{'#capabilities': {'boot_mode': 'uefi', 'a': 'b'}}``
     become ``{'capabilities': 'boot_mode:uefi,a:b'}``.
 
-    :param properties: the properties of the node; they are changed.
+    :param properties: the properties of the node, changed in place.
     """
     if not isinstance(properties, dict):
         return
@@ -324,9 +324,9 @@ def _write_capabilities(properties: typing.Any) -> None:
 
 
 def _build_value(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
-    """Build the value that a solution gives a field, ABSENT for none.
+    """Build the value of a field from a solution, ABSENT if it has none.
 
-    The solver has chosen a kind of value for the field, such as a text, and a
+    The solver has chosen a kind of value for the field, e.g. a text, and a
     value for the term of that kind.
     """
     kind = _chosen_kind(cell, solution)
@@ -336,7 +336,7 @@ def _build_value(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
         return None
     if kind == 'mapping':
         return _build_mapping(cell, solution)
-    # A term that is in no formula of the search gets any value.
+    # model_completion gives any value to a term that no formula constrains.
     value = solution.eval(cell.terms[kind], model_completion=True)
     if kind == 'list':
         # The term of a list is its length.
@@ -352,28 +352,28 @@ def _build_value(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
 
 
 def _chosen_kind(cell: cells.Cell, solution: z3.ModelRef) -> str:
-    """Return the kind of value that a solution gives a field.
+    """Return the kind of value that a solution chose for a field.
 
     For ``node.name``, whose kinds are ``('absent', 'null', 'text')``, the
-    solver has chosen 0, 1 or 2.
+    solver has chosen the index 0, 1 or 2.
     """
     if len(cell.kinds) == 1:
         return cell.kinds[0]
     index = solution.eval(cell.kind, model_completion=True).as_long()
     if 0 <= index < len(cell.kinds):
         return str(cell.kinds[index])
-    # The field was not in the formulas of the search. The solution then has
-    # any number for it, and any kind will do.
+    # The field was not in the formulas of the search, so the number in the
+    # solution is arbitrary, and any kind is right.
     return cell.kinds[0]
 
 
 def _clean_text(cell: cells.Cell, text: str) -> str:
-    """Replace the characters of a text that the solver cannot tell apart.
+    """Replace the characters of a text that the solver cannot distinguish.
 
-    To the solver, all characters that no rule names are one where a regular
-    expression is asked for: it may choose any of them. So "☃" replaces them,
-    and also halves of characters (surrogates), with which no file can be
-    written.
+    In a text that a regular expression matches, all characters that no rule
+    names are the same to the solver, and it may choose any of them. They are
+    replaced by "☃". So are halves of characters (surrogates), because they
+    cannot be written to a file.
     """
     variable = cell.machine.texts[cell.terms['text'].get_id()]
     meets_regex = bool(variable.languages)
@@ -389,12 +389,12 @@ def _is_surrogate(character: str) -> bool:
 def _build_mapping(
     cell: cells.Cell, solution: z3.ModelRef
 ) -> dict[str, typing.Any]:
-    """Build a mapping as the solver chose it, for the machine of an answer.
+    """Build a mapping of a witness, with the entries that the solver chose.
 
-    An entry that no rule asks for is that of the sample, unless the solver
-    chose that the mapping has only some names. If it chose that
+    An entry that no rule reads is taken from the sample, unless the solver
+    chose that the mapping has only certain names. If it chose that
     ``inventory.cpu`` has only ``count``, and 4 for the count, the mapping is
-    ``{'count': 4}``, without the model of the sample.
+    ``{'count': 4}``, without the CPU model of the sample.
     """
     if z3.is_true(solution.eval(cell.empty)):
         return {}
@@ -402,19 +402,19 @@ def _build_mapping(
     mapping: dict[str, typing.Any] = {}
     if isinstance(in_sample, dict):
         mapping = copy.deepcopy(in_sample)
-    # The entries that rules ask for.
+    # Add the entries that rules read.
     for name, below in cell.below.items():
         value = _build_value(below, solution)
         mapping.pop(name, None)
         if value is not ABSENT:
             mapping[name] = value
-    # Pairs such as {"count"}, and the truth value that the mapping has no
-    # other names. If the search did not need the truth value, the solver has
-    # chosen none: it is then neither true nor false.
+    # A pair is, for example, {"count"} and the truth value that the mapping
+    # has no other names. If the search did not need the truth value, the
+    # solver has not chosen one, and it is neither true nor false.
     for names, has_only in cell.only_entries():
         if z3.is_true(solution.eval(has_only)):
-            # Other entries of the sample go. All entries that rules ask for
-            # were built above, and stay.
+            # Remove the other entries of the sample. Entries that rules read
+            # were built above and stay.
             names_that_stay = names | cell.below.keys()
             mapping = {
                 name: value
@@ -424,7 +424,7 @@ def _build_mapping(
     for names, has_only in cell.only_entries():
         has_others = z3.is_false(solution.eval(has_only))
         if has_others and names.issuperset(mapping):
-            # The mapping has names beside these, and so far it has none.
+            # The mapping must have another name, but so far it has none.
             mapping['other'] = 'something'
     if _needs_unnamed_secret(cell, solution):
         mapping[_SECRET] = 'something'
@@ -434,13 +434,13 @@ def _build_mapping(
 def _needs_unnamed_secret(cell: cells.Cell, solution: z3.ModelRef) -> bool:
     """Return whether a mapping needs an entry ``other_password``.
 
-    It does where the solver has guessed a secret in the mapping that no rule
-    names, and where an entry can be added. Then an action that writes the
-    mapping as a whole, such as ``{node.driver_info}``, is an error.
+    It needs one if the solver has guessed that the mapping holds a secret that
+    no rule names, and if an entry can be added. An action that writes the
+    whole mapping, e.g. ``{node.driver_info}``, is then an error.
     """
     is_record = cell.steps == ('node',) or cell.steps[:-1] == ('ports',)
     if is_record:
-        # Nodes and ports have no entries but the columns of Ironic's tables.
+        # Nodes and ports have only the columns of Ironic's tables.
         return False
     for _names, has_only in cell.only_entries():
         if z3.is_true(solution.eval(has_only)):
@@ -454,14 +454,14 @@ def _needs_unnamed_secret(cell: cells.Cell, solution: z3.ModelRef) -> bool:
 def _build_item(
     cell: cells.Cell, solution: z3.ModelRef, index: int
 ) -> typing.Any:
-    """Build an item of a list, as in the sample where no rule asks.
+    """Build an item of a list; entries that no rule reads are as usual.
 
-    If rules ask for the size of disks, a disk has the size that the solver
-    chose, and the name and all other entries of a disk in the sample.
+    If rules read the size of disks, a disk has the size that the solver chose,
+    and the name and all other entries of a disk in the sample.
     """
     usual_item = _usual_item(cell, index)
     if index >= len(cell.items):
-        # Beyond the items that are looked at, the length alone is known.
+        # For later items the solver has chosen nothing but the length.
         if usual_item is ABSENT:
             return None
         return usual_item
@@ -469,8 +469,8 @@ def _build_item(
     value = _build_value(item, solution)
     if not isinstance(usual_item, dict) or not isinstance(value, dict):
         return value
-    # An entry that a rule asks for is as the solver chose it, perhaps missing.
-    # All others are as in the sample.
+    # An entry that a rule reads is as the solver chose it, or missing. All
+    # other entries are as in the sample.
     usual_entries = {
         name: entry
         for name, entry in usual_item.items()
@@ -485,11 +485,11 @@ def _build_item(
 
 
 def _usual_item(cell: cells.Cell, index: int) -> typing.Any:
-    """Return an item of a list as in the sample, ABSENT without such a list.
+    """Return an item of a list in the sample, ABSENT if it has no such list.
 
-    Items after the last of the sample are copies of the last, with an address,
-    a name and a serial number of their own: no two parts share these. Of an
-    interface ``eth1``, the copy at index 4 is called ``eth4``.
+    An item after the last one of the sample is a copy of the last, with its
+    own address, name and serial number, because no two parts share these. For
+    example, the copy of an interface ``eth1`` at index 4 is called ``eth4``.
     """
     in_sample = usual_value(cell)
     if not isinstance(in_sample, list) or not in_sample:
@@ -511,20 +511,20 @@ def _usual_item(cell: cells.Cell, index: int) -> typing.Any:
 
 
 class Engine:
-    """Runs rules on machines in the engine itself, to confirm the solver.
+    """Runs rules on machines in the real engine, to confirm solutions.
 
-    :param tables: those that rules read, by name.
+    :param tables: the tables that rules read, by name.
     """
 
     def __init__(self, tables: table.Tables | None = None) -> None:
         self._tables = tables or {}
-        # Compiled rules, by the id() of the rule, which another object may
-        # have once the rule is gone: so the rules are kept.
+        # Compiled rules by the id() of the rule. The rules must be kept alive,
+        # because the id of a deleted rule may be used for another object.
         self._plans: dict[int, compiler.CompiledRule] = {}
         self._kept: list[model.Rule] = []
 
     def _compile(self, rule: model.Rule) -> compiler.CompiledRule:
-        """Return a rule compiled, from a cache after the first time."""
+        """Return the compiled form of a rule, cached after the first call."""
         key = id(rule)
         if key not in self._plans:
             self._plans[key] = machine_test.compile_opened(rule, self._tables)
@@ -534,7 +534,7 @@ class Engine:
     def evaluate(
         self, rules: Sequence[model.Rule], witness: Witness
     ) -> evaluation.Evaluation:
-        """Run rules on a machine, in their order within their phase."""
+        """Run rules on a machine, phase by phase in their order."""
         plans: dict[str, list[compiler.CompiledRule]] = {}
         for rule in rules:
             if rule.mode != model.OFF:
@@ -545,10 +545,10 @@ class Engine:
     def outcome(
         self, rules: Sequence[model.Rule], witness: Witness
     ) -> typing.Any:
-        """Return what rules make of a machine, in a form to be compared.
+        """Return the effect of rules on a machine, in a form to be compared.
 
-        :returns: the error that ended the inspection, such as
-            ``('RuleFailed', 'too small')`` or None; and the data that rules
+        :returns: the error that ended the inspection, e.g.
+            ``('RuleFailed', 'too small')`` or None, and the data that rules
             may change, see :func:`comparable_state`.
         """
         done = self.evaluate(rules, witness)
@@ -566,10 +566,10 @@ class Engine:
     ) -> bool:
         """Return whether two sets of rules have different outcomes.
 
-        The errors that end the inspection are compared, and the data that
-        rules may change.
+        Both the error that ends the inspection and the data that rules may
+        change are compared.
         """
-        # As lists: same() compares JSON data, which have no tuples.
+        # Use lists, because same() compares JSON data, which have no tuples.
         one_outcome = list(self.outcome(one, witness))
         other_outcome = list(self.outcome(other, witness))
         return not data_path.same(one_outcome, other_outcome)
@@ -583,18 +583,18 @@ class Engine:
         written: states.SymbolicWrite,
         witness: Witness,
     ) -> bool:
-        """Return whether two rules write two values to one place.
+        """Return whether two rules write different values to one place.
 
-        The engine runs the rules on the machine, to confirm what the solver
-        has found. Both rules have to match, and no rule may have an error. If
-        the name is "a" after the first rule, and "b" after the second, the two
+        The engine runs the rules on the machine to confirm what the solver has
+        found. Both rules must match, and no rule may have an error. If the
+        name is "a" after the first rule and "b" after the second, the rules
         clash at ``('node', 'name')``.
 
         :param first: the index of the rule that runs first.
         :param second: the index of the rule that runs later.
-        :param written: the write of the first rule at the place. Where its
-            value or its port is not known, the engine has to show that the
-            rule changes something there.
+        :param written: the write of the first rule at the place. If its value
+            or its port is unknown, the engine must show that the rule changes
+            something there.
         """
         run_before = self.evaluate(rules[:first], witness)
         run_to_first = self.evaluate(rules[: first + 1], witness)
@@ -611,8 +611,8 @@ class Engine:
         after_first = value_at(comparable_state(run_to_first.facts), place)
         after_second = value_at(comparable_state(run_to_second.facts), place)
         if place[:2] == ('ports', states.ANY_PORT):
-            # Which port it is, is not known: these are the values of all ports
-            # at the place, by MAC address. Both rules have to change one.
+            # The port is not known, so these are the values of all ports at
+            # the place, by MAC address. Both rules must change the same port.
             for address, value in after_first.items():
                 is_changed = value != before.get(address)
                 is_changed_again = value != after_second.get(address)
@@ -621,8 +621,8 @@ class Engine:
             return False
         if data_path.same(after_first, after_second):
             return False
-        # A known value differs from that of the second rule, even if it was
-        # there before. An unknown one may be no write at all.
+        # A known value was certainly written, even if it was there before. An
+        # unknown value may not have been written at all.
         is_known = values.where(written.value, _is_unknown) is logic.FALSE
         return is_known or not data_path.same(after_first, before)
 
@@ -630,7 +630,7 @@ class Engine:
 def _is_broken(done: evaluation.Evaluation) -> bool:
     """Return whether an error undid the writes of rules.
 
-    A rule that fails the inspection on purpose undoes nothing.
+    A rule that fails the inspection on purpose undoes no writes.
     """
     if done.error is None:
         return False
@@ -644,10 +644,10 @@ def _is_unknown(alternative: values.Alternative) -> bool:
 def _message_of_failure(
     error: exceptions.RuleError, rules: Sequence[model.Rule]
 ) -> str:
-    """Return the message of ``fail``, as users read it.
+    """Return the message of ``fail`` as users read it.
 
-    :returns: empty for any other error, and for a sensitive rule, whose
-        message users do not see.
+    :returns: an empty text for any other error, and for a sensitive rule,
+        whose message users must not see.
     """
     if not isinstance(error, exceptions.RuleFailed):
         return ''
@@ -659,7 +659,7 @@ def _message_of_failure(
 
 
 def has_matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:
-    """Return whether a rule matched, also one in mode ``audit``."""
+    """Return whether a rule matched; rules in mode ``audit`` count too."""
     return any(
         rule_trace.matched and rule_trace.rule.uuid == rule.uuid
         for rule_trace in (*done.traces, *done.audited)
@@ -669,8 +669,8 @@ def has_matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:
 def comparable_state(facts: working_copy.Facts) -> dict[str, typing.Any]:
     """Return the data that rules may change, in a form to be compared.
 
-    Where the order does not matter it is always the same: traits and
-    capabilities are sorted lists, and ports are by their MAC addresses::
+    Data whose order does not matter are put in a fixed order: traits and
+    capabilities are sorted lists, and ports are keyed by MAC address::
 
         {'node': {'traits': ['CUSTOM_A', 'CUSTOM_B'], …},
          'ports': {'52:54:00:00:00:01': {…}},
@@ -688,7 +688,7 @@ def comparable_state(facts: working_copy.Facts) -> dict[str, typing.Any]:
         address = str(port.get('address')).lower()
         ports[address] = port
     plugin_data = dict(facts.plugin_data)
-    # What the rules did is no data of the machine.
+    # The trace of the rules is not data of the machine.
     plugin_data.pop(trace.KEY, None)
     return {'node': node, 'ports': ports, 'plugin_data': plugin_data}
 
@@ -698,12 +698,13 @@ def value_at(
 ) -> typing.Any:
     """Return the value at a place of a comparable state.
 
-    So the engine confirms that a rule overwrites what another one has written.
+    The engine uses it to confirm that a rule overwrites what another rule has
+    written.
 
     :param machine_state: see :func:`comparable_state`.
     :returns: ABSENT if there is no value. For :data:`.state.ANY_PORT`, the
-        values of all ports by MAC address; for a trait, whether the node has
-        it; for all traits, their names; for capabilities, a list of
+        values of all ports by MAC address. For a trait, whether the node has
+        it; for all traits, their names. For capabilities, a list of
         ``name:value``.
     """
     if place[:2] == cells.TRAITS:
@@ -724,13 +725,13 @@ def value_at(
 def _list_capabilities(
     machine_state: dict[str, typing.Any], names: data_path.Path
 ) -> list[typing.Any]:
-    """List capabilities, such as ``['boot_mode:uefi']``.
+    """Return capabilities as a list, e.g. ``['boot_mode:uefi']``.
 
     :param names: ``('boot_mode',)``, or ``()`` for all capabilities.
     """
     capabilities = data_path.get(machine_state, cells.CAPABILITY_TEXT)
     if not isinstance(capabilities, list):
-        # The node has none, or a rule has put something else in their place.
+        # The node has none, or a rule has replaced them by something else.
         return []
     # "boot_mode:" for one name, and an empty text for all.
     beginning = ':'.join([*names, ''])
