@@ -2,9 +2,10 @@
 
 """Errors that several packages raise or catch, with their HTTP status.
 
-Modules define the errors that only their callers catch. The borders (HTTP, the
-command line, Ironic's inspection) translate errors once and keep the
-``__cause__``. ``code`` is the HTTP status of the API's answer.
+Errors that only direct callers catch are defined in the module that raises
+them. The outer layers (the HTTP API, the command line and Ironic's inspection)
+translate an error once and keep its ``__cause__``. ``code`` is the HTTP status
+of the API's response.
 """
 
 from collections.abc import Iterator
@@ -21,35 +22,36 @@ _CONTROL_CODES = (
     # ASCII and Latin-1.
     *range(0x20),
     *range(0x7F, 0xA0),
-    # Marks and embeddings that change the direction of a text, and the ends
-    # of a line and a paragraph of Unicode.
+    # Marks and embeddings that change the direction of text, and the line and
+    # paragraph separators of Unicode.
     0x61C,
     0x200E,
     0x200F,
     *range(0x2028, 0x202F),
     *range(0x2066, 0x206A),
-    # Halves of a character, and two that are none.
+    # Surrogates, which are halves of a character, and two code points that are
+    # not characters.
     *range(0xD800, 0xE000),
     0xFFFE,
     0xFFFF,
 )
 
 CONTROL_CHARACTERS = {code: repr(chr(code))[1:-1] for code in _CONTROL_CODES}
-"""Escapes of characters that are not text, end a line or reorder it."""
+"""Escapes of characters that are not text, end a line or reorder text."""
 
 _ALL_CONTROL_CHARACTERS = ''.join(chr(code) for code in _CONTROL_CODES)
 
 CONTROL_CHARACTER = re.compile(f'[{re.escape(_ALL_CONTROL_CHARACTERS)}]')
-"""Matches one of them."""
+"""Matches one character of :data:`CONTROL_CHARACTERS`."""
 
 MOST_PROBLEMS = 50
-"""Maximum number of problems in one answer."""
+"""Maximum number of problems in one response."""
 
 _MOST_COUNTED = 1000
-"""Maximum number of further problems that are counted."""
+"""Number of further problems after which counting stops."""
 
 _LONGEST = 2000
-"""Maximum length of one problem in an answer."""
+"""Maximum length of one problem in a response, in characters."""
 
 
 def listed(
@@ -58,10 +60,10 @@ def listed(
 ) -> str:
     """Join problems to one text, such as "a is no name; b is no name".
 
-    A text has at most :data:`MOST_PROBLEMS` problems. If there are more, it
-    ends with the number of the others: "and 3 more".
+    The text has at most :data:`MOST_PROBLEMS` problems. If there are more, it
+    ends with the number of the remaining ones: "and 3 more".
 
-    :param describe: returns the text of a problem.
+    :param describe: a function that returns the text of a problem.
     """
     texts = []
     for problem in problems[:MOST_PROBLEMS]:
@@ -73,54 +75,56 @@ def listed(
 
 
 def shortened(text: str) -> str:
-    """Cut a text that is too long for an answer."""
+    """Cut a text that is too long for a response."""
     if len(text) <= _LONGEST:
         return text
     return f'{text[:_LONGEST]}…'
 
 
 def one_line(text: str) -> str:
-    """Escape control characters, so that a text is one line of a log.
+    """Escape control characters, so that a text takes one line of a log.
 
-    It may hold data of a machine, which must not look like lines of the log.
+    The text may contain data of a machine, which must not be able to imitate
+    other lines of the log.
     """
     return text.rstrip('\n').translate(CONTROL_CHARACTERS)
 
 
 _UNSTORABLE = re.compile('[\0\ud800-\udfff\U00010000-\U0010ffff]')
-"""Characters that some database refuses.
+"""Characters that some databases refuse.
 
-They are NUL, halves of a UTF-16 pair, and characters above U+FFFF, such as an
+They are NUL, halves of a UTF-16 pair, and characters above U+FFFF, such as
 emoji.
 """
 
 _MOST_BYTES = 65535
-"""Length of a column of text in MySQL, in bytes."""
+"""Maximum length of a TEXT column in MySQL, in bytes."""
 
 _MARK_OF_CUT = ' … (cut)'
 
 
 def storable(text: str) -> str:
-    """Return a text, such as the message of an error, as databases take it.
+    """Return a text, e.g. an error message, in a form that databases accept.
 
-    A character that some database refuses becomes U+FFFD. A text of more than
-    65,535 bytes in UTF-8 is cut off, and ends in ``… (cut)``.
+    Characters that some databases refuse become U+FFFD. A text of more than
+    65,535 bytes in UTF-8 is cut, and then ends with ``… (cut)``.
     """
     storable_text = _UNSTORABLE.sub('\N{REPLACEMENT CHARACTER}', text)
     encoded = storable_text.encode()
     if len(encoded) <= _MOST_BYTES:
         return storable_text
     beginning = encoded[: _MOST_BYTES - len(_MARK_OF_CUT.encode())]
-    # The cut may be in the middle of a character, which is then left out.
+    # If the cut splits a character, the incomplete character is dropped.
     return beginning.decode(errors='ignore') + _MARK_OF_CUT
 
 
 @contextlib.contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Add the name of a file to errors of writing it.
+    """Add the name of a file to errors that occur while it is written.
 
-    Python names a file that cannot be opened, but not one that cannot be
-    written, such as on a full disk: "No space left on device".
+    Python names a file that cannot be opened. It does not name a file that
+    cannot be written, e.g. because the disk is full: "No space left on
+    device".
 
     :raises: OSError with the name of the file.
     """
@@ -133,10 +137,10 @@ def naming(path: str) -> Iterator[None]:
 
 
 class InspectionRulesError(Exception):
-    """Base of errors whose message is ready to be shown to a user.
+    """Base class of errors whose message can be shown to a user.
 
-    :param about: the message; for a class with a ``template``, the value that
-        fills it in.
+    :param about: the message. If the class has a ``template``, the value that
+        is inserted into the template.
     """
 
     code = http_client.INTERNAL_SERVER_ERROR
@@ -152,8 +156,9 @@ class InspectionRulesError(Exception):
 def reason_of(exc: Exception) -> str:
     """Return the text of an error for users.
 
-    The text of an unforeseen error, such as in the code of a plugin, also
-    names its class. ``KeyError: 'cpu'`` says more than ``'cpu'`` alone.
+    The text of an unforeseen error, e.g. in the code of a plugin, also names
+    the class of the error, because ``KeyError: 'cpu'`` says more than
+    ``'cpu'``.
     """
     if isinstance(exc, InspectionRulesError):
         return str(exc)
@@ -176,13 +181,13 @@ class NotFound(InspectionRulesError):
 
 
 class Conflict(InspectionRulesError):
-    """The request collides with the present state."""
+    """The request conflicts with the present state."""
 
     code = http_client.CONFLICT
 
 
 class UnsupportedIronic(InspectionRulesError):
-    """The installed Ironic is too old, or lacks something that is needed."""
+    """The installed Ironic is too old, or lacks a required feature."""
 
     def __init__(self, release: str, problems: typing.Sequence[str]) -> None:
         super().__init__(
@@ -195,9 +200,9 @@ class UnsupportedIronic(InspectionRulesError):
 class Problem:
     """A problem of a rule, a table, a file or a request, with its place.
 
-    ``pointer`` is the RFC 6901 pointer to it inside the document ('' is the
-    document itself), ``detail`` one sentence without a full stop, ``hint``
-    what may have been meant, if that is known.
+    ``pointer`` is the RFC 6901 pointer to the place in the document; '' is the
+    document itself. ``detail`` is one sentence without a full stop. ``hint``
+    says what the author may have meant; it is None if that is unknown.
     """
 
     pointer: str
@@ -206,7 +211,7 @@ class Problem:
 
     @property
     def sentence(self) -> str:
-        """What is wrong, and what may have been meant."""
+        """The detail, followed by the hint if there is one."""
         if self.hint:
             return f'{self.detail}; {self.hint}'
         return self.detail
@@ -217,20 +222,22 @@ class Problem:
         return f'{self.pointer}: {self.sentence}'
 
     def below(self, pointer: str) -> 'Problem':
-        """Return the problem of a part of a document as one of the document.
+        """Return a problem of a part as a problem of the whole document.
 
-        ``/priority`` of a rule is ``/rules/3/priority`` of a list of rules.
+        For example, ``/priority`` in a rule becomes ``/rules/3/priority`` in a
+        list of rules.
 
-        :param pointer: the place of the part in the document: ``/rules/3``.
+        :param pointer: the place of the part in the document, e.g.
+            ``/rules/3``.
         """
         return dataclasses.replace(self, pointer=pointer + self.pointer)
 
     def at(self, pointer: str) -> 'Problem':
-        """Return the same problem at another place."""
+        """Return the same problem, with another place."""
         return dataclasses.replace(self, pointer=pointer)
 
     def shortened(self) -> 'Problem':
-        """Return the problem without what is too long for an answer."""
+        """Return the problem with texts short enough for a response."""
         hint = None
         if self.hint is not None:
             hint = shortened(self.hint)
@@ -240,14 +247,14 @@ class Problem:
 def first_of(problems: typing.Iterable[Problem]) -> list[Problem]:
     """Return the first problems, and a last one such as ``and 7 more``.
 
-    Texts that are too long for an answer are shortened.
+    Texts that are too long for a response are shortened.
     """
     remaining = iter(problems)
     first = []
     for problem in itertools.islice(remaining, MOST_PROBLEMS):
         first.append(problem.shortened())
-    # The iterator may search a large rule set for its problems while it goes
-    # on. To count all of them would take too long.
+    # The iterator may search a large rule set while it is consumed, so
+    # counting all problems would take too long.
     count_of_others = len(list(itertools.islice(remaining, _MOST_COUNTED)))
     if count_of_others == _MOST_COUNTED:
         text = _('and %d or more others') % count_of_others
@@ -260,8 +267,8 @@ def first_of(problems: typing.Iterable[Problem]) -> list[Problem]:
 class InvalidInput(Invalid):
     """The input has problems at known places.
 
-    ``problems`` have pointers into the document that was read or posted, if
-    they are in it.
+    ``problems`` have pointers into the document that was read or posted. The
+    pointer is empty if the problem is not in a document.
     """
 
     problems: tuple[Problem, ...] = ()
@@ -277,14 +284,15 @@ class InvalidBody(InvalidInput):
 
 
 class InvalidQuery(InvalidInput):
-    """Several parameters of a URL are refused.
+    """One or more parameters of a URL are refused.
 
-    :param refused: the error of every one, whose text names the parameter.
+    :param refused: one error per refused parameter; its text names the
+        parameter.
     """
 
     def __init__(self, refused: typing.Sequence[Exception]) -> None:
         sentences = [str(error) for error in refused]
-        # They are in no document: the pointers are empty.
+        # The parameters are not part of a document, so the pointers are empty.
         self.problems = tuple(Problem('', text) for text in sentences)
         super().__init__(listed(sentences))
 
@@ -292,7 +300,8 @@ class InvalidQuery(InvalidInput):
 class InvalidRule(InvalidInput):
     """A rule has problems.
 
-    :param rule: its name for its author, None if there is only one rule.
+    :param rule: the name of the rule in the message; None if there is only one
+        rule.
     """
 
     def __init__(
@@ -316,10 +325,10 @@ class InvalidRule(InvalidInput):
 
 
 class InvalidRules(InvalidInput):
-    """Rules of a list are refused, with the problems of all of them.
+    """Rules of a list are refused. The error has the problems of all of them.
 
-    :param refused: the problems by the number of the rule in the list, with
-        pointers into the rule.
+    :param refused: the problems, by index of the rule in the list; their
+        pointers start at the rule.
     """
 
     def __init__(
@@ -343,7 +352,8 @@ class InvalidRules(InvalidInput):
 class InvalidTables(InvalidInput):
     """Tables of a rule set are refused.
 
-    :param problems: with pointers such as ``/tables/NAME/rows/12/cpus``.
+    :param problems: the problems, with pointers such as
+        ``/tables/NAME/rows/12/cpus``.
     """
 
     def __init__(self, problems: typing.Sequence[Problem]) -> None:
@@ -354,9 +364,9 @@ class InvalidTables(InvalidInput):
 
 
 class InvalidRuleSet(InvalidInput):
-    """Rules, tables and other members of one body are refused.
+    """Several kinds of members of one body are refused, e.g. rules and tables.
 
-    :param refused: the errors of each kind.
+    :param refused: the errors, one per kind of member.
     """
 
     def __init__(self, refused: typing.Sequence[InvalidInput]) -> None:
@@ -370,7 +380,7 @@ class InvalidRuleSet(InvalidInput):
 class InvalidDocument(Invalid):
     """The content of a file is invalid.
 
-    :param place: line and column, counted from one, if they are known.
+    :param place: line and column, counted from one; None if they are unknown.
     """
 
     def __init__(
@@ -382,24 +392,27 @@ class InvalidDocument(Invalid):
         full_place = path
         if place is not None:
             line, column = place
-            # The form of compilers, so that editors find the place.
+            # Editors recognize this form, which compilers use, and can jump to
+            # the place.
             full_place = f'{path}:{line}:{column}'
         super().__init__(f'{full_place}: {reason}')
 
 
 class OperationError(InspectionRulesError):
-    """A condition or an action cannot be carried out on this machine's data.
+    """A condition or an action cannot be applied to the data of this machine.
 
-    Plugins raise it; the engine adds which rule and op it was.
+    Plugins raise it. The engine adds the rule and the op.
     """
 
 
 class PluginFailed(OperationError):
-    """The code of a plugin raised an error that nobody foresaw.
+    """The code of a plugin raised an unforeseen error.
 
     :param op: the name of the plugin in rules.
-    :param code: the class, and the method if it is not the call of the op.
-    :param cause: the error, whose text alone may say nothing.
+    :param code: the class of the plugin, and the method unless the op itself
+        was called.
+    :param cause: the error. Its class is reported too, because its text alone
+        may say nothing.
     """
 
     def __init__(self, op: str, code: str, cause: Exception) -> None:
@@ -411,7 +424,7 @@ class PluginFailed(OperationError):
 
 
 class UnknownOp(InspectionRulesError):
-    """A rule that was valid once has an op that is not installed now."""
+    """A stored rule uses an op that is no longer installed."""
 
     template = _('op "%s" is no longer installed')
 
@@ -437,12 +450,13 @@ class FailRequested(OperationError):
 
 
 class RuleError(InspectionRulesError):
-    """A rule could not be carried out; nothing of its phase is kept.
+    """A rule could not be applied; all changes of its phase are discarded.
 
-    :param rule_uuid: its UUID.
-    :param rule: its UUID and description, only its UUID if it is sensitive.
-    :param op: name of the condition or action that failed.
-    :param reason: None for a sensitive rule.
+    :param rule_uuid: the UUID of the rule.
+    :param rule: the UUID and the description of the rule; only the UUID if the
+        rule is sensitive.
+    :param op: the name of the condition or action that failed.
+    :param reason: the reason; None for a sensitive rule.
     """
 
     code = http_client.BAD_REQUEST
@@ -463,7 +477,7 @@ class RuleError(InspectionRulesError):
 
 
 class RuleFailed(RuleError):
-    """A rule said that inspection fails; what came before it is kept."""
+    """A rule failed the inspection; earlier changes of the phase are kept."""
 
     def __init__(
         self,
@@ -478,7 +492,7 @@ class RuleFailed(RuleError):
 
 
 class PluginError(InspectionRulesError):
-    """A condition or action plugin is not usable; services do not start."""
+    """A condition or action plugin is unusable, so services do not start."""
 
 
 class RuleNotFound(NotFound):
@@ -490,7 +504,7 @@ class RuleAlreadyExists(Conflict):
 
 
 class RuleSetChanged(Conflict):
-    """Somebody else has changed the rule set since it was read."""
+    """The rule set was changed by another user since it was read."""
 
     def __init__(self, expected: int, present: int) -> None:
         super().__init__(
@@ -503,7 +517,7 @@ class RuleSetChanged(Conflict):
 
 
 class DatabaseNotReady(InspectionRulesError):
-    """The plugin's tables are missing or older than the code."""
+    """The plugin's tables are missing, or older than the code."""
 
 
 class RequestNotFound(NotFound):
@@ -515,9 +529,9 @@ class RequestPending(Conflict):
 
 
 class AnotherSender(RequestPending):
-    """Inspection data of the node from another sender wait to be processed.
+    """Inspection data of the node from another sender are waiting.
 
-    :param sender: the address of that sender, None if it is not known.
+    :param sender: the address of that sender; None if it is unknown.
     """
 
     def __init__(self, node: str, sender: str | None) -> None:
@@ -538,23 +552,23 @@ class LeaseLost(Conflict):
 
 
 class NodeBusy(Conflict):
-    """The node is locked by somebody else; try again later."""
+    """The node is locked by another process; the operation may be retried."""
 
 
 class NodeGone(NotFound):
-    """The node of an inspection request does not exist any more."""
+    """The node of an inspection request no longer exists."""
 
 
 class TemporaryFailure(InspectionRulesError):
-    """Something outside failed; the same may work next time."""
+    """Something outside of this service failed; a retry may succeed."""
 
 
 class DoubtfulFailure(TemporaryFailure):
-    """Something failed while it handled an error of something outside.
+    """Another error occurred while an error from outside was handled.
 
-    Which of the two is to blame is not known, so the attempt counts.
+    Nobody knows which of the two is to blame, so the attempt is counted.
     """
 
 
 class Stopping(InspectionRulesError):
-    """The service stops, and waiting ends."""
+    """The service is stopping, so waiting ends."""

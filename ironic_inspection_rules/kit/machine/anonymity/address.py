@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Anonymous IP addresses: replaced by others of the same kind and notation."""
+"""Replace IP addresses by others of the same kind and notation."""
 
 import ipaddress
 import re
@@ -29,9 +29,9 @@ _PRIVATE_NETWORKS = list(
         ),
     )
 )
-"""Networks in which an address stays.
+"""Networks in which the replacement of an address stays.
 
-Many sites use these networks, so that they identify nobody.
+Many sites use these networks, so the network identifies nobody.
 """
 
 _NETWORKS_WITH_IPV4 = list(
@@ -44,34 +44,35 @@ _NETWORKS_WITH_IPV4 = list(
         ),
     )
 )
-"""Networks of IPv6 whose addresses end in an IPv4 address."""
+"""IPv6 networks whose addresses end with an IPv4 address."""
 
 _BITS_OF_IPV4 = 32
 _NUMBERS_OF_IPV4 = 4
 
 _BITS_BEFORE_IPV4 = 96
-"""Bits of an IPv6 address before the IPv4 address in it."""
+"""Number of bits before the IPv4 address in an IPv6 address."""
 
 _UNUSED_IPV4_NETWORK = 0xF << 28
-"""The network 240.0.0.0/4, which nobody uses."""
+"""The network 240.0.0.0/4, which is not in use."""
 
 _SITE_IPV6_NETWORK = 0xFD << 120
-"""The network fd00::/8, of addresses that are local to a site."""
+"""The network fd00::/8, whose addresses are local to a site."""
 
 _LENGTH_WITH_ALL_ZEROS = 39
-"""Characters of an IPv6 address with all its zeros."""
+"""Number of characters of an IPv6 address that is written with all zeros."""
 
-# An IPv4 address, perhaps with zeros before its numbers.
+# An IPv4 address, whose numbers may have leading zeros.
 _QUAD = re.compile(r'\d{1,3}(?:\.\d{1,3}){3}', re.ASCII)
-# A number of an address with a zero before it: 010.000.000.001.
+# A number with a leading zero in an address: 010.000.000.001.
 _HAS_LEADING_ZERO = re.compile(r'(?:^|\.)0\d')
 
 
 class Addresses:
     """Replaces IP addresses and networks.
 
-    Addresses of one network get addresses of one network. Private addresses
-    stay in their network, all others move to a network that nobody uses.
+    Addresses that are in one network get replacements that are in one network.
+    Private addresses stay in their private network. All others move to a
+    network that is not in use.
     """
 
     def __init__(self, numbers: digits.Digits) -> None:
@@ -81,12 +82,13 @@ class Addresses:
         """Replace a text that is an address or a network.
 
         The zone and the prefix length stay: ``fe80::1%eth0`` becomes another
-        address of the zone ``eth0``. An address that identifies nobody, such
-        as a netmask, stays as it is.
+        address in the zone ``eth0``. An address that identifies nobody, such
+        as a netmask, is not replaced.
 
-        :param text: e.g. ``10.0.0.1``, ``fe80::1%eth0`` or ``10.0.0.0/8``.
-        :returns: None for any other text, also for a network with a netmask
-            in place of the prefix length.
+        :param text: the text, e.g. ``10.0.0.1``, ``fe80::1%eth0`` or
+            ``10.0.0.0/8``.
+        :returns: None for any other text, including a network with a netmask
+            instead of a prefix length.
         """
         host_and_zone, slash, length = text.partition('/')
         host, percent, zone = host_and_zone.partition('%')
@@ -97,7 +99,7 @@ class Addresses:
             return text
         prefix_length: int = address.max_prefixlen
         if slash:
-            # A machine may write any number behind the slash.
+            # A machine may write any number after the slash.
             prefix_length = min(int(length), prefix_length)
         replacement = self._replace_bits(address, prefix_length)
         new_host = _write_like(address, replacement, host)
@@ -106,10 +108,11 @@ class Addresses:
     def replace_quad(self, text: str) -> str:
         """Replace an IPv4 address, and keep its separator.
 
-        Four numbers that are no address stay, as does an address that
+        Four numbers that are not an address stay, and so does an address that
         identifies nobody.
 
-        :param text: such as ``10.0.0.1``, ``10-0-0-1`` or ``10_0_0_1``.
+        :param text: the address, such as ``10.0.0.1``, ``10-0-0-1`` or
+            ``10_0_0_1``.
         """
         separator = re.sub('[0-9]', '', text)[0]
         replacement = self.replace(text.replace(separator, '.'))
@@ -118,7 +121,7 @@ class Addresses:
         return replacement.replace('.', separator)
 
     def packed(self, octets: bytes) -> bytes:
-        """Replace an address of four or sixteen octets.
+        """Replace an address that is given as four or sixteen octets.
 
         An address that identifies nobody stays, as in :meth:`replace`.
         """
@@ -130,12 +133,11 @@ class Addresses:
     def _replace_bits(self, address: Address, length: int) -> Address:
         """Replace an address by another address of the same kind.
 
-        Two addresses that begin with the same bits are replaced by addresses
-        that begin with the same bits: hosts of one network are still in one
-        network.
+        If two addresses begin with the same bits, their replacements do, too.
+        Therefore the hosts of one network remain in one network.
 
-        :param length: the prefix length, such as 24 of ``10.0.0.0/24``; of a
-            single host it is all bits of the address.
+        :param length: the prefix length, e.g. 24 for ``10.0.0.0/24``; for a
+            single host, the number of bits of the address.
         """
         if has_ipv4(address):
             # "::ffff:10.0.0.0/120" is the network 10.0.0.0/24 in IPv6.
@@ -145,7 +147,8 @@ class Addresses:
         width = address.max_prefixlen
         fixed_length = _length_of_private_network(address)
         value = self._shift_bits(address, fixed_length)
-        # A public address must not become that of somebody else.
+        # The replacement of a public address must not be an address of
+        # somebody else.
         is_public = fixed_length == 0
         if is_public and width == _BITS_OF_IPV4:
             # The first four bits are those of 240.0.0.0/4.
@@ -153,8 +156,8 @@ class Addresses:
         elif is_public:
             # The first eight bits are those of fd00::/8.
             value = _last_bits(value, 120) | _SITE_IPV6_NETWORK
-        # The address of a network has zeros in place of the host, as
-        # 10.0.0.0/24 has: its replacement gets them too.
+        # The address of a network, e.g. 10.0.0.0/24, has zeros in place of the
+        # host. Its replacement must have them, too.
         host_length = width - length
         names_network = _last_bits(int(address), host_length) == 0
         if names_network:
@@ -164,17 +167,17 @@ class Addresses:
     def _shift_bits(self, address: Address, fixed_length: int) -> int:
         """Return an address as a number, with its last bits replaced.
 
-        The replacement of a bit depends only on the bits before it, and on the
+        The replacement of a bit depends only on the bits before it and on the
         key.
 
-        :param fixed_length: how many of the first bits stay.
+        :param fixed_length: the number of leading bits that stay.
         """
         bits = f'{int(address):0{address.max_prefixlen}b}'
         fixed_bits = bits[:fixed_length]
         free_bits = tuple(map(int, bits[fixed_length:]))
         bases = (2,) * len(free_bits)
-        # As prefixes: addresses that begin alike are in one network, and must
-        # begin alike afterwards.
+        # Prefixes are kept because addresses that begin alike are in one
+        # network, and their replacements must be, too.
         shifted = self._numbers.shift(
             free_bits, bases, f'net {fixed_bits}', keeps_prefixes=True
         )
@@ -183,7 +186,7 @@ class Addresses:
 
 
 def _last_bits(number: int, count: int) -> int:
-    """Return the number that the last bits of a number make.
+    """Return the last bits of a number, as a number.
 
     For example, the last four bits of ``0b10110101`` are ``0b0101``.
     """
@@ -196,9 +199,9 @@ def _ipv4_at_end(address: Address) -> ipaddress.IPv4Address:
 
 
 def _length_of_private_network(address: Address) -> int:
-    """Return the prefix length of the private network that has an address.
+    """Return the prefix length of the private network of an address.
 
-    For example, 8 of 10.1.2.3, which is in 10.0.0.0/8: these bits stay when
+    For example, 8 for 10.1.2.3, which is in 10.0.0.0/8. These bits stay when
     the address is replaced.
 
     :returns: 0 for a public address.
@@ -210,11 +213,11 @@ def _length_of_private_network(address: Address) -> int:
 
 
 def _write_like(address: Address, replacement: Address, host: str) -> str:
-    """Write a replacement in the notation of the address.
+    """Write a replacement in the notation of the original address.
 
-    For example, if ``010.000.000.001`` is replaced by 10.7.8.9, the result is
-    ``010.007.008.009``. IPv6 has more notations: ``FE80::1``, with all zeros,
-    and ``::ffff:10.0.0.1``.
+    For example, if 10.7.8.9 replaces ``010.000.000.001``, the result is
+    ``010.007.008.009``. IPv6 has more notations: ``FE80::1``, addresses with
+    all zeros, and ``::ffff:10.0.0.1``.
 
     :param host: the address as it was written.
     """
@@ -225,7 +228,8 @@ def _write_like(address: Address, replacement: Address, host: str) -> str:
     if '.' in host:
         # An IPv6 address with an IPv4 address at its end: ::ffff:10.0.0.1.
         if replacement.packed[:12] != address.packed[:12]:
-            # It is in no network of such addresses, and was replaced whole.
+            # The address is not in a network of such addresses, so all of it
+            # was replaced.
             return str(replacement)
         before_ipv4 = host[: host.rindex(':') + 1]
         return f'{before_ipv4}{_ipv4_at_end(replacement)}'
@@ -243,7 +247,7 @@ def _write_like(address: Address, replacement: Address, host: str) -> str:
 def _compress_without_dots(address: ipaddress.IPv6Address) -> str:
     """Write an IPv6 address in its shortest form: ``::ffff:a00:1``.
 
-    Newer releases of Python write that as ``::ffff:10.0.0.1``.
+    Newer releases of Python write this address as ``::ffff:10.0.0.1``.
     """
     text = address.compressed
     if '.' not in text:
@@ -256,7 +260,7 @@ def _compress_without_dots(address: ipaddress.IPv6Address) -> str:
 def parse(host: str) -> Address | None:
     """Parse an address; return None for other texts.
 
-    Its numbers may have leading zeros: ``010.000.000.001``.
+    The numbers of an IPv4 address may have leading zeros: ``010.000.000.001``.
     """
     if _QUAD.fullmatch(host):
         host = '.'.join(str(int(part)) for part in host.split('.'))
@@ -267,12 +271,12 @@ def parse(host: str) -> Address | None:
 
 
 def from_reverse(name: str) -> str | None:
-    """Return the address or the network in the name of a reverse zone.
+    """Return the address or the network that a reverse zone names.
 
-    For example, ``10.0.0.1`` of ``1.0.0.10.in-addr.arpa`` and ``10.0.0.0/24``
-    of ``0.0.10.in-addr.arpa``: the numbers are in reverse order.
+    For example, ``10.0.0.1`` for ``1.0.0.10.in-addr.arpa`` and ``10.0.0.0/24``
+    for ``0.0.10.in-addr.arpa``. The numbers are in reverse order.
 
-    :param name: of IPv4, or 32 digits before ``ip6.arpa``.
+    :param name: the name of the zone; for IPv6, 32 digits before ``ip6.arpa``.
     :returns: None if the numbers are too large.
     """
     *labels, zone, _arpa = name.split('.')
@@ -294,10 +298,11 @@ def from_reverse(name: str) -> str | None:
 def to_reverse(text: str, name: str) -> str:
     """Write an address or a network as the name of a reverse zone.
 
-    ``10.0.0.0/24`` becomes ``0.0.10.in-addr.arpa``.
+    For example, ``10.0.0.0/24`` becomes ``0.0.10.in-addr.arpa``.
 
-    :param text: as :func:`from_reverse` returns it.
-    :param name: the name to replace, which has as many numbers.
+    :param text: an address or a network in the form that :func:`from_reverse`
+        returns.
+    :param name: the name to replace, which has the same number of labels.
     """
     *old_labels, zone, arpa = name.split('.')
     host = text.partition('/')[0]
@@ -305,16 +310,16 @@ def to_reverse(text: str, name: str) -> str:
         groups = ipaddress.IPv6Address(host).exploded
         labels = list(groups.replace(':', ''))
     else:
-        # The text is not parsed, so that zeros before a number stay.
+        # The text is not parsed, because leading zeros must stay.
         labels = host.split('.')[: len(old_labels)]
     labels.reverse()
     return '.'.join([*labels, zone, arpa])
 
 
 def has_ipv4(address: Address) -> bool:
-    """Return whether an IPv6 address ends in an IPv4 address.
+    """Return whether an IPv6 address ends with an IPv4 address.
 
-    For example, ``::ffff:10.0.0.1``. An IPv4 address itself does not.
+    For example, ``::ffff:10.0.0.1``. The result is False for IPv4 addresses.
     """
     return any(
         address.version == network.version and address in network
@@ -325,7 +330,7 @@ def has_ipv4(address: Address) -> bool:
 def is_common(address: Address) -> bool:
     """Return whether an address identifies nobody, so that it may stay.
 
-    Such are netmasks, loopback and multicast addresses, and 0.0.0.0/8.
+    Examples are netmasks, loopback and multicast addresses, and 0.0.0.0/8.
     """
     if address.is_unspecified or address.is_loopback or address.is_multicast:
         return True
@@ -334,9 +339,9 @@ def is_common(address: Address) -> bool:
     if not address.packed[0]:
         # No host has an address of "this network", 0.0.0.0/8.
         return True
-    # A netmask has ones and then only zeros. Its inverse is one less than a
-    # power of two: 255.255.255.0 inverted is 255. With fewer than eight ones,
-    # as in 128.0.0.0, it is rather an address.
+    # A netmask has ones followed by zeros. Its inverse is one less than a
+    # power of two: 255.255.255.0 inverted is 255. If it has fewer than eight
+    # ones, as 128.0.0.0, it is more likely an address.
     inverse = _last_bits(~int(address), _BITS_OF_IPV4)
     is_netmask = inverse & (inverse + 1) == 0
     return is_netmask and inverse.bit_length() <= 24

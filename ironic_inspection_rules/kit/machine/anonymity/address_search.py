@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""MAC and IP addresses in runs of digits, colons and dots.
+"""Find MAC and IP addresses in runs of digits, colons and dots.
 
-They are looked for in text that a machine sends, to replace them when its
-data are made anonymous. A run is divided into *parts*: hexadecimal numbers,
-four numbers with dots between them (a *quad*), and separators. Places are
-indices in the list of parts.
+Texts that a machine sends are searched for addresses, which are replaced when
+the data are made anonymous. A run is divided into *parts*: hexadecimal
+numbers, four numbers separated by dots (a *quad*), and separators. A place is
+an index in the list of parts.
 
-Where an address ends is not always said: ``addr:10.0.0.1:22``,
+It is often unclear where an address ends: ``addr:10.0.0.1:22``,
 ``ip=10.0.0.5::10.0.0.1:255.255.255.0:host``, ``mac:52:54:00:12:34:56``.
 """
 
@@ -34,17 +34,17 @@ _DIGITS_OF_OCTET = 2
 _OCTETS_OF_MAC = 6
 
 _MAX_DIGITS_BEHIND_WORD = 8
-"""Most digits before the first colon of a MAC address. Those before the last
-two are letters of a word, as in "face52:54:00:12:34:56"."""
+"""Most digits before the first colon of a MAC address. All but the last two
+are letters of a word, as in "face52:54:00:12:34:56"."""
 
 _GROUPS_OF_IPV6 = 8
 _MAX_DIGITS_OF_GROUP = 4
-# No address has more: eight groups, and at most nine separators.
+# An address has at most eight groups and nine separators.
 _MAX_PARTS_OF_IPV6 = 17
 
 _MIN_FIRST_GROUP = 0x100
-"""Least number in the first group of the IPv6 address of a host. Addresses
-that have an IPv4 address in them may begin with less."""
+"""Least first group of an IPv6 address that a host has. Addresses that contain
+an IPv4 address may begin with less."""
 
 _LETTER = re.compile('[A-Za-z]')
 
@@ -60,8 +60,8 @@ class Kind(enum.Enum):
 class AddressInRun(typing.NamedTuple):
     """An address in a text.
 
-    :ivar start: the place of its first character.
-    :ivar end: the place after its last one.
+    :ivar start: the index of its first character.
+    :ivar end: the index after its last character.
     """
 
     start: int
@@ -72,13 +72,13 @@ class AddressInRun(typing.NamedTuple):
 def find(text: str, start: int, end: int) -> list[AddressInRun]:
     """Find the MAC, IPv4 and IPv6 addresses in a run.
 
-    A run is a piece of a text that has only hexadecimal digits, colons and
+    A run is a piece of a text that consists of hexadecimal digits, colons and
     dots, such as ``10.0.0.5::10.0.0.1:255.255.255.0:``. In "iface:10.0.0.1"
-    the run is "face:10.0.0.1": letters of a word beside it look like digits.
-    They are no part of an address.
+    the run is "face:10.0.0.1", because the letters "face" could be digits.
+    Such letters of a neighboring word are not part of an address.
 
-    :param start: where the run begins in the text.
-    :param end: where the text goes on after it.
+    :param start: the index at which the run begins in the text.
+    :param end: the index after the run.
     """
     parts = list(_PART.finditer(text, start, end))
     first = 0
@@ -101,11 +101,12 @@ def find(text: str, start: int, end: int) -> list[AddressInRun]:
 
 
 def _after_word(parts: list[re.Match[str]]) -> int:
-    """Return the place after the word in which a run begins.
+    """Return the place after the word with which a run begins.
 
-    In "iface:10.0.0.1" the run is "face:10.0.0.1", whose beginning could be
-    digits. They belong to the word "iface", which began before the run. The
-    word ends with the first colon; without a colon it is all of the run.
+    In "iface:10.0.0.1" the run is "face:10.0.0.1". Its beginning could be
+    digits, but belongs to the word "iface", which began before the run. The
+    word ends at the first colon. Without a colon, all of the run belongs to
+    the word.
     """
     for place, part in enumerate(parts):
         if part[0] == ':':
@@ -114,11 +115,12 @@ def _after_word(parts: list[re.Match[str]]) -> int:
 
 
 def _before_word(parts: list[re.Match[str]]) -> int:
-    """Return the place before the word in which a run ends.
+    """Return the place before the word with which a run ends.
 
-    In "fe80::1:default" the run is "fe80::1:defa", whose end could be digits.
-    They belong to the word "default", which goes on behind the run. The word
-    begins after the last colon; without a colon it is all of the run.
+    In "fe80::1:default" the run is "fe80::1:defa". Its end could be digits,
+    but belongs to the word "default", which continues after the run. The word
+    begins after the last colon. Without a colon, all of the run belongs to the
+    word.
     """
     for place in reversed(range(len(parts))):
         if parts[place][0] in (':', '::'):
@@ -129,7 +131,7 @@ def _before_word(parts: list[re.Match[str]]) -> int:
 def _find_addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
     """Yield the addresses in the parts of a run, from left to right.
 
-    The search goes on behind an address, so that no part is in two of them.
+    The search continues after an address, so no part belongs to two of them.
     """
     end_of_last = 0
     for place, part in enumerate(parts):
@@ -142,10 +144,10 @@ def _find_addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
 
 
 def _address_at(parts: list[re.Match[str]], place: int) -> AddressInRun | None:
-    """Return the address that begins at a place in a run, None without one.
+    """Return the address that begins at a place; None if there is none.
 
-    A MAC address is tried before an IPv6 address, whose groups may look like
-    pairs of digits.
+    MAC addresses are tried before IPv6 addresses, because the groups of an
+    IPv6 address may look like pairs of digits.
     """
     part = parts[place]
     end = _end_of_octets(parts, place)
@@ -158,8 +160,8 @@ def _address_at(parts: list[re.Match[str]], place: int) -> AddressInRun | None:
         return AddressInRun(part.start(), part.end(), Kind.IPV4)
     if _count_digits(part) <= _DIGITS_OF_OCTET:
         return None
-    # A word may be joined to the first octet, as in "MAC52:54:…". Of the
-    # hexadecimal digits before the colon, the last two are the octet.
+    # A word may be joined to the first octet, as in "MAC52:54:…". Then the
+    # octet is the last two hexadecimal digits before the colon.
     end = _end_of_octets(parts, place, longest=_MAX_DIGITS_BEHIND_WORD)
     if end is None:
         return None
@@ -170,7 +172,7 @@ def _address_at(parts: list[re.Match[str]], place: int) -> AddressInRun | None:
 def _count_digits(part: re.Match[str]) -> int:
     """Return the number of hexadecimal digits of a part.
 
-    :returns: 0 of a separator, and of four numbers with dots.
+    :returns: 0 for a separator, and for four numbers with dots.
     """
     return len(part['hex'] or '')
 
@@ -180,12 +182,13 @@ def _end_of_octets(
 ) -> int | None:
     """Return where an address of octets, such as a MAC address, ends.
 
-    It is six pairs of hexadecimal digits or more with colons between them. The
-    address 52:54:00:12:34:56 has eleven parts: six octets and five colons.
+    Such an address is six or more pairs of hexadecimal digits, separated by
+    colons. For example, 52:54:00:12:34:56 has eleven parts: six octets and
+    five colons.
 
-    :param place: where the address begins.
-    :param longest: how many digits may be before the first colon.
-    :returns: the index in the text behind its last digit; None if there is no
+    :param place: the place at which the address begins.
+    :param longest: the most digits that may be before the first colon.
+    :returns: the index in the text after the last digit; None if there is no
         such address.
     """
     if not _DIGITS_OF_OCTET <= _count_digits(parts[place]) <= longest:
@@ -198,7 +201,7 @@ def _end_of_octets(
         ):
             break
         after += 2
-    # The octets, and one colon less.
+    # There is one colon less than there are octets.
     least_parts = 2 * _OCTETS_OF_MAC - 1
     if after - place < least_parts:
         return None
@@ -206,16 +209,17 @@ def _end_of_octets(
 
 
 def _end_of_ipv6(parts: list[re.Match[str]], place: int) -> int | None:
-    """Return where the longest IPv6 address ends that begins at a place.
+    """Return the end of the longest IPv6 address that begins at a place.
 
-    "fe80::1" could end behind "fe80::", too: the longest is tried first.
+    The longest address is tried first: "fe80::1" could also end after
+    "fe80::".
 
-    :returns: the index in the text behind its last character; None if there is
+    :returns: the index in the text after the last character; None if there is
         no such address.
     """
     if not _may_begin_ipv6(parts, place):
         return None
-    # A match knows all of the text that was searched.
+    # A match has a reference to all of the text that was searched.
     text = parts[place].string
     start = parts[place].start()
     for end in reversed(_possible_ends_of_ipv6(parts, place)):
@@ -227,16 +231,16 @@ def _end_of_ipv6(parts: list[re.Match[str]], place: int) -> int | None:
 def _possible_ends_of_ipv6(
     parts: list[re.Match[str]], place: int
 ) -> list[int]:
-    """Return where an IPv6 address may end that begins at a place.
+    """Return where an IPv6 address that begins at a place may end.
 
-    "fe80::1:2" may end behind "fe80::", "fe80::1" and "fe80::1:2".
+    For example, "fe80::1:2" may end after "fe80::", "fe80::1" and "fe80::1:2".
 
-    :param parts: digits, colons and dots of a text, in their order.
-    :param place: where the address begins.
+    :param parts: the digits, colons and dots of a text, in order.
+    :param place: the place at which the address begins.
     :returns: indices in the text, in ascending order.
     """
     groups = 0
-    # How often there is "::", which stands for any number of groups.
+    # The number of "::", which stands for any number of groups.
     gaps = 0
     ends = []
     for part in parts[place : place + _MAX_PARTS_OF_IPV6]:
@@ -247,16 +251,16 @@ def _possible_ends_of_ipv6(
         elif part['hex'] is not None:
             groups += 1
         elif part['quad'] is not None:
-            # An IPv4 address takes the place of the last two groups.
+            # An IPv4 address replaces the last two groups.
             groups += 2
         if gaps > 1 or groups > _GROUPS_OF_IPV6:
             break
         has_all_groups = gaps > 0 or groups == _GROUPS_OF_IPV6
-        # Behind a single colon another group must follow.
+        # After a single colon, another group must follow.
         if part[0] != ':' and has_all_groups:
             ends.append(part.end())
         if part['quad']:
-            # The IPv4 address is the end.
+            # Nothing can follow the IPv4 address.
             break
     return ends
 
@@ -266,7 +270,7 @@ def _may_begin_ipv6(parts: list[re.Match[str]], place: int) -> bool:
     part = parts[place]
     if part[0] != '::':
         return part['hex'] is not None
-    # If "a::b" is no address, then neither is "::b".
+    # "::b" is not searched separately if "a::b" was not an address.
     is_behind_group = place > 0 and bool(parts[place - 1]['hex'])
     return not is_behind_group
 
@@ -274,8 +278,8 @@ def _may_begin_ipv6(parts: list[re.Match[str]], place: int) -> bool:
 def _is_host_ipv6(host: str) -> bool:
     """Return whether a text is an IPv6 address that a host may have.
 
-    The valid addresses ``a::b`` and ``1:2:3:4:5:6:7:8`` are taken for numbers
-    between colons: their first group is too small for a host.
+    ``a::b`` and ``1:2:3:4:5:6:7:8`` are valid addresses, but are treated as
+    numbers between colons, because their first group is too small for a host.
     """
     parsed = address.parse(host)
     if not isinstance(parsed, ipaddress.IPv6Address):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Identifiers of a machine, which are made anonymous wherever they stand.
+"""The identifiers of a machine, which are replaced wherever they occur.
 
-A serial number, a name or an address that some field of a machine has is also
-looked for in all its other texts, in every notation that is usual for it.
+If some field of a machine has a serial number, a name or an address, all other
+texts of the machine are searched for it, in every notation that is common.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from ironic_inspection_rules.kit.machine.anonymity import field
 from ironic_inspection_rules.kit.machine.anonymity import form
 
 _MIN_NAME_LENGTH = 4
-"""Least length of a name: a shorter word stands in texts by chance."""
+"""Least length of a name; texts contain shorter words by chance."""
 
 _MIN_MIXED_LENGTH = 3
 """Least length of a name with letters and digits, such as ``db7``."""
@@ -30,15 +30,16 @@ _MIN_ANYWHERE_LENGTH = 8
 ``SNCZ3409XK7Q``."""
 
 _MAX_SPLIT_LENGTH = 100
-"""Most characters of a name that is looked for in groups: a machine may send a
-very long text, whose pattern would take seconds to compile."""
+"""Longest name that is also searched for in groups. A machine may send a very
+long text, and compiling a pattern of that length would take seconds."""
 
 _MIN_SPLIT_DIGITS = 3
-"""Least digits of a name in small letters that is looked for in groups with
-other separators than dashes."""
+"""Least number of digits for a lowercase name to be searched for in groups
+with separators other than dashes."""
 
 _MIN_NUMBER_DIGITS = 6
-"""Least digits of a number in the data that may be a serial number."""
+"""Least number of digits for a number in the data to be taken for a serial
+number."""
 
 _FIELD_NAMES = frozenset(
     (
@@ -91,11 +92,12 @@ _FIELD_NAMES = frozenset(
         'x86_64',
     )
 )
-"""Words in the data of any machine, which are never taken for a name."""
+"""Words that occur in the data of any machine, and are never taken for a
+name."""
 
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _EUI_64_FILLINGS = ('fffe', 'ffff', '0300')
-"""The digits in the middle of an EUI-64 that is made of a MAC address."""
+"""The middle digits of an EUI-64 that is derived from a MAC address."""
 
 _DIGITS_OF_MAC = 12
 _DIGITS_OF_EUI_64 = 16
@@ -111,11 +113,11 @@ Replacing = Callable[[str], str]
 
 
 class ReplacedSpan(NamedTuple):
-    """The place of an identifier in a text, and what replaces it.
+    """The place of an identifier in a text, and its replacement.
 
     :ivar start: the index of its first character.
-    :ivar end: the index behind its last character.
-    :ivar replacement: in the notation of the identifier.
+    :ivar end: the index after its last character.
+    :ivar replacement: the replacement, in the notation of the identifier.
     """
 
     start: int
@@ -127,39 +129,41 @@ class KnownIdentifiers:
     """The identifiers of a machine, and their replacements.
 
     :param forms: replaces identifiers of a known form, such as addresses.
-    :param name: replaces a name.
+    :param name: the function that replaces a name.
     """
 
     def __init__(self, forms: form.Forms, name: Replacing) -> None:
         self._forms = forms
         self._name = name
-        # Replacements by name, in the notation in which it was added.
+        # Replacements by name. The name is in the notation in which it was
+        # added.
         self._names: dict[str, str] = {}
         # The digits of MAC addresses.
         self._macs: set[str] = set()
-        # Words in small letters that are no names, such as "eth0".
+        # Lowercase words that are not names, such as "eth0".
         self._kept: set[str] = set()
         # The letters and digits of models and versions: "dl380gen10".
         self._kept_in_groups: set[str] = set()
-        # What find() looks for in a text in small letters, by what may not be
-        # around it there.
+        # The patterns that find() searches for in the lowercase text, by the
+        # characters that must not surround a match.
         self._patterns: dict[Edge, set[str]] = {edge: set() for edge in Edge}
-        # Functions that replace a match. The keys are the match in small
-        # letters, or its digits without separators.
+        # Functions that replace a match. The key is the match in lowercase, or
+        # its digits without separators.
         self._replace: dict[str, Replacing] = {}
 
     def add_name(self, text: str) -> None:
         """Add a serial number, or the name of a host.
 
-        With the host ``node-7.rack.example.com``, the names ``node-7`` and
-        ``rack.example.com`` are added. A text that may mean something else in
-        other places, such as ``disk`` or "Not Specified", is not added.
+        For the host ``node-7.rack.example.com``, the names ``node-7`` and
+        ``rack.example.com`` are also added. A text that may mean something
+        else in other places, such as ``disk`` or "Not Specified", is not
+        added.
         """
         if field.says_nothing(text) or not self._is_name(text):
             return
         self._add_word(text, self._name(text))
         host, _dot, domain = text.partition('.')
-        # Behind the first dot of an address or a version are only numbers.
+        # Addresses and versions have only numbers after the first dot.
         is_numeric = re.fullmatch(r'[\d.]*', domain) is not None
         if '.' in domain and not is_numeric:
             self._add_word(domain, self._name(domain))
@@ -167,11 +171,11 @@ class KnownIdentifiers:
             self._add_word(host, self._name(host))
 
     def _is_name(self, text: str) -> bool:
-        """Return whether a text is the name of a machine wherever it stands.
+        """Return whether a text names the machine wherever it occurs.
 
-        A short text, the name of a field such as ``disk``, and a word that
-        :meth:`keep` was called with are not: in other places they mean
-        something else.
+        A short text, the name of a field such as ``disk``, and a word that was
+        passed to :meth:`keep` do not, because they mean something else in
+        other places.
         """
         shortest = _MIN_NAME_LENGTH
         if _is_mixed(text):
@@ -182,27 +186,27 @@ class KnownIdentifiers:
         return lowered not in _FIELD_NAMES and lowered not in self._kept
 
     def _add_word(self, text: str, replacement: str) -> None:
-        """Add a name in the three ways in which texts may have it.
+        """Add a name in the three notations in which texts may have it.
 
-        The serial number ``CZ3409XK7Q`` is also looked for in groups, such as
-        ``CZ34-09XK-7Q``, and as the hexadecimal digits of its octets,
+        The serial number ``CZ3409XK7Q`` is also searched for in groups, such
+        as ``CZ34-09XK-7Q``, and as the hexadecimal digits of its octets,
         ``435a33343039584b3751``.
 
-        :param text: the name as some field has it.
-        :param replacement: what it is replaced by everywhere.
+        :param text: the name as the field has it.
+        :param replacement: the text that replaces it everywhere.
         """
         self._names[text] = replacement
         lowered = lower_ascii(text)
         unsplit = _NO_LETTER_OR_DIGIT.sub('', lowered)
-        # The groups of the text are filled with the characters of the
-        # replacement, which must be as many. They are not where the name has
-        # an address in it, such as "node-10.0.0.1", whose replacement is
-        # longer.
+        # The characters of the replacement are distributed over the groups of
+        # the text, so both must have the same number of characters. They have
+        # not if the name contains an address, as in "node-10.0.0.1", because
+        # the replacement of an address is longer.
         is_as_long = len(unsplit) == len(
             _NO_LETTER_OR_DIGIT.sub('', replacement)
         )
-        # The less likely it is that a text has the name by chance, the less
-        # may be around it.
+        # The less likely it is that a text has the name by chance, the fewer
+        # restrictions are put on the surrounding characters.
         edge = Edge.WORD
         if _NUMBER.fullmatch(text):
             edge = Edge.NUMBER
@@ -216,8 +220,9 @@ class KnownIdentifiers:
             _MIN_ANYWHERE_LENGTH <= len(unsplit) <= _MAX_SPLIT_LENGTH
         )
         if may_be_split and is_as_long and not unsplit.isalpha():
-            # A label may have the serial number in groups. The first one has
-            # two characters or more: "1 2 3 4 5 6 7 8" is a list.
+            # A label may have the serial number in groups. The first group
+            # must have at least two characters, because "1 2 3 4 5 6 7 8" is a
+            # list.
             between = _ANY_SEPARATORS
             if self._is_like_words(text):
                 between = _DASH_OR_NOTHING
@@ -225,10 +230,11 @@ class KnownIdentifiers:
             self._add_pattern(
                 pattern=pattern, key=unsplit, replace=replace, edge=edge
             )
-        # The digits of a shorter name stand in longer numbers by chance.
+        # Longer numbers contain the hexadecimal digits of a shorter name by
+        # chance.
         if len(text) < _MIN_NAME_LENGTH:
             return
-        # LLDP and NVMe write texts in hexadecimal digits.
+        # LLDP and NVMe write some texts as hexadecimal digits.
         replace_hex = functools.partial(
             _in_same_case, replacement=_octets_as_hex(replacement)
         )
@@ -237,11 +243,12 @@ class KnownIdentifiers:
             self._add_pattern(pattern=digits, key=digits, replace=replace_hex)
 
     def _is_like_words(self, text: str) -> bool:
-        """Return whether a name, in groups, may be words that say a model.
+        """Return whether a name, if written in groups, may mean a model.
 
-        With blanks between its parts, the host ``controller-0`` is any first
-        controller, and ``dl380-gen10`` may be the model of the machine. A
-        serial number has capitals only, or some digits.
+        If blanks may separate its parts, the host ``controller-0`` matches any
+        first controller, and ``dl380-gen10`` may match the model of the
+        machine. Serial numbers are recognized by their capitals or by several
+        digits.
         """
         digits = sum(map(str.isdigit, text))
         if digits < _MIN_SPLIT_DIGITS and not text.isupper():
@@ -250,14 +257,14 @@ class KnownIdentifiers:
         return any(unsplit in kept for kept in self._kept_in_groups)
 
     def _replace_name(self, name: str, original: str) -> str:
-        """Return what replaces a name, written as the name stands in a text.
+        """Return the replacement of a name, written as the name is in a text.
 
-        For example, ``CZ3409XK7Q`` is replaced by ``AB1287YZ5M``. Then the
-        replacement of ``cz34-09xk-7q`` is ``ab12-87yz-5m``.
+        For example, if ``AB1287YZ5M`` replaces ``CZ3409XK7Q``, the replacement
+        of ``cz34-09xk-7q`` is ``ab12-87yz-5m``.
 
-        :param name: as it was added.
-        :param original: as it stands in the text: in capitals, in small
-            letters or in groups.
+        :param name: the name as it was added.
+        :param original: the name as it is in the text, e.g. in capitals, in
+            lowercase or in groups.
         """
         if original in self._names:
             return self._names[original]
@@ -278,13 +285,13 @@ class KnownIdentifiers:
     ) -> None:
         """Add the pattern of an identifier, and the function that replaces it.
 
-        The first function that is added under a key stays.
+        If a key has a function already, that function stays.
 
-        :param pattern: a regular expression, for texts in small letters.
-        :param key: under which :meth:`find` looks the function up. It is what
-            the pattern matches, such as ``db-7``, or that without its
-            separators, such as ``525400123456``.
-        :param edge: what may not be around the identifier.
+        :param pattern: a regular expression for lowercase texts.
+        :param key: the key by which :meth:`find` looks up the function: the
+            text that the pattern matches, such as ``db-7``, or the same text
+            without separators, such as ``525400123456``.
+        :param edge: the characters that must not surround the identifier.
         """
         self._patterns[edge].add(pattern)
         self._replace.setdefault(key, replace)
@@ -292,25 +299,28 @@ class KnownIdentifiers:
     def add_octets(self, text: str) -> None:
         """Add a MAC address, an EUI-64 or a longer address, in any notation.
 
-        With a MAC address its GUIDs are added, and its short form without
-        leading zeros.
+        For a MAC address, the GUIDs derived from it are also added, and the
+        short form without leading zeros.
 
-        :param text: such as ``52:54:00:12:34:56`` or ``5254.0012.3456``.
+        :param text: the address, such as ``52:54:00:12:34:56`` or
+            ``5254.0012.3456``.
         """
         digits = _hex_digits_of(text)
         # The four digits in the middle of the last sixteen.
         filling = digits[-10:-6]
         if len(digits) < _DIGITS_OF_EUI_64:
-            # The BOOTIF of PXELINUX has the type of the hardware before the
+            # In the BOOTIF of PXELINUX, the hardware type precedes the
             # address: 01-52-54-00-12-34-56.
             digits = digits[-_DIGITS_OF_MAC:]
         elif filling in _EUI_64_FILLINGS:
-            # An EUI-64 that is made of a MAC address. Digits before it, such
-            # as the prefix of a GID, belong to a network and not to a port.
+            # This is an EUI-64 that is derived from a MAC address. Digits
+            # before it, such as the prefix of a GID, belong to a network and
+            # not to a port.
             digits = digits[-_DIGITS_OF_EUI_64:]
         is_one_digit_repeated = len(set(digits)) == 1
         if is_one_digit_repeated:
-            # No machine has such an address: zeros, or the broadcast.
+            # Such an address, e.g. only zeros or the broadcast address, does
+            # not belong to a machine.
             return
         self._add_pattern(
             _pattern_with_separators(digits),
@@ -321,17 +331,18 @@ class KnownIdentifiers:
             self._add_mac(digits)
 
     def _add_mac(self, digits: str) -> None:
-        """Add a MAC address, the GUIDs that are made of it, its short form.
+        """Add a MAC address, the GUIDs derived from it, and its short form.
 
-        :param digits: its twelve hexadecimal digits, in small letters.
+        :param digits: the twelve hexadecimal digits of the address, in
+            lowercase.
         """
         self._macs.add(digits)
-        # Not by setdefault(): a field may have had the address as a name, and
-        # then the function of that name is here.
+        # The function must be overwritten: if a field has the same address as
+        # a name, the key has the function of that name.
         self._replace[digits] = self._forms.replace_octets
         self._add_guids(digits)
-        # Some switches write no leading zeros: "0:1b:2:…". If no digit is
-        # left out, the short form is the address itself.
+        # Some switches omit leading zeros: "0:1b:2:…". If the address has
+        # none, the short form equals the address and is not added.
         short = _write_mac_without_leading_zeros(digits)
         digits_left = len(short) - short.count(':')
         if digits_left < _DIGITS_OF_MAC:
@@ -346,24 +357,26 @@ class KnownIdentifiers:
             )
 
     def _add_guids(self, mac: str) -> None:
-        """Add the GUIDs that are made of a MAC address.
+        """Add the GUIDs that are derived from a MAC address.
 
         For example, 525400123456 gives 525400 fffe 123456 and, with a bit
         inverted as in IPv6, 505400 fffe 123456.
 
-        :param mac: twelve hexadecimal digits, in small letters.
+        :param mac: the twelve hexadecimal digits of the address, in lowercase.
         """
         head = mac[:6]
         tail = mac[6:]
-        # The bit of locally administered addresses.
+        # The exclusive or with 2 inverts the bit of locally administered
+        # addresses.
         first_octet = int(head[:2], 16) ^ 2
         inverted_head = f'{first_octet:02x}{head[2:]}'
         heads = (head, inverted_head)
         replace = functools.partial(self._replace_guid, mac)
         for start in heads:
             for filling in _EUI_64_FILLINGS:
-                # If the GUID was added before its MAC address, the function
-                # that it has would not match the replaced address.
+                # If the GUID was added before its MAC address, its present
+                # function returns digits that do not match the replaced MAC
+                # address.
                 self._replace[start + filling + tail] = replace
         fillings = '|'.join(map(_pattern_with_separators, _EUI_64_FILLINGS))
         for start in heads:
@@ -374,7 +387,8 @@ class KnownIdentifiers:
                     _pattern_with_separators(tail),
                 )
             )
-            # The key is that of any filling: all have their function now.
+            # Any filling may be in the key, because all of these keys have
+            # their function now.
             self._add_pattern(
                 pattern, start + _EUI_64_FILLINGS[0] + tail, replace
             )
@@ -382,17 +396,20 @@ class KnownIdentifiers:
     def _replace_guid(self, mac: str, original: str) -> str:
         """Replace a GUID by the GUID of the replaced MAC address.
 
-        A GUID has four more digits in the middle of the MAC address: one of
-        525400123456 is 525400 fffe 123456. If the MAC address is replaced by
-        525400abcdef, the GUID is replaced by 525400 fffe abcdef.
+        A GUID has four more digits in the middle of the MAC address, e.g.
+        525400 fffe 123456 for the MAC address 525400123456. If the MAC address
+        is replaced by 525400abcdef, the GUID is replaced by 525400 fffe
+        abcdef.
 
-        :param mac: twelve hexadecimal digits, in small letters.
+        :param mac: the twelve hexadecimal digits of the MAC address, in
+            lowercase.
         :param original: the GUID, in any notation.
         """
         replacement = self._forms.replace_octets(mac)
         digits = _hex_digits_of(original)
-        # IPv6 inverts a bit of the first octet: 52 becomes 50. If the original
-        # has the bit inverted, the replacement gets it inverted too.
+        # IPv6 inverts a bit of the first octet: 52 becomes 50. If this bit is
+        # inverted in the original, it must be inverted in the replacement,
+        # too.
         inverted_bit = int(digits[:2], 16) ^ int(mac[:2], 16)
         first_octet = int(replacement[:2], 16) ^ inverted_bit
         filling = digits[6:10]
@@ -400,11 +417,13 @@ class KnownIdentifiers:
         return _lay_over(original, guid)
 
     def add_wwn(self, text: str) -> None:
-        """Add a WWN: hexadecimal digits, perhaps after a prefix.
+        """Add a WWN: hexadecimal digits, which may follow a prefix.
 
-        Zeros and numbers that are too short for a WWN identify nothing.
+        Zeros, and numbers that are too short for a WWN, are not added because
+        they identify nothing.
 
-        :param text: such as ``0x5002538e40a1b2c3``, or one after ``eui.``.
+        :param text: the WWN, such as ``0x5002538e40a1b2c3``; the prefix may
+            also be ``eui.`` or ``naa.``.
         """
         digits = re.sub(r'^(0x|naa\.|eui\.)', '', lower_ascii(text))
         if len(digits) >= _DIGITS_OF_MAC and set(digits) != {'0'}:
@@ -413,21 +432,22 @@ class KnownIdentifiers:
             )
 
     def _replace_wwn(self, written: str) -> str:
-        """Replace a WWN, and keep its separators and capitals.
+        """Replace a WWN; separators and capitals stay.
 
-        :param written: such as ``50:02:53:8E:40:A1:B2:C3``.
+        :param written: the WWN as it is in the text, such as
+            ``50:02:53:8E:40:A1:B2:C3``.
         """
         replacement = self._forms.wwn(_hex_digits_of(written))
         return _lay_over(written, replacement)
 
     def add_address(self, text: str) -> None:
-        """Add an IP address, also in notations that look like no address.
+        """Add an IP address, including notations that do not look like one.
 
-        For example, of 10.0.0.1 these are ``0a000001``, ``167772161``,
-        ``010.000.000.001`` and ``10-0-0-1``. A text that is no address, and an
-        address that identifies nobody, such as a netmask, is not added.
+        For example, 10.0.0.1 may be written ``0a000001``, ``167772161``,
+        ``010.000.000.001`` and ``10-0-0-1``. A text that is not an address,
+        and an address that identifies nobody, such as a netmask, is not added.
 
-        :param text: perhaps with a prefix length or a zone.
+        :param text: the address, which may have a prefix length or a zone.
         """
         parsed = address.parse(re.split('[/%]', text)[0])
         if parsed is None or address.is_common(parsed):
@@ -441,8 +461,8 @@ class KnownIdentifiers:
         # 10.0.0.1 and 010.000.000.001.
         padded = '.'.join(f'{part:03}' for part in parsed.packed)
         for host in (str(parsed), padded):
-            # In host names, other separators stand between the four numbers
-            # of an address: "ip-10-0-0-1".
+            # In host names, other separators divide the four numbers of an
+            # address: "ip-10-0-0-1".
             for separator in '.-_':
                 quad = host.replace('.', separator)
                 self._add_pattern(
@@ -458,8 +478,8 @@ class KnownIdentifiers:
             edge=Edge.WORD,
         )
         # As one number, 10.0.0.0 is 167772160, which is also 160 MiB in bytes.
-        # Addresses that end in 0 are not looked for as numbers: a size of
-        # memory would be replaced.
+        # Addresses that end in 0 are not searched for as numbers, because that
+        # could replace a memory size.
         if parsed.packed[-1]:
             number = str(int(parsed))
             self._add_pattern(
@@ -474,19 +494,19 @@ class KnownIdentifiers:
         self.add_address(re.sub('[-_]', '.', text))
 
     def add_reverse(self, name: str) -> None:
-        """Add the address in the name of a reverse zone.
+        """Add the address that is encoded in the name of a reverse zone.
 
-        :param name: e.g. ``1.0.0.10.in-addr.arpa``.
+        :param name: the name, e.g. ``1.0.0.10.in-addr.arpa``.
         """
         host = address.from_reverse(name)
         if host is not None and '/' not in host:
             self.add_address(host)
 
     def _replace_packed(self, written: str) -> str:
-        """Replace an IP address that is written in hexadecimal digits.
+        """Replace an IP address that is written as hexadecimal digits.
 
-        :param written: also with separators, if another field of the machine
-            has the same digits as a long address of hardware.
+        :param written: the digits. They may have separators if another field
+            of the machine has the same digits as a long hardware address.
         """
         octets = bytes.fromhex(_hex_digits_of(written))
         replacement = self._forms.packed_address(octets).hex()
@@ -495,15 +515,16 @@ class KnownIdentifiers:
     def _replace_decimal(self, written: str) -> str:
         """Replace an IPv4 address that is written as one decimal number.
 
-        :param written: such as ``167772161``, which is 10.0.0.1.
+        :param written: the number, such as ``167772161`` for 10.0.0.1.
         """
-        # A serial number of the same digits may stand in groups: 2026-11-25.
+        # The digits may be in groups, as in 2026-11-25, if a serial number has
+        # the same digits.
         digits_alone = re.sub('[^0-9]', '', written)
         octets = int(digits_alone).to_bytes(4)
         return str(int.from_bytes(self._forms.packed_address(octets)))
 
     def add_uuid(self, text: str) -> None:
-        """Add a UUID, which may also stand without dashes."""
+        """Add a UUID, which is also found without its dashes."""
         digits = lower_ascii(text).replace('-', '')
         if len(set(digits)) > 1:
             self._add_pattern(
@@ -511,7 +532,7 @@ class KnownIdentifiers:
             )
 
     def _replace_uuid(self, written: str) -> str:
-        """Replace a UUID, and keep its dashes and capitals.
+        """Replace a UUID; dashes and capitals stay.
 
         :param written: 32 hexadecimal digits with any separators.
         """
@@ -519,20 +540,21 @@ class KnownIdentifiers:
         return _lay_over(written, replacement)
 
     def keep(self, word: str) -> None:
-        """Keep a word in all texts: it is never added as a name.
+        """Keep a word in all texts: from now on, it is not added as a name.
 
-        A name that was added before is still replaced.
+        If the word was added as a name before, it is still replaced.
 
-        :param word: such as ``eth0``, in any case.
+        :param word: the word, such as ``eth0``, in any case.
         """
         self._kept.add(lower_ascii(word))
 
     def keep_in_groups(self, text: str) -> None:
-        """Keep a model or a version where a name has its letters and digits.
+        """Keep a model or a version that has the same characters as a name.
 
-        Names that are added later are not looked for in such groups.
+        Names that are added later are not searched for in such groups.
 
-        :param text: such as "DL380 Gen10", where the host is "dl380-gen10".
+        :param text: the model or version, such as "DL380 Gen10", which a host
+            named "dl380-gen10" would match.
         """
         self._kept_in_groups.add(
             _NO_LETTER_OR_DIGIT.sub('', lower_ascii(text))
@@ -541,17 +563,17 @@ class KnownIdentifiers:
     def find(self, text: str) -> Iterator[ReplacedSpan]:
         """Yield the places of known identifiers in a text, from left to right.
 
-        An identifier is found in any notation and in any case. All of them
-        must be added before the first call, which compiles the pattern.
+        Identifiers are found in any notation and in any case. All of them must
+        be added before the first call, because it compiles the pattern.
         """
-        # Patterns are for small letters. The text in small letters is as long,
-        # so that an identifier has the same place in both texts.
+        # Patterns match lowercase. The lowercase text has the same length, so
+        # that an identifier has the same place in both texts.
         lowered = lower_ascii(text)
         for match in self._pattern.finditer(lowered):
             original = text[match.start() : match.end()]
             replace = self._replace.get(match[0])
             if replace is None:
-                # It stands with separators: 52:54:00:12:34:56.
+                # The match has separators, as in 52:54:00:12:34:56.
                 unsplit = _NO_LETTER_OR_DIGIT.sub('', match[0])
                 replace = self._replace.get(unsplit)
             if replace is not None:
@@ -559,11 +581,11 @@ class KnownIdentifiers:
 
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:
-        """The pattern that matches where any identifier stands."""
+        """The pattern that matches every identifier."""
         return alternatives.compile_any(self._patterns)
 
     def replace_name(self, text: str) -> str | None:
-        """Replace a text that is a known name or MAC address as a whole.
+        """Replace a text if all of it is a known name or MAC address.
 
         :returns: None for any other text.
         """
@@ -574,42 +596,45 @@ class KnownIdentifiers:
     def replace_number(self, number: int) -> int | None:
         """Replace a known serial number; return None for other numbers.
 
-        A machine may send the serial number "20261125" as a number, too.
+        This is needed because a machine may send the serial number "20261125"
+        as a number, too.
         """
         text = str(number)
-        # A shorter number is rather a count or a size.
+        # A shorter number is more likely a count or a size.
         if len(text) < _MIN_NUMBER_DIGITS or text not in self._names:
             return None
         return self._forms.integer(number)
 
 
 def lower_ascii(text: str) -> str:
-    """Return a text of the same length in small letters.
+    """Return a text in lowercase, without a change of its length.
 
-    Only letters of ASCII are changed.
+    Only ASCII letters are changed.
     """
-    # lower() may make several characters of a character outside of ASCII.
+    # str.lower() may turn a character outside of ASCII into several
+    # characters.
     if text.isascii():
         return text.lower()
     return text.translate(_ASCII_LOWER)
 
 
 def _octets_as_hex(text: str) -> str:
-    """Return the octets of a text in hexadecimal: ``64622d37`` of ``db-7``."""
-    # JSON may have half of a surrogate pair, which is no text in UTF-8.
+    """Return a text's octets in hexadecimal: ``64622d37`` for ``db-7``."""
+    # JSON may contain half of a surrogate pair, which strict UTF-8 cannot
+    # encode.
     return text.encode(errors='surrogatepass').hex()
 
 
 def _hex_digits_of(text: str) -> str:
-    """Return the hexadecimal digits of a text: ``5254`` of ``52:54``.
+    """Return the hexadecimal digits of a text: ``5254`` for ``52:54``.
 
-    Letters are small in the result.
+    Letters are lowercase in the result.
     """
     return re.sub('[^0-9a-f]', '', lower_ascii(text))
 
 
 def _is_mixed(text: str) -> bool:
-    """Return whether a text has both letters and digits, as ``db7`` has."""
+    """Return whether a text has both letters and digits, e.g. ``db7``."""
     has_digits = any(map(str.isdigit, text))
     has_letters = any(map(str.isalpha, text))
     return has_digits and has_letters
@@ -618,18 +643,19 @@ def _is_mixed(text: str) -> bool:
 def _write_mac_without_leading_zeros(mac: str) -> str:
     """Write a MAC address without leading zeros: ``0:1b:2:a:b:c``.
 
-    :param mac: its twelve hexadecimal digits, here ``001b020a0b0c``.
+    :param mac: the twelve hexadecimal digits, in this example
+        ``001b020a0b0c``.
     """
     pairs = re.findall('..', mac)
     return ':'.join(pair.removeprefix('0') for pair in pairs)
 
 
 def _split_like(text: str, replacement: str) -> str:
-    """Divide a replacement as a text is divided.
+    """Divide a replacement into the groups that a text has.
 
     For example, ``AB-12 3`` and ``XY789`` give ``XY-78 9``.
 
-    :param replacement: as many letters and digits as the text has.
+    :param replacement: must have as many letters and digits as the text.
     """
     remaining = iter(replacement)
     characters = []
@@ -649,7 +675,7 @@ def _lay_over(text: str, replacement: str) -> str:
 
 
 def _in_same_case(text: str, replacement: str) -> str:
-    """Write a replacement in capitals if a text is in capitals."""
+    """Return a replacement, in capitals if the text is in capitals."""
     if text.isupper():
         return replacement.upper()
     return replacement
@@ -658,6 +684,7 @@ def _in_same_case(text: str, replacement: str) -> str:
 def _pattern_with_separators(digits: str) -> str:
     """Return a pattern for digits that may have separators between pairs.
 
-    It matches ``5254``, ``52:54`` and ``52 54`` if the digits are ``5254``.
+    For example, the pattern for ``5254`` matches ``5254``, ``52:54`` and ``52
+    54``.
     """
     return _ANY_SEPARATORS.join(re.findall('..?', digits))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Learning the identifiers of a machine, to be replaced in all its data.
+"""Learn the identifiers of a machine, to replace them in all of its data.
 
-Fields say by their names which values are names and addresses. These are then
-replaced in all other texts, too.
+The names of fields say which values are names and addresses. The learned
+values are then replaced in all other texts, too.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,8 @@ from ironic_inspection_rules.kit.machine.anonymity import lldp
 
 Kind = field.FieldKind
 
-# Addresses without separators: a MAC address, an EUI-64, one of InfiniBand.
+# Addresses without separators: MAC addresses, EUI-64, and InfiniBand
+# addresses.
 BARE_OCTETS = re.compile('[0-9A-Fa-f]{12}|[0-9A-Fa-f]{16}|[0-9A-Fa-f]{40}')
 BARE_WWN = re.compile('[0-9A-Fa-f]{8,}')
 # Parts of an item of hardware-detect: class, device, name, value.
@@ -42,7 +43,7 @@ _ADD_METHOD_BY_FORM = {
     identifier.Form.DASHED: known.KnownIdentifiers.add_dashed,
     identifier.Form.REVERSE: known.KnownIdentifiers.add_reverse,
 }
-"""The method that adds an identifier of a form to those that are known."""
+"""The method that adds an identifier of a form to the known identifiers."""
 
 _FIELDS_WITH_PARTS = frozenset(
     (
@@ -54,23 +55,24 @@ _FIELDS_WITH_PARTS = frozenset(
         'parsed_lldp',
     )
 )
-"""Fields with an entry for each interface or disk."""
+"""Fields that have one entry per interface or disk."""
 
 # The keys of a pair such as {"name": "Serial Number", "value": "CZ3409XK7Q"}.
 _KEYS_OF_NAME = frozenset(('name', 'key', 'field', 'attribute', 'label'))
 _KEYS_OF_VALUE = frozenset(('value', 'data', 'content'))
-# A serial number in groups, each but the first with a digit: "CZ34 09XK 7Q".
+# A serial number in groups. All groups but the first must have a digit: "CZ34
+# 09XK 7Q".
 _SERIAL_IN_GROUPS = (
     r'(?-i:[0-9A-Z]{2,6}(?: (?=[A-Z]*[0-9])[0-9A-Z]{2,6})+)(?![^\s"\',;])'
 )
-# A name or a number behind its label: "Serial Number: CZ3409XK7Q".
+# A name or a number that follows its label: "Serial Number: CZ3409XK7Q".
 _LABELLED_NAME = re.compile(
     r'(?<![0-9A-Za-z])(?:(?P<serial>serial(?:[ _-]?(?:number|no\.?|num))?'
     r'|s/?n|(?:asset|service)[ _-]?tag)|(?:host|node)[ _-]?name|fqdn)'
     rf'[ \t]*[:=][ \t]*["\']?(?P<value>{_SERIAL_IN_GROUPS}|[^\s"\',;]+)',
     re.IGNORECASE,
 )
-# The name of the host in the option "ip" of a kernel, its fifth part.
+# The host name in the kernel option "ip", in which it is the fifth part.
 _HOST_IN_IP_OPTION = re.compile(
     r'(?<![\w.])ip=(?:(?:\[[^\]\s]*\]|[^:\s]*):){4}(?P<value>[\w.-]+):'
 )
@@ -88,14 +90,15 @@ def learn(
     name ``db-7`` and the address ``10.0.0.5``. Mappings and lists are searched
     at any depth.
 
-    :param value: of a field in the data of a machine.
-    :param kind: of the field; it says whether its texts are names.
-    :param name: of the field.
+    :param value: the value of a field in the data of a machine.
+    :param kind: the kind of the field, which says whether its texts are names.
+    :param name: the name of the field.
     """
     if isinstance(value, dict):
         kind_by_name = kind_of_pair(value)
         for key, item in value.items():
-            # Some machines have mappings by serial number or by address.
+            # The key may be an identifier, too: some machines send mappings
+            # whose keys are serial numbers or addresses.
             _learn_text(identifiers, key, Kind.OTHER)
             if kind in _KINDS_OF_NAMES and _looks_like_serial(key):
                 identifiers.add_name(key)
@@ -125,8 +128,8 @@ def _learn_list(
     * the octets of an address: ``[10, 0, 0, 1]``,
     * an item of hardware-detect: ``['disk', 'sda', 'serial', 'S4X1NJ0N']``.
 
-    :param kind: of the field that has the list.
-    :param name: of that field.
+    :param kind: the kind of the field that has the list.
+    :param name: the name of that field.
     """
     if lldp.is_element(value):
         _learn_element(identifiers, *value)
@@ -146,23 +149,24 @@ def _learn_text(
 ) -> None:
     """Add the identifiers in a text, and the text itself if it is a name.
 
-    Identifiers are recognized by their form, such as a MAC address, and names
-    also by a label: "Serial Number: CZ3409XK7Q".
+    Identifiers are recognized by their form, e.g. as a MAC address. Names in a
+    text are also recognized by a label: "Serial Number: CZ3409XK7Q".
 
-    :param kind: of the field that has the text.
+    :param kind: the kind of the field that has the text.
     """
     by_form = identifier.find(text)
-    # Whether the text is such an identifier, and nothing else.
+    # Whether one identifier is all of the text.
     is_identifier = False
     for start, end, form in by_form:
         if form is identifier.Form.QUAD and field.is_version(text, kind):
-            # Four numbers such as 2.10.0.1 are no address here.
+            # Four numbers such as 2.10.0.1 are a version in this field, not an
+            # address.
             continue
         if form in _ADD_METHOD_BY_FORM:
             _ADD_METHOD_BY_FORM[form](identifiers, text[start:end])
             if (start, end) == (0, len(text)):
                 is_identifier = True
-    # The field of an address may have the name of a host in place of one.
+    # The field of an address may have the name of a host instead.
     has_address = identifier.is_any_outside_host_names(by_form)
     is_host = kind is Kind.ADDRESS and not has_address
     if kind in (Kind.ADDRESS, Kind.SWITCH) and BARE_OCTETS.fullmatch(text):
@@ -177,14 +181,14 @@ def _learn_text(
 def _learn_labelled_names(
     identifiers: known.KnownIdentifiers, text: str
 ) -> None:
-    """Add the names in a text that have a label before them.
+    """Add the names in a text that follow a label.
 
-    :param text: such as "Serial Number: CZ3409XK7Q", or the command line of a
-        kernel.
+    :param text: the text, such as "Serial Number: CZ3409XK7Q" or the command
+        line of a kernel.
     """
     for match in _LABELLED_NAME.finditer(text):
         is_serial = match['serial'] is not None
-        # The dot ends a sentence.
+        # A dot at the end belongs to the sentence.
         labelled = match['value'].rstrip('.')
         has_digit = re.search(r'\d', labelled) is not None
         if is_serial and not has_digit:
@@ -200,7 +204,7 @@ def _learn_labelled_names(
 def _looks_like_serial(key: str) -> bool:
     """Return whether the key of a mapping looks like a serial number.
 
-    It has eight characters or more, three of which are digits.
+    It must have at least eight characters, and at least three must be digits.
     """
     digits = sum(map(str.isdigit, key))
     return len(key) >= _MIN_SERIAL_LENGTH and digits >= _MIN_SERIAL_DIGITS
@@ -212,10 +216,11 @@ def _learn_element(
     """Add the identifiers of a switch or its port in an LLDP element.
 
     An element has a name or another text, a MAC address, or an IP address. For
-    example, type 5 with the content ``73772d31`` is the name ``sw-1``.
+    example, an element of type 5 with the content ``73772d31`` has the name
+    ``sw-1``.
 
     :param kind: the type of the element.
-    :param content: its octets, in hexadecimal.
+    :param content: the octets of the element, in hexadecimal.
     """
     text = lldp.read_text(kind, content)
     if text:
@@ -234,13 +239,13 @@ def _learn_element(
 def keep_parts(
     identifiers: known.KnownIdentifiers, value: Any, name: str = ''
 ) -> None:
-    """Keep names of interfaces and disks, and words of models, in all texts.
+    """Keep the names of interfaces and disks, and the words of models.
 
-    A switch may have a port ``eth0``, and a host the name of a vendor: as
-    identifiers, such names would be replaced in the data of all parts. A part
-    whose name is its serial number is replaced, though.
+    A switch may have a port ``eth0``, and a host may have the name of a
+    vendor. If such names were identifiers, they would be replaced in the data
+    of all parts. Parts that are named by their serial number are not kept.
 
-    :param name: of the field that has the value.
+    :param name: the name of the field that has the value.
     """
     if isinstance(value, dict):
         for key, item in value.items():
@@ -262,13 +267,13 @@ def keep_parts(
 def _keep_words(
     identifiers: known.KnownIdentifiers, name: str, text: str
 ) -> None:
-    """Keep the words of a text that says a model or a version.
+    """Keep the words of a text that states a model or a version.
 
-    Of "ProLiant DL380" in ``product_name`` the words "ProLiant" and "DL" are
-    kept. Otherwise the name of a host, "proliant", would be replaced in the
-    model.
+    For example, "ProLiant DL380" in ``product_name`` keeps the words
+    "ProLiant" and "DL". Otherwise the host name "proliant" would be replaced
+    in the model.
 
-    :param name: of the field that has the text.
+    :param name: the name of the field that has the text.
     """
     if field.is_model(name):
         for word in re.findall('[A-Za-z]+', text):
@@ -282,7 +287,8 @@ def _keep_name_of_part(
 ) -> None:
     """Keep the name of a part, such as ``eth0``, unless it is its serial.
 
-    :param part: the fields of the part; any other value has no serial number.
+    :param part: the fields of the part. Values that are not a mapping have no
+        serial number.
     """
     if not _is_named_by_serial(part_name, part):
         identifiers.keep(part_name)
@@ -298,7 +304,7 @@ def _names_of_part(part: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_named_by_serial(name: str, part: Any) -> bool:
-    """Return whether a field of a part says that its name identifies it.
+    """Return whether the name of a part is also its identifier.
 
     For example, ``{"name": "S4X1NJ0N", "serial": "S4X1NJ0N"}``.
     """
@@ -313,10 +319,11 @@ def _is_named_by_serial(name: str, part: Any) -> bool:
 def kind_of_pair(value: dict[str, Any]) -> Kind | None:
     """Return the kind of the value in a mapping of a name and a value.
 
-    For example, ``Kind.NAME`` of
-    ``{"name": "Serial Number", "value": "CZ3409XK7Q"}``.
+    For example, ``Kind.NAME`` for ``{"name": "Serial Number", "value":
+    "CZ3409XK7Q"}``.
 
-    :returns: None for another mapping, and for a name that says nothing.
+    :returns: None if the mapping is not such a pair, or if the name does not
+        say the kind.
     """
     has_value = any(known.lower_ascii(key) in _KEYS_OF_VALUE for key in value)
     if not has_value:
@@ -334,11 +341,11 @@ def inner_kind(
 ) -> Kind:
     """Return the kind of a value in a mapping.
 
-    :param key: of the value.
-    :param kind_by_name: the kind of the value of a pair, such as
-        ``{"name": "Serial Number", "value": "CZ3409XK7Q"}``, by the name in
-        it; None if the mapping is no pair.
-    :param name: of the field that has the mapping.
+    :param key: the key of the value.
+    :param kind_by_name: the kind of the value of a pair, such as ``{"name":
+        "Serial Number", "value": "CZ3409XK7Q"}``, according to its name; None
+        if the mapping is not a pair.
+    :param name: the name of the field that has the mapping.
     :param around: the kind of that field.
     """
     if kind_by_name and known.lower_ascii(key) in _KEYS_OF_VALUE:
@@ -349,9 +356,9 @@ def inner_kind(
 def is_address_in_numbers(value: list[Any], kind: Kind) -> bool:
     """Return whether a list has the octets of an IP address as numbers.
 
-    For example, ``[10, 0, 0, 1]``, or sixteen numbers of IPv6.
+    For example, ``[10, 0, 0, 1]``, or sixteen numbers for IPv6.
 
-    :param kind: of the field that has the list.
+    :param kind: the kind of the field that has the list.
     """
     if kind is not Kind.ADDRESS or len(value) not in _OCTETS_OF_ADDRESSES:
         return False
@@ -363,16 +370,16 @@ def is_address_in_numbers(value: list[Any], kind: Kind) -> bool:
 def is_address_as_number(value: Any, kind: Kind, name: str) -> bool:
     """Return whether a value is an IPv4 address as one number.
 
-    For example, 167772161 is 10.0.0.1. Numbers less than 16777216 (1.0.0.0)
-    are counts: no host has such an address.
+    For example, 167772161 is 10.0.0.1. Numbers below 16777216 (1.0.0.0) are
+    counts, because no host has such an address.
 
-    :param kind: of the field that has the value.
-    :param name: of that field.
+    :param kind: the kind of the field that has the value.
+    :param name: the name of that field.
     """
     if kind is not Kind.ADDRESS or type(value) is not int:
         return False
-    # The name counts, too: "gateway_metric" is a field of this kind, but no
-    # address.
+    # The name must match, too: "gateway_metric" is a field of this kind, but
+    # its value is not an address.
     is_in_range = _LOWEST_HOST_ADDRESS <= value < 1 << 32
     return is_in_range and _NAME_OF_ADDRESS_FIELD.search(name) is not None
 
@@ -388,10 +395,10 @@ def is_hardware_item(value: list[Any]) -> bool:
 
 
 def kind_of_hardware_item(value: list[str]) -> Kind:
-    """Return the kind of the value of an item of hardware-detect.
+    """Return the kind of the value in an item of hardware-detect.
 
-    The third part of ``["disk", "sda", "serial", "S4X1NJ0N"]`` is the name of
-    a field, so that the fourth part is of the kind of its values.
+    In ``["disk", "sda", "serial", "S4X1NJ0N"]``, the third part is the name of
+    a field, and the fourth part is its value.
     """
     class_name, _device, name, _content = value
     return field.inner_kind(name, class_name, field.kind_of(class_name))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kinds of machines of one model, such as those of a rack bought later.
+"""Divide machines of one model into kinds, e.g. those that were bought later.
 
-Machines are of several kinds where some value divides them into populations
-that are each large enough.
+Machines are of several kinds if some value divides them into populations that
+are all large enough.
 """
 
 import collections
@@ -24,9 +24,9 @@ from ironic_inspection_rules.kit.machine.outliers import sketch
 _MAX_REPORTED_DIFFERENCES = 10
 _MAX_VALUE_LENGTH = 200  # Characters of a value; the rest of it is cut.
 _KINDS_OF_HARDWARE = frozenset(finding.KINDS_OF_PARTS)
-"""Kinds of fields that may divide machines alone.
+"""Kinds of fields that may divide machines on their own.
 
-A setting divides machines only where fields of another kind agree.
+A setting divides machines only if fields of another kind agree with it.
 """
 
 
@@ -52,9 +52,9 @@ class MachineKind:
 class _FieldColumn(typing.NamedTuple):
     """The values of one field, in the order of the machines.
 
-    :param kind: of a finding about the field.
-    :param values: None where a machine reports nothing. Nearly equal numbers
-        are made equal.
+    :param kind: the kind of findings about the field.
+    :param values: the values; None if a machine reports nothing. Nearly equal
+        numbers have been made equal.
     :param amounts: the numbers as reported; None if the field is a text.
     """
 
@@ -67,9 +67,9 @@ class _FieldColumn(typing.NamedTuple):
 class _Feature(typing.NamedTuple):
     """A field that divides machines into populations.
 
-    :param labels: for every machine the number of its population, e.g.
-        ``(0, 0, 1, None)``; None where its value is rare.
-    :param values: of the populations, by their number.
+    :param labels: for every machine, the number of its population, e.g. ``(0,
+        0, 1, None)``; None if the value of the machine is rare.
+    :param values: the values of the populations, by number of the population.
     :param amounts: the number of every machine; None if the field is a text.
     """
 
@@ -88,10 +88,10 @@ def divide(
     For example, 30 machines with 512 GiB of memory and 20 with 256 GiB are two
     kinds, and none of them is odd.
 
-    :param min_peers: machines that are enough for a kind, if they are also a
-        quarter of all.
-    :returns: the largest kind first; one kind with all machines where nothing
-        divides them.
+    :param min_peers: the number of machines that is enough for a kind,
+        provided that they are also a quarter of all machines.
+    :returns: the kinds, the largest first. If nothing divides the machines,
+        one kind with all of them.
     """
     min_machines = max(min_peers, len(sketches) * norm.QUARTER)
     populations = _divide(tuple(sketches), min_machines)
@@ -108,17 +108,17 @@ def divide(
 def _divide(
     sketches: tuple[sketch.Sketch, ...], min_machines: float
 ) -> list[tuple[sketch.Sketch, ...]]:
-    """Divide machines by the best feature, and then the populations again.
+    """Divide machines by the best feature, then divide the populations again.
 
-    A feature is a field whose values divide the machines. If half of them have
-    512 GiB of memory, and the others 256 GiB, the size of the memory divides
-    them into two populations.
+    A feature is a field whose values divide the machines. For example, if half
+    of them have 512 GiB of memory and the others 256 GiB, the size of the
+    memory divides them into two populations.
 
-    :param min_machines: how many machines a population has at least.
-    :returns: populations of machines; one if no feature divides the machines.
+    :param min_machines: the least number of machines in a population.
+    :returns: the populations; only one if no feature divides the machines.
     """
     if len(sketches) < 2 * min_machines:
-        # Too few for two populations.
+        # There are too few machines for two populations.
         return [sketches]
     features = list(_dividing_features(sketches, min_machines))
     best = _choose_best(features)
@@ -136,31 +136,30 @@ def _divide(
 
 
 def _choose_best(features: Sequence[_Feature]) -> _Feature | None:
-    """Choose the feature with which most kinds of fields agree.
+    """Choose the feature with which the most kinds of fields agree.
 
-    A feature is a field that divides machines into populations. Two features
-    agree if their populations are the same, as where the machines with more
-    memory, and no others, have larger disks. Of equally good features the one
-    that divides most machines is chosen.
+    Two features agree if their populations are the same, e.g. if the machines
+    with more memory, and only these, have larger disks. If several features
+    are equally good, the one that labels the most machines is chosen.
 
-    :returns: None where only settings of one kind divide the machines.
+    :returns: None if only settings of one kind divide the machines.
     """
-    # The kinds of fields that divide the machines in one way. The labels say
-    # in which way: (0, 0, 1) if the third machine differs from the others.
+    # The kinds of fields that divide the machines in the same way. The labels
+    # describe the way: (0, 0, 1) if the third machine differs from the others.
     kinds_by_labels: dict[Hashable, set[str]] = {}
     for feature in features:
         kinds_by_labels.setdefault(feature.labels, set()).add(feature.kind)
     usable = []
     for feature in features:
         is_alone = len(kinds_by_labels[feature.labels]) == 1
-        # A setting alone is no reason to take machines for different ones.
+        # A setting alone is not enough to assume different kinds of machines.
         if feature.kind in _KINDS_OF_HARDWARE or not is_alone:
             usable.append(feature)
     if not usable:
         return None
 
     def weight(feature: _Feature) -> tuple[int, int, bool]:
-        """Return a sort key of a feature, the largest of the best one."""
+        """Return a sort key, which is greatest for the best feature."""
         agreeing = len(kinds_by_labels[feature.labels])
         labelled = sum(label is not None for label in feature.labels)
         return agreeing, labelled, feature.kind in _KINDS_OF_HARDWARE
@@ -173,7 +172,7 @@ def _dividing_features(
 ) -> Iterator[_Feature]:
     """Yield the fields that divide machines into large populations.
 
-    :param min_machines: how many machines make a population large.
+    :param min_machines: the number of machines that makes a population large.
     """
     for column in _dividing_columns(sketches):
         feature = _build_feature(column, min_machines)
@@ -184,17 +183,17 @@ def _dividing_features(
 def _dividing_columns(
     sketches: Sequence[sketch.Sketch],
 ) -> Iterator[_FieldColumn]:
-    """Yield the fields by which machines may be divided.
+    """Yield the fields that may divide machines.
 
-    Such fields are texts, properties of parts, and numbers that are not
-    measured. A column has the value of every machine.
+    They are texts, properties of parts, and numbers that are not measured. A
+    column has the value of every machine.
     """
     for path, values in field_comparison.text_columns(sketches):
         kind = peer_difference.finding_kind(path)
         yield _FieldColumn(kind=kind, path=path, values=values)
-    # What parts there are: their number, sizes, models and slots.
+    # The properties of parts: their number, attributes and slots.
     for (kind, source), lists in part_lists_by_source(sketches).items():
-        # Equal lists are one object.
+        # Equal lists are the same object, so their id() can be compared.
         are_all_equal = len(set(map(id, lists))) == 1
         if not are_all_equal:
             # A source is e.g. "agent inventory.disks".
@@ -218,12 +217,12 @@ def _part_columns(
     """Yield the properties of a list of parts: number, attributes and slots.
 
     For example, the column ``inventory.disks size`` has ``(960, 960)`` for a
-    machine with two such disks.
+    machine with two disks of size 960.
 
-    :param path: of the list in the data of a machine.
-    :param lists: one for every machine; equal lists are the same object.
+    :param path: the path of the list in the data of a machine.
+    :param lists: one list for every machine; equal lists are the same object.
     """
-    # By the id() of a list: its properties, e.g. {'number': 2, 'size': (1, 1)}
+    # The properties of a list by its id(), e.g. {'number': 2, 'size': (1, 1)}.
     values_of_lists: dict[int, dict[str, typing.Any]] = {}
     for part_list in lists:
         if part_list is None or id(part_list) in values_of_lists:
@@ -236,7 +235,7 @@ def _part_columns(
         if slots:
             values_of_list['slots'] = slots
         values_of_lists[id(part_list)] = values_of_list
-    # A machine without the list has none of the values.
+    # A machine that does not report the list has no values.
     values_of_lists[id(None)] = {}
     for name in sorted(set().union(*values_of_lists.values())):
         values = [
@@ -248,10 +247,10 @@ def _part_columns(
 def _unify_numbers(amounts: Sequence[float]) -> list[float | None]:
     """Make nearly equal capacities of machines equal.
 
-    For example, 960000, 960000 and 960100 give 960000 three times.
+    For example, 960000, 960000 and 960100 become three times 960000.
 
-    :param amounts: NaN where a machine reports nothing.
-    :returns: None where a machine reports nothing.
+    :param amounts: one number per machine; NaN if it reports nothing.
+    :returns: one number per machine; None if it reports nothing.
     """
     counts = collections.Counter(
         amount for amount in amounts if not math.isnan(amount)
@@ -278,7 +277,7 @@ def part_lists_by_source(
     A source is a list in the data, such as ``agent inventory.disks``.
 
     :returns: one list of parts for every machine, in the order of the
-        machines; None for a machine that does not report it.
+        machines; None if a machine does not report it.
     """
     columns: dict[tuple[str, str], list[sketch.PartList | None]] = {}
     for index, machine in enumerate(sketches):
@@ -295,12 +294,12 @@ def _build_feature(
 ) -> _Feature | None:
     """Build the feature of a field that divides machines into populations.
 
-    Nearly all machines must have one of two or more frequent values. For
-    example, the values 8, 8, 16, 8, 16, 12 give the labels 0, 0, 1, 0, 1, None
-    if two machines make a value frequent.
+    The field must have two or more frequent values, and nearly all machines
+    must have one of them. For example, if two machines make a value frequent,
+    the values 8, 8, 16, 8, 16, 12 give the labels 0, 0, 1, 0, 1, None.
 
-    :param min_machines: how many machines make a value frequent.
-    :returns: None where the field does not divide the machines.
+    :param min_machines: the number of machines that makes a value frequent.
+    :returns: None if the field does not divide the machines.
     """
     counts = collections.Counter(column.values)
     counts.pop(None, None)
@@ -311,8 +310,9 @@ def _build_feature(
     nearly_all = len(column.values) * norm.NEARLY_ALL
     if len(frequent) < 2 or in_populations < nearly_all:
         return None
-    # A value gets its number when the first machine with it comes: so two
-    # features that divide the machines alike have equal labels.
+    # Values are numbered in the order of the first machine that has them.
+    # Therefore two features that divide the machines in the same way have
+    # equal labels.
     numbers: dict[Hashable, int] = {}
     for value in column.values:
         if value in frequent:
@@ -330,18 +330,20 @@ def _build_feature(
 class _Assignment:
     """Finds the population that a machine belongs to, by votes of fields.
 
-    A population is a set of machines that have a value of the best feature in
-    common. A broken machine may have there the value of another population, or
-    a rare value. So all features that distinguish the populations vote.
+    A population is a set of machines that share a value of the best feature. A
+    broken machine may have a rare value of that feature, or the value of
+    another population. Therefore all features that distinguish the populations
+    vote.
     """
 
     def __init__(self, best: _Feature, features: Sequence[_Feature]) -> None:
         self._best = best
-        # How many machines a population has, by its number.
+        # The number of machines in a population, by the number of the
+        # population.
         self._sizes = collections.Counter(best.labels)
         self._usual_amounts = _usual_amounts(best, features)
-        # By kind of field, such as "disk": the features that vote, with the
-        # usual label of every population.
+        # The features that vote, with the usual label of every population, by
+        # kind of field, such as "disk".
         self._voters: dict[str, list[tuple[_Feature, list[int]]]] = {}
         for feature in features:
             usual = _usual_labels(best, feature)
@@ -350,9 +352,10 @@ class _Assignment:
                 voters.append((feature, usual))
 
     def labels(self) -> list[int]:
-        """Return the number of the population that every machine is most like.
+        """Return, for every machine, the population that it is most like.
 
-        It may be another one than its value of the best feature says.
+        It may differ from the population that the value of the best feature
+        says.
         """
         populations = range(len(self._best.values))
         labels = []
@@ -362,17 +365,19 @@ class _Assignment:
         return labels
 
     def _likeness(self, index: int, population: int) -> tuple[float, ...]:
-        """Return a sort key: how much a machine is like a population.
+        """Return a sort key that says how much a machine is like a population.
 
         :param index: the index of the machine.
-        :returns: the votes, then the label in the best feature, then the
-            distance in numbers, last the size of the population.
+        :param population: the number of the population.
+        :returns: the share of the votes, then whether the best feature agrees,
+            then the negative distance in numbers, then the size of the
+            population.
         """
         votes = 0.0
         for voters in self._voters.values():
-            # A kind of fields has one vote, shared by its features. Otherwise
-            # a missing card, which changes many fields of its kind, would
-            # outvote all others.
+            # All features of one kind share one vote. Otherwise a missing
+            # card, which changes many fields of its kind, would outvote all
+            # other kinds.
             votes += statistics.fmean(
                 feature.labels[index] == usual[population]
                 for feature, usual in voters
@@ -381,8 +386,8 @@ class _Assignment:
         for amounts, middles in self._usual_amounts:
             if not math.isnan(amounts[index]):
                 middle = middles[population]
-                # In shares of the usual number, as fields have different
-                # units.
+                # Distances are relative to the usual number, because fields
+                # have different units.
                 unit = abs(middle) or 1
                 distance += abs(amounts[index] - middle) / unit
         has_label = self._best.labels[index] == population
@@ -390,34 +395,35 @@ class _Assignment:
 
 
 def _usual_labels(best: _Feature, feature: _Feature) -> list[int] | None:
-    """Return which value of a feature is usual in every population.
+    """Return the label of a feature that is usual in every population.
 
     A feature is a field, such as the size of the disks. Its labels number its
-    values: 0 for 480 GB, 1 for 960 GB. For example, one population has 8 CPUs
-    and another 16. Nearly all machines with 8 CPUs have disks of 480 GB, and
-    nearly all with 16 have disks of 960 GB: the usual labels are ``[0, 1]``.
+    values, e.g. 0 for 480 GB and 1 for 960 GB. Assume that one population has
+    8 CPUs and another has 16. If nearly all machines with 8 CPUs have disks of
+    480 GB, and nearly all with 16 CPUs have disks of 960 GB, the usual labels
+    are ``[0, 1]``.
 
-    :param best: the feature that divides machines into populations, here the
-        number of CPUs.
-    :param feature: another feature, here the size of the disks.
-    :returns: the usual label of every population; None where the feature
-        does not distinguish the populations: one of them has no usual label,
-        or two have the same.
+    :param best: the feature that divides machines into populations, in this
+        example the number of CPUs.
+    :param feature: another feature, in this example the size of the disks.
+    :returns: the usual label of every population. None if the feature does not
+        distinguish the populations, because one of them has no usual label or
+        two have the same label.
     """
     usual = []
     for counts in _count_labels(best, feature):
         if not counts:
-            # All machines of the population have rare values.
+            # All machines of the population have rare values of the feature.
             return None
         [(label, count)] = counts.most_common(1)
         nearly_all = counts.total() * norm.NEARLY_ALL
         if count < nearly_all:
-            # The values of the population are mixed.
+            # No value is usual in the population.
             return None
         usual.append(label)
     are_different = len(set(usual)) == len(usual)
     if not are_different:
-        # Two populations have the same one.
+        # Two populations have the same usual label.
         return None
     return usual
 
@@ -425,14 +431,14 @@ def _usual_labels(best: _Feature, feature: _Feature) -> list[int] | None:
 def _count_labels(
     best: _Feature, feature: _Feature
 ) -> list[collections.Counter[int]]:
-    """Count the machines with every label of a feature, by population.
+    """Count the machines with a label of a feature, by population.
 
     For example, ``[Counter({0: 9, 1: 1}), Counter({1: 10})]``: in the first
-    population nine machines have the value 0, and one has the value 1. A
-    machine without a population or a label is not counted.
+    population, nine machines have the label 0 and one has the label 1.
+    Machines without a population or a label are not counted.
 
-    :param best: the feature that divides the populations.
-    :returns: numbers of machines by label, for every population.
+    :param best: the feature that divides the machines into populations.
+    :returns: the number of machines by label, for every population.
     """
     counts: list[collections.Counter[int]]
     counts = [collections.Counter() for _value in best.values]
@@ -447,11 +453,11 @@ def _usual_amounts(
 ) -> list[tuple[Sequence[float], list[float]]]:
     """Return the numbers of machines, and the usual numbers of populations.
 
-    For example, ``[([8, 8, 2, 8], [8, 2])]`` of one feature, if the machines
+    For example, ``[([8, 8, 2, 8], [8, 2])]`` for one feature, if the machines
     of the first population have 8, and the machine of the second has 2.
 
-    :returns: for every feature that is a number: the number of every machine,
-        and the most frequent number of every population.
+    :returns: one pair for every feature that is a number: the number of every
+        machine, and the most frequent number of every population.
     """
     middles = []
     for feature in features:
@@ -470,10 +476,12 @@ def _usual_amounts(
 class _Ranked(typing.NamedTuple):
     """A field in which kinds differ; the most telling field sorts first.
 
-    :param is_detail: whether it is an ID or the slots, which say little.
-    :param is_setting: whether it is about no part of the machine.
-    :param is_beside_inventory: whether it is in plugin data.
-    :param texts: the values of the kinds, for people.
+    :param is_detail: whether the field is an ID or the slots, which say
+        little.
+    :param is_setting: whether the field does not describe a part of the
+        machine.
+    :param is_beside_inventory: whether the field is in the plugin data.
+    :param texts: the value of every kind, as text for people.
     """
 
     is_detail: bool
@@ -488,10 +496,11 @@ def _find_differences(
 ) -> list[list[KindDifference]]:
     """Find the fields in which kinds of machines differ, most telling first.
 
-    A field counts only if every kind has a normal value.
+    A field is used only if every kind has a normal value.
 
-    :param min_peers: how many machines of a kind must report a field.
-    :returns: a list for every kind.
+    :param min_peers: the number of machines of a kind that must report a
+        field.
+    :returns: one list for every kind.
     """
     sketches: list[sketch.Sketch] = []
     for population in populations:
@@ -526,12 +535,12 @@ def _normal_values(
     populations: Sequence[Sequence[sketch.Sketch]],
     min_peers: int,
 ) -> list[typing.Any]:
-    """Return the normal value of every population; None without such a value.
+    """Return the normal value of every population; None if it has none.
 
     For example, ``[8, 16]`` if the machines of the first population have 8
-    disks, and those of the second have 16.
+    disks, and the machines of the second have 16.
 
-    :param column: of all machines, one population after another.
+    :param column: the values of all machines, one population after another.
     """
     values: list[typing.Any] = []
     start = 0
@@ -547,7 +556,7 @@ def _normal_values(
 
 
 def _format_value(column: _FieldColumn, value: typing.Any) -> str:
-    """Return a value for people, e.g. "2 × A, 1 × B" of three parts."""
+    """Return a value as text for people, e.g. "2 × A, 1 × B"."""
     if column.amounts is not None:
         return finding.format_number(column.path, value)
     if not isinstance(value, tuple):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is normal among peers, so that odd machines can be found.
+"""Find out which values are normal among peers, and which machines are odd.
 
-A value may be a text or a list of parts, of which only equal ones are alike.
-Numbers that are measured are normal near the median.
+Texts and lists of parts are either equal or different. Measured numbers are
+normal if they are near the median.
 """
 
 import bisect
@@ -15,39 +15,43 @@ import statistics
 import typing
 
 NEARLY_ALL = 0.75
-"""Least share of peers whose values are normal. A fifth may be broken."""
+"""Least share of peers that have a normal value. A fifth of them may be
+broken."""
 
 QUARTER = 0.25
-"""Share of peers that is enough for a second value to be normal too."""
+"""Share of peers that makes a second value normal, too."""
 
 NOISE_OF_MEASUREMENT = 0.03
 """Expected noise of a measurement, as a share of the measured value."""
 
 NOISE_OF_EXTREME = 0.045
-"""Expected noise of the least or the most of several measurements."""
+"""Expected noise of the least or the greatest of several measurements."""
 
 _NOISE_OF_CAPACITY = 0.005
-"""Share of a capacity by which another one may differ and count as equal."""
+"""Share of a capacity by which an equal capacity may differ."""
 
 _MAX_DEVIATIONS = 6
-"""Standard deviations from the median beyond which a number is odd."""
+"""Number of standard deviations from the median beyond which a number is
+odd."""
 
 _PEERS_THAT_DOUBLE_LIMIT = 4
-"""Number of peers for which the limit is doubled: their deviation may be small
-by chance. With more peers the limit grows less."""
+"""Number of peers for which the limit is doubled, because their deviation may
+be small by chance. With more peers, the limit is raised less."""
 
 _STANDARD_PER_MEDIAN_DEVIATION = 1.4826
-"""The standard deviation of a normal distribution, in median absolute
-deviations, which hardly change with a few odd numbers."""
+"""Ratio of the standard deviation of a normal distribution to its median
+absolute deviation, which a few odd numbers hardly change."""
 
 _MAX_SHARE_OF_DEVIATION = 0.15
-"""Largest deviation of numbers that are compared, as a share of the median."""
+"""Largest deviation with which numbers are compared, as a share of the
+median."""
 
 _FAR_OF_COUNT = 2
-"""How far an odd count is from normal, in the unit of :attr:`Odd.far`."""
+"""Distance of an odd count from normal, in the unit of :attr:`Odd.far`."""
 
 _MIN_CAPACITY = 10000
-"""Smaller whole numbers are counts, which differ already by one."""
+"""Whole numbers below this are counts, for which a difference of one
+matters."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,9 +59,9 @@ class Norm:
     """The normal values of a field.
 
     :param accepted: the normal values, the most frequent first.
-    :param count: how many peers have the most frequent value.
-    :param normal_count: how many peers have a normal value.
-    :param of: how many peers report the field.
+    :param count: the number of peers that have the most frequent value.
+    :param normal_count: the number of peers that have any normal value.
+    :param of: the number of peers that report the field.
     """
 
     accepted: tuple[typing.Any, ...]
@@ -72,13 +76,13 @@ class Norm:
 
 
 def find_norm(values: Iterable[Hashable], min_peers: int) -> Norm | None:
-    """Return the values that nearly all peers have; None without such values.
+    """Return the values that nearly all peers have; None if there are none.
 
-    For example, of nine peers with ``uefi`` and one with ``bios``, ``uefi`` is
-    the only normal value.
+    For example, if nine peers have ``uefi`` and one has ``bios``, only
+    ``uefi`` is normal.
 
-    :param values: the value of every peer; None where it reports nothing.
-    :param min_peers: how many peers must report a value.
+    :param values: the value of every peer; None if it reports nothing.
+    :param min_peers: the number of peers that must report a value.
     """
     counts = collections.Counter(values)
     counts.pop(None, None)
@@ -90,20 +94,20 @@ def find_norm_of_counts(
 ) -> Norm | None:
     """Return the values that nearly all peers have; see :func:`find_norm`.
 
-    A value is normal if a quarter of the peers have it, and at least
-    ``min_peers`` of them. Without such a value the most frequent one is
-    normal.
+    A value is normal if at least a quarter of the peers have it, and at least
+    ``min_peers`` of them. If there is no such value, the most frequent value
+    is normal.
 
-    :param counts: how many peers have a value.
-    :param min_peers: how many peers must report a value.
-    :returns: None where too few peers report a value, or more than a quarter
-        of those that do have another one.
+    :param counts: the number of peers, by value.
+    :param min_peers: the number of peers that must report a value.
+    :returns: None if too few peers report a value, or if more than a quarter
+        of the reporting peers have a value that is not normal.
     """
     reporting_count = counts.total()
     if reporting_count < min_peers:
         return None
-    # Equally frequent values are sorted by their text, so that the order of
-    # the machines does not matter.
+    # Equally frequent values are sorted by their text, so that the result does
+    # not depend on the order of the machines.
     ordered = sorted(counts, key=str)
     ordered.sort(key=counts.__getitem__, reverse=True)
     enough = max(min_peers, reporting_count * QUARTER)
@@ -126,7 +130,7 @@ def find_norm_of_counts(
 class Odd:
     """A number that is far from the numbers of the peers.
 
-    :param index: of the machine among its peers.
+    :param index: the index of the machine among its peers.
     :param far: the distance from the median, as a multiple of the limit.
     """
 
@@ -140,8 +144,9 @@ class Range:
     """The normal number of peers, and the machines that are far from it.
 
     :param value: the most frequent number, or the median.
-    :param count: how many peers have that number, or are near the median.
-    :param of: how many peers report a number.
+    :param count: the number of peers that have this number, or are near the
+        median.
+    :param of: the number of peers that report a number.
     :param odd: the numbers that are far from ``value``.
     """
 
@@ -156,12 +161,12 @@ def find_range_of_counts(
 ) -> Range | None:
     """Return the normal count or capacity, and the machines far from it.
 
-    The number that nearly all peers have is normal, such as 8 processors. If
-    there is no such number, it is the median.
+    The number that nearly all peers have is normal, e.g. 8 processors. If
+    there is no such number, the median is.
 
-    :param values: of the peers; NaN where a peer reports nothing.
-    :param min_peers: how many peers must report a number.
-    :returns: None where too few peers report a number, or their numbers vary
+    :param values: the numbers of the peers; NaN if a peer reports nothing.
+    :param min_peers: the number of peers that must report a number.
+    :returns: None if too few peers report a number, or if their numbers vary
         too much.
     """
     reported = _reported_numbers(values)
@@ -178,20 +183,21 @@ def find_range_of_measurements(
 ) -> Range | None:
     """Return the normal measurement, and the machines far from it.
 
-    All measurements differ, such as the speed of a disk: the median is normal.
+    The median is normal, because no two measurements are equal, e.g. of the
+    speed of a disk.
 
-    :param values: of the peers; NaN where a peer reports nothing.
-    :param min_peers: how many peers must report a number.
+    :param values: the numbers of the peers; NaN if a peer reports nothing.
+    :param min_peers: the number of peers that must report a number.
     :param noise: the expected noise, as a share of the measured value.
-    :returns: None where too few peers report a number, or their numbers vary
+    :returns: None if too few peers report a number, or if their numbers vary
         too much.
     """
     reported = _reported_numbers(values)
     if len(reported) < min_peers:
         return None
     if statistics.median(value for _index, value in reported) == 0:
-        # A share of zero is no noise. The numbers are counts after all, as of
-        # errors in a burn-in.
+        # The noise would be zero, as a share of zero. Such numbers are counts,
+        # e.g. the errors of a burn-in.
         return find_range_of_counts(values, min_peers)
     return _range_by_spread(reported, noise)
 
@@ -199,7 +205,7 @@ def find_range_of_measurements(
 def _reported_numbers(values: Sequence[float]) -> list[tuple[int, float]]:
     """Return the numbers that are reported, with the indexes of machines.
 
-    For example, ``[(0, 8.0), (2, 8.0)]`` of 8, NaN and 8.
+    For example, ``[(0, 8.0), (2, 8.0)]`` for 8, NaN and 8.
     """
     return [
         (index, value)
@@ -213,9 +219,10 @@ def _range_around_norm(
 ) -> Range:
     """Compare numbers with a norm, and return the machines far from it.
 
-    For example, if nearly all peers have 8 disks, a machine with 7 is far.
+    For example, if nearly all peers have 8 disks, a machine with 7 is far from
+    the norm.
 
-    :param reported: indexes of machines, and their numbers.
+    :param reported: pairs of the index of a machine and its number.
     """
     odd = tuple(
         Odd(index=index, value=value, far=_FAR_OF_COUNT)
@@ -228,8 +235,8 @@ def _range_around_norm(
 def _is_accepted(value: float, normal: Norm) -> bool:
     """Return whether a number is normal, or nearly equal to a normal one.
 
-    A capacity of 960100 is nearly 960000. Counts have to be equal: 7 cores are
-    not nearly 8.
+    For example, a capacity of 960100 is nearly equal to 960000. Counts must be
+    equal: 7 cores are not nearly 8.
     """
     if value in normal.accepted:
         return True
@@ -245,27 +252,27 @@ def _range_by_spread(
 ) -> Range | None:
     """Return the median of numbers, and the machines too far from it.
 
-    For example, of 100, 101, 99, 100, 100 and 160 with a noise of 0.03, the
-    median is 100, and the machine with 160 is odd.
+    For example, the median of 100, 101, 99, 100, 100 and 160 is 100. If the
+    noise is 0.03, the machine with 160 is odd.
 
-    :param reported: indexes of machines, and their numbers.
-    :param noise: expected noise, as a share of the median.
-    :returns: None where the numbers vary too much to be compared, or more
-        than a quarter of the machines would be odd.
+    :param reported: pairs of the index of a machine and its number.
+    :param noise: the expected noise, as a share of the median.
+    :returns: None if the numbers vary too much to be compared, or if more than
+        a quarter of the machines would be odd.
     """
     amounts = [value for _index, value in reported]
     median = statistics.median(amounts)
     distances = [abs(value - median) for value in amounts]
-    # By the median of the distances, and not by their mean, which a single
-    # machine that is far away would change.
+    # The deviation is computed from the median of the distances. A single
+    # machine that is far away would change their mean.
     deviation = _STANDARD_PER_MEDIAN_DEVIATION * statistics.median(distances)
     if median == 0 or deviation > _MAX_SHARE_OF_DEVIATION * abs(median):
         # The numbers vary too much to say which are normal.
         return None
     limit_of_noise = _MAX_DEVIATIONS * noise * abs(median)
     # The fewer numbers there are, the more likely they are close to each other
-    # by chance, and the next one is not odd for that. Of four numbers, the
-    # allowance is 2.
+    # by chance, so that another number looks odd. The allowance for four
+    # numbers is 2.
     allowance_for_few = 1 + _PEERS_THAT_DOUBLE_LIMIT / len(amounts)
     limit_of_spread = _MAX_DEVIATIONS * deviation * allowance_for_few
     limit = max(limit_of_noise, limit_of_spread)
@@ -275,7 +282,7 @@ def _range_by_spread(
         if distance > limit:
             odd.append(Odd(index=index, value=value, far=distance / limit))
     if len(odd) > len(reported) * QUARTER:
-        # So many machines are another population, and not broken.
+        # So many machines are not broken, but are another population.
         return None
     return Range(
         value=median,
@@ -291,19 +298,20 @@ def unify_capacities(
     """Map capacities to a nearly equal capacity that more peers have.
 
     For example, ``{960000: 9, 960100: 1}`` gives ``{960100: 960000}``. Disks
-    of one model differ by some sectors, and memory by what firmware takes.
-    Numbers below 10000 are counts: 23 processors are not 24.
+    of one model differ by a few sectors, and memory differs by the part that
+    firmware reserves. Numbers below 10000 are counts: 23 processors are not
+    24.
 
-    :param counts: how many peers have a value, by the value. Values other
-        than capacities are never replaced.
+    :param counts: the number of peers, by value. Values that are not
+        capacities are never replaced.
     :returns: the new capacity, by the capacity that it replaces.
     """
-    # The most frequent capacity first, as it stays; of equally frequent ones
-    # the least.
+    # The most frequent capacity comes first because it stays. Of equally
+    # frequent capacities, the least comes first.
     capacities = sorted(value for value in counts if _is_capacity(value))
     capacities.sort(key=counts.__getitem__, reverse=True)
-    # Those that stay, in ascending order, so that only the two neighbours of a
-    # capacity may be nearly equal to it.
+    # The capacities that stay, in ascending order. Therefore only the two
+    # neighbors of a capacity can be nearly equal to it.
     kept: list[float] = []
     replacements = {}
     for capacity in capacities:
@@ -327,7 +335,7 @@ def _is_capacity(value: typing.Any) -> bool:
 
 
 def _nearest(numbers: Iterable[typing.Any], value: float) -> typing.Any:
-    """Return the number that is nearest to a value, the first of several."""
+    """Return the number nearest to a value; the first if there are several."""
 
     def distance(number: float) -> float:
         return abs(number - value)

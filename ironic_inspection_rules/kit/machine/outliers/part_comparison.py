@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts of a machine that differ from the parts of its peers."""
+"""Compare the parts of machines with the parts of their peers."""
 
 import collections
 from collections.abc import Hashable, Iterable, Sequence
@@ -14,10 +14,10 @@ from ironic_inspection_rules.kit.machine.outliers import sketch
 from ironic_inspection_rules.machine import part_source
 
 _MIN_SHARE_WITH_NORMAL_SLOTS = 0.5
-"""Least share of machines that have filled the normal slots and no others.
+"""Least share of machines that have filled exactly the normal slots.
 
-With fewer the names of slots differ from machine to machine, and parts are
-not compared by them.
+If fewer machines have, the names of slots differ from machine to machine, and
+parts are not compared by slot.
 """
 
 _MOST_TELLING_FIRST = (
@@ -40,7 +40,7 @@ _MOST_TELLING_FIRST = (
     'Manufacturer',
     'vendor_id',
 )
-"""Attributes of parts, the most telling first."""
+"""Attributes of parts, sorted by how much they say about a part."""
 
 _DESCRIBING_ATTRIBUTES = (
     'size',
@@ -56,22 +56,23 @@ _DESCRIBING_ATTRIBUTES = (
     'Part Number',
     'Version',
 )
-"""Attributes that describe a part for people, in this order."""
+"""Attributes that describe a part for people, in the order of the text."""
 
 _MAX_REPORTED_ATTRIBUTES = 3
 
 Attributes = typing.Mapping[str, typing.Any]
 
 DifferencesByPlace = dict[int, list[peer_difference.PeerDifference]]
-"""Differences of machines, by their index in the list of peers."""
+"""Differences of machines, by the index of the machine in the list of peers.
+"""
 
 
 ValueCounts = collections.Counter[typing.Any]
-"""How many machines have a value."""
+"""The number of machines that have a value, by value."""
 
 
 class CountedList(typing.NamedTuple):
-    """A list of parts, and how many machines have an equal list."""
+    """A list of parts, and the number of machines that have an equal list."""
 
     part_list: sketch.PartList
     machine_count: int
@@ -80,17 +81,18 @@ class CountedList(typing.NamedTuple):
 def compare(
     lists: Sequence[sketch.PartList | None], min_peers: int
 ) -> DifferencesByPlace:
-    """Return how the parts of machines differ from those of their peers.
+    """Return how the parts of machines differ from the parts of their peers.
 
-    :param lists: the parts that one source reports of every machine; None
-        where it reports nothing. Equal lists are the same object.
-    :param min_peers: how many machines must report parts; with fewer machines
-        nothing is compared.
+    :param lists: the parts that one source reports, for every machine; None if
+        it reports nothing. Equal lists must be the same object.
+    :param min_peers: the number of machines that must report parts; if fewer
+        do, nothing is compared.
     :returns: the differences, by index of the machine. Machines with the same
-        parts share one list of differences, and normal machines have none.
+        parts share one list of differences. Normal machines are not in it.
     """
-    # By the id() of a list: the machines that have it, and the list itself.
-    # Comparing long lists by their content would take much longer.
+    # Both are keyed by the id() of a list: the machines that have the list,
+    # and the list itself. Comparing long lists by their content would take
+    # much longer.
     indexes: dict[int, list[int]] = {}
     distinct: dict[int, sketch.PartList] = {}
     for index, part_list in enumerate(lists):
@@ -101,7 +103,8 @@ def compare(
     are_all_equal = len(distinct) == 1
     if reporting_count < min_peers or are_all_equal:
         return {}
-    # Most machines have the same list: each list is compared once.
+    # Most machines have the same list. Every different list is compared only
+    # once.
     counted_lists = [
         CountedList(part_list, len(indexes[list_id]))
         for list_id, part_list in distinct.items()
@@ -118,17 +121,17 @@ def compare(
 def _compare_lists(
     counted_lists: Sequence[CountedList], reporting_count: int, min_peers: int
 ) -> dict[int, list[peer_difference.PeerDifference]]:
-    """Compare lists of parts, by slot where most machines fill the same slots.
+    """Compare lists of parts, by slot if most machines fill the same slots.
 
-    For example, if nearly all machines have DIMMs in A1 and B1, a DIMM in A1
-    is compared with the others in A1. Parts without a slot, or all parts where
-    machines fill different slots, are compared by their number and their
-    values: two DIMMs of 32 GiB are normal.
+    For example, if nearly all machines have DIMMs in A1 and B1, the DIMM in A1
+    is compared with the DIMMs that peers have in A1. Parts without a slot are
+    compared by their number and their values, e.g. "two DIMMs of 32 GiB are
+    normal". If machines fill different slots, all parts are compared this way.
 
-    :param counted_lists: the different lists, and how many machines have each.
-    :param reporting_count: how many machines report parts.
-    :param min_peers: how many machines must report parts, or an attribute in a
-        slot, so that something is normal.
+    :param counted_lists: the different lists, and how many machines have them.
+    :param reporting_count: the number of machines that report parts.
+    :param min_peers: the number of machines that must report parts, or an
+        attribute in a slot, before a value can be normal.
     :returns: differences by ``id()`` of a list, empty for a normal list.
     """
     differences: dict[int, list[peer_difference.PeerDifference]] = {}
@@ -170,13 +173,13 @@ def _filled_slots(part_list: sketch.PartList) -> set[str]:
 def _find_normal_slots(
     counted_lists: Iterable[CountedList], reporting_count: int
 ) -> frozenset[str]:
-    """Return the slots that three quarters of the machines have filled.
+    """Return the slots that at least 75 % of the machines have filled.
 
-    If more than half of the machines have filled other slots too, or not all
-    of these, the slots differ from machine to machine. A part in another slot
-    is not odd then, and no slots are returned.
+    The result is empty if fewer than half of the machines have filled exactly
+    these slots. Then the filled slots vary between machines, and a part in
+    another slot is not odd.
 
-    :param reporting_count: how many machines report parts.
+    :param reporting_count: the number of machines that report parts.
     """
     count: collections.Counter[str] = collections.Counter()
     for part_list, machine_count in counted_lists:
@@ -187,7 +190,7 @@ def _find_normal_slots(
         for slot, machine_count in count.items()
         if machine_count >= reporting_count * norm.NEARLY_ALL
     )
-    # How many machines have filled these slots and no others.
+    # The number of machines that have filled these slots and no others.
     with_exactly_these = 0
     for part_list, machine_count in counted_lists:
         if _filled_slots(part_list) == normal:
@@ -200,12 +203,13 @@ def _find_normal_slots(
 def _count_values(
     counted_lists: Iterable[CountedList], slots: frozenset[str]
 ) -> dict[tuple[str, str], ValueCounts]:
-    """Count how many machines have a value, by slot and attribute.
+    """Count the machines that have a value, by slot and attribute.
 
-    For example, ``{('DIMM_A1', 'size'): Counter({32: 9, 16: 1})}``: in this
-    slot nine machines have a DIMM of size 32, and one machine has another.
+    For example, ``{('DIMM_A1', 'size'): Counter({32: 9, 16: 1})}``: nine
+    machines have a DIMM of size 32 in this slot, and one machine has a DIMM of
+    size 16.
 
-    :param slots: the slots to count.
+    :param slots: the slots to count; parts in other slots are skipped.
     """
     values: dict[tuple[str, str], ValueCounts] = {}
     for part_list, machine_count in counted_lists:
@@ -224,10 +228,10 @@ class _BySlot:
 
     :param counted_lists: all lists of parts, with the number of machines that
         have the same list.
-    :param slots: that nearly all machines have filled.
-    :param reporting_count: how many machines report parts.
-    :param min_peers: how many machines have to have an attribute before it can
-        be normal.
+    :param slots: the slots that nearly all machines have filled.
+    :param reporting_count: the number of machines that report parts.
+    :param min_peers: the number of machines that must have an attribute before
+        it can be normal.
     """
 
     def __init__(
@@ -239,7 +243,7 @@ class _BySlot:
     ) -> None:
         self._slots = slots
         self._reporting_count = reporting_count
-        # How many machines have filled a slot.
+        # The number of machines that have filled a slot.
         self._filled: collections.Counter[str] = collections.Counter()
         for part_list, machine_count in counted_lists:
             for slot in _filled_slots(part_list):
@@ -255,16 +259,17 @@ class _BySlot:
             if normal is not None:
                 self._norms[slot, name] = normal
                 self._normal_parts.setdefault(slot, {})[name] = normal.value
-        # Needs the norms of all attributes.
+        # This must come last, because it reads the norms of all attributes.
         self._drop_varying_norms(counted_lists)
 
     def _drop_varying_norms(
         self, counted_lists: Sequence[CountedList]
     ) -> None:
-        """Remove the norms of attributes by which many machines would be odd.
+        """Remove the norms of attributes in which too many machines are odd.
 
-        If more than a quarter of the machines have, say, an unusual speed in
-        some slot, speeds vary too much: they are compared in no slot.
+        For example, if more than a quarter of the machines have an unusual
+        speed in some slot, speeds vary too much, and no slot is compared by
+        speed.
         """
         odd: collections.Counter[str] = collections.Counter()
         for part_list, machine_count in counted_lists:
@@ -289,8 +294,9 @@ class _BySlot:
     ) -> list[str]:
         """Return the names of attributes that are not normal in a slot.
 
-        For example, ``['size']`` of a DIMM of 16 GiB where most machines have
-        one of 32 GiB. An attribute without a normal value is not compared.
+        For example, the result is ``['size']`` for a DIMM of 16 GiB if most
+        machines have a DIMM of 32 GiB there. Attributes without a normal value
+        are skipped.
         """
         names = []
         for name, value in attributes:
@@ -302,11 +308,12 @@ class _BySlot:
     def differences(
         self, part_list: sketch.PartList
     ) -> list[peer_difference.PeerDifference]:
-        """Return how parts of a machine differ from the parts of its peers.
+        """Return how the parts of a machine differ from the parts of peers.
 
-        A slot may be empty that peers have filled, or filled that peers leave
-        empty; its part may have moved, or have other attributes than usual.
-        Parts without a slot are left out.
+        There are four kinds of differences: peers have filled a slot that is
+        empty here, peers leave a slot empty that is filled here, a part is in
+        another slot, or it has unusual attributes. Parts without a slot are
+        skipped.
         """
         # The attributes of a part, by its slot.
         parts = {}
@@ -315,7 +322,7 @@ class _BySlot:
                 parts[slot] = dict(attributes)
         empty_slots = sorted(self._slots - parts.keys())
         unusual_slots = sorted(parts.keys() - self._slots)
-        # Of a part that has moved: its slot here, by the slot in its peers.
+        # The slot of a moved part in this machine, by its slot in the peers.
         moves = self._find_moves(parts, empty_slots, unusual_slots)
         missing = [slot for slot in empty_slots if slot not in moves]
         new = [slot for slot in unusual_slots if slot not in moves.values()]
@@ -324,10 +331,10 @@ class _BySlot:
             differences.append(self._missing_part(part_list, slot))
         for slot in new:
             differences.append(self._new_part(part_list, slot, parts[slot]))
-        # A part that is gone or new may make others move. Then it is the
-        # finding, and the moves are not reported.
-        are_all_there = not missing and not new
-        if are_all_there:
+        # Other parts may have moved because a part is missing or new. Only the
+        # missing or new part is reported then.
+        has_only_moves = not missing and not new
+        if has_only_moves:
             for usual_slot, slot in moves.items():
                 differences.append(
                     self._moved_part(part_list, usual_slot, slot)
@@ -348,21 +355,21 @@ class _BySlot:
     ) -> dict[str, str]:
         """Find the parts that are in another slot than usual.
 
-        A part in an unusual slot comes from the first empty slot in which all
-        of its attributes would be normal. For example, ``{'A1': 'A2'}`` if the
-        DIMM that peers have in A1 is in A2.
+        A part in an unusual slot is assumed to come from the first empty slot
+        in which all of its attributes would be normal. For example, ``{'A1':
+        'A2'}`` if A2 has the DIMM that peers have in A1.
 
-        :param parts: the attributes of a part, by its slot.
-        :param empty_slots: slots that peers have filled.
-        :param unusual_slots: filled slots that peers leave empty.
-        :returns: the new slot of a part, by its usual slot.
+        :param parts: the attributes of parts, by slot.
+        :param empty_slots: the empty slots that peers have filled.
+        :param unusual_slots: the filled slots that peers leave empty.
+        :returns: the present slot of a moved part, by its usual slot.
         """
         moves: dict[str, str] = {}
         for slot in unusual_slots:
             attributes = tuple(parts[slot].items())
             for usual_slot in empty_slots:
                 if usual_slot in moves:
-                    # Another part comes from there.
+                    # Another moved part was already assigned to this slot.
                     continue
                 odd_names = self._odd_names(usual_slot, attributes)
                 if not odd_names:
@@ -373,7 +380,7 @@ class _BySlot:
     def _missing_part(
         self, part_list: sketch.PartList, slot: str
     ) -> peer_difference.PeerDifference:
-        """Return the difference of an empty slot that peers have filled."""
+        """Describe an empty slot that peers have filled."""
         usual = describe_part(part_list.kind, self._normal_parts.get(slot, {}))
         filled = self._filled[slot]
         return peer_difference.PeerDifference(
@@ -392,7 +399,7 @@ class _BySlot:
     def _new_part(
         self, part_list: sketch.PartList, slot: str, part: Attributes
     ) -> peer_difference.PeerDifference:
-        """Return the difference of a part in a slot that peers leave empty."""
+        """Describe a part in a slot that peers leave empty."""
         without = self._reporting_count - self._filled[slot]
         return peer_difference.PeerDifference(
             kind=part_list.kind,
@@ -409,9 +416,10 @@ class _BySlot:
     def _moved_part(
         self, part_list: sketch.PartList, usual_slot: str, slot: str
     ) -> peer_difference.PeerDifference:
-        """Return the difference of a part in another slot than in peers.
+        """Describe a part that peers have in another slot.
 
-        :param usual_slot: the slot where peers have the part.
+        :param usual_slot: the slot in which peers have the part.
+        :param slot: the slot in which this machine has it.
         """
         filled = self._filled[usual_slot]
         return peer_difference.PeerDifference(
@@ -433,13 +441,14 @@ class _BySlot:
         part: Attributes,
         names: Sequence[str],
     ) -> peer_difference.PeerDifference:
-        """Return the difference of a part with other attributes than in peers.
+        """Describe a part whose attributes differ from those of its peers.
 
         For example, the machine has "16 GiB, speed 2400" in the slot, and its
         peers have "32 GiB, speed 3200". The peers are counted by the most
-        telling of these attributes, here the size.
+        telling one of these attributes, in this example the size.
 
-        :param names: of the attributes; at most three are reported.
+        :param names: the names of the unusual attributes; at most three are
+            reported.
         """
         first_names = sorted(names, key=_importance_key)[
             :_MAX_REPORTED_ATTRIBUTES
@@ -464,15 +473,15 @@ class _BySlot:
 class _ByNumber:
     """Compares parts without slots, by their number and their attributes.
 
-    It is not known which part of a machine is which part of a peer. So the
-    values of all parts together are compared, as a multiset: four equal disks
-    of 960 GB are ``(960, 960, 960, 960)``.
+    Nobody knows which part of a machine corresponds to which part of a peer.
+    Therefore the values of all parts are compared together, as a multiset:
+    four equal disks of 960 GB are ``(960, 960, 960, 960)``.
 
     :param counted_lists: all lists of parts, with the number of machines that
         have the same list.
-    :param reporting_count: how many machines report parts.
-    :param min_peers: how many machines must report parts, so that something is
-        normal.
+    :param reporting_count: the number of machines that report parts.
+    :param min_peers: the number of machines that must report parts before a
+        value can be normal.
     """
 
     def __init__(
@@ -482,13 +491,14 @@ class _ByNumber:
         min_peers: int,
     ) -> None:
         self._reporting_count = reporting_count
-        # Machines are counted by their number of parts.
+        # The number of machines, by how many parts they have.
         numbers: collections.Counter[Hashable] = collections.Counter()
         for part_list, machine_count in counted_lists:
             numbers[len(part_list.items)] += machine_count
         self._number = norm.find_norm_of_counts(numbers, min_peers)
-        # The normal multisets, by attribute. If the normal one is empty, most
-        # machines do not report the attribute: it is not compared.
+        # The normal multisets, by attribute. An attribute is not compared if
+        # its normal multiset is empty, because then most machines do not
+        # report it.
         self._values = {}
         for name, counts in sorted(_count_multisets(counted_lists).items()):
             normal = norm.find_norm_of_counts(counts, min_peers)
@@ -498,11 +508,11 @@ class _ByNumber:
     def differences(
         self, part_list: sketch.PartList
     ) -> list[peer_difference.PeerDifference]:
-        """Return how parts of a machine differ from the parts of its peers.
+        """Return how the parts of a machine differ from the parts of peers.
 
-        There are at most two differences: the machine has fewer or more parts,
-        and some part is of another kind than usual. Nothing is compared if the
-        numbers of parts of peers vary.
+        There are at most two differences: the machine has fewer or more parts
+        than usual, and one of its parts is of another kind. Nothing is
+        compared if the number of parts varies between peers.
         """
         normal = self._number
         if normal is None:
@@ -519,9 +529,9 @@ class _ByNumber:
             differences.append(
                 self._number_difference(part_list, normal, lost, added)
             )
-        # A surplus part brings one more value of every attribute, perhaps an
-        # unusual one. If there are still more unusual values, another part has
-        # changed.
+        # A surplus part adds one value to every attribute, which may be
+        # unusual. If there are more unusual values than surplus parts, another
+        # part has changed.
         surplus = max(0, number - normal.value)
         changed = {}
         for name, values in added.items():
@@ -534,12 +544,13 @@ class _ByNumber:
     def _lost_and_added(
         self, part_list: sketch.PartList
     ) -> tuple[dict[str, list[typing.Any]], dict[str, list[typing.Any]]]:
-        """Return the usual values that parts lack, and their unusual values.
+        """Return the usual values that are missing, and the unusual values.
 
-        For example, peers have three disks of 960 GB. A machine with two of
-        them and one of 480 GB gives ``({'size': [960]}, {'size': [480]})``.
+        For example, if peers have three disks of 960 GB, a machine with two of
+        them and one disk of 480 GB gives ``({'size': [960]}, {'size':
+        [480]})``.
 
-        :returns: two mappings of lists, by attribute.
+        :returns: two mappings of attribute names to lists of values.
         """
         lost_by_name: dict[str, list[typing.Any]] = {}
         added_by_name: dict[str, list[typing.Any]] = {}
@@ -561,16 +572,16 @@ class _ByNumber:
         lost: Attributes,
         added: Attributes,
     ) -> peer_difference.PeerDifference:
-        """Return the difference of a machine with fewer or more parts.
+        """Describe a machine that has fewer or more parts than its peers.
 
-        For example, the machine has "3" disks, and its peers have
-        "4 (960 GB)": a disk of 960 GB is missing.
+        For example, the machine has "3" disks, and its peers have "4 (960
+        GB)": a disk of 960 GB is missing.
 
-        :param normal: the numbers of parts that peers have.
-        :param lost: the usual values that its parts lack, by attribute; they
-            describe a missing part.
-        :param added: the unusual values of its parts, by attribute; they
-            describe a surplus part.
+        :param normal: the normal number of parts.
+        :param lost: the usual values that the machine lacks, by attribute;
+            they describe the missing part.
+        :param added: the unusual values of the machine, by attribute; they
+            describe the surplus part.
         """
         number = len(part_list.items)
         is_fewer = number < normal.value
@@ -598,13 +609,13 @@ class _ByNumber:
     def _changed_part(
         self, part_list: sketch.PartList, changed: Attributes, lost: Attributes
     ) -> peer_difference.PeerDifference:
-        """Return the difference of a machine with some part of another kind.
+        """Describe a machine in which some part is of another kind than usual.
 
-        It is not known which part: the first unusual value is named beside the
-        first usual value, such as 480 GB beside 960 GB.
+        Nobody knows which part it is. Therefore the first unusual value is
+        reported next to the first usual value, e.g. 480 GB and 960 GB.
 
-        :param changed: unusual values that the machine has, by attribute.
-        :param lost: the usual values that it lacks, by attribute.
+        :param changed: the unusual values of the machine, by attribute.
+        :param lost: the usual values that the machine lacks, by attribute.
         """
         names = sorted(changed, key=_importance_key)[:_MAX_REPORTED_ATTRIBUTES]
         normal = self._values[names[0]]
@@ -629,7 +640,7 @@ def multisets_by_attribute(
 ) -> dict[str, tuple[typing.Any, ...]]:
     """Return the sorted values of all parts together, by attribute.
 
-    For example, ``{'size': (480, 960, 960)}`` of three disks.
+    For example, ``{'size': (480, 960, 960)}`` for three disks.
     """
     multiset: dict[str, list[typing.Any]] = {}
     for _slot, attributes in part_list.items:
@@ -644,11 +655,12 @@ def multisets_by_attribute(
 def _count_multisets(
     counted_lists: Sequence[CountedList],
 ) -> dict[str, ValueCounts]:
-    """Count how many machines have a multiset of values, by attribute.
+    """Count the machines that have a multiset of values, by attribute.
 
     For example, ``{'size': Counter({(960, 960): 9, (960,): 1})}``: nine
-    machines have two parts of size 960, and one machine has one. A
-    machine whose parts do not report the attribute has the empty multiset.
+    machines have two parts of size 960, and one machine has only one. A
+    machine whose parts do not report the attribute is counted with the empty
+    multiset.
     """
     multisets_of_lists = []
     names: set[str] = set()
@@ -667,15 +679,15 @@ def _count_multisets(
 def compare_multisets(
     values: Sequence[typing.Any], accepted: Iterable[Sequence[typing.Any]]
 ) -> tuple[list[typing.Any], list[typing.Any]]:
-    """Return how a multiset differs from the nearest normal one.
+    """Return how a multiset differs from the nearest normal multiset.
 
-    For example, ``(960,)`` lacks a value of ``(960, 960)``: this gives
-    ``([960], [])``.
+    For example, if ``(960, 960)`` is normal, ``(960,)`` lacks one value and
+    gives ``([960], [])``.
 
-    :param values: of the multiset.
-    :param accepted: the normal multisets. The nearest is that from which the
-        fewest values differ.
-    :returns: the values that it lacks, and the values that it has in addition.
+    :param values: the values of the multiset.
+    :param accepted: the normal multisets. The nearest one has the fewest
+        differing values.
+    :returns: the values that are missing, and the values that are surplus.
     """
     own = collections.Counter(values)
     nearest_lost: list[typing.Any] = []
@@ -693,9 +705,9 @@ def compare_multisets(
 
 
 def _importance_key(name: str) -> tuple[int, str]:
-    """Return the key to sort attributes by, the most telling first.
+    """Return a key that sorts attribute names, the most telling first.
 
-    Attributes that are not in the list come last, in the order of their names.
+    Attributes that are not in the list come last, sorted by name.
     """
     index = len(_MOST_TELLING_FIRST)
     if name in _MOST_TELLING_FIRST:
@@ -704,13 +716,13 @@ def _importance_key(name: str) -> tuple[int, str]:
 
 
 def describe_part(kind: str, part: Attributes) -> str:
-    """Return a part in words, e.g. ``32 GiB Samsung M393A4K40``.
+    """Describe a part in words, e.g. ``32 GiB Samsung M393A4K40``.
 
-    A part without size, vendor and model is described by its PCI numbers, or
-    else by its first attributes; a part without any attributes is "one", as in
-    "DIMM A1 is missing: 9 of 10 have one".
+    A part without size, vendor and model is described by its PCI IDs. If it
+    has none, it is described by its first attributes. A part without any
+    attributes is called "one", as in "DIMM A1 is missing: 9 of 10 have one".
 
-    :param kind: of the part, which decides how a size is written.
+    :param kind: the kind of part, which decides how a size is written.
     """
     words = []
     for name in _DESCRIBING_ATTRIBUTES:
@@ -721,15 +733,16 @@ def describe_part(kind: str, part: Attributes) -> str:
     if not words:
         first = sorted(part.items())[:_MAX_REPORTED_ATTRIBUTES]
         words = [f'{name} {value}' for name, value in first]
-    # Several attributes may say the same, such as "model" and "product".
+    # Duplicates are removed because several attributes may have the same
+    # value, e.g. "model" and "product".
     return ' '.join(dict.fromkeys(words)) or 'one'
 
 
 def _in_brackets(kind: str, values: Attributes) -> str:
-    """Return a part in words and brackets, e.g. `` (960 GB)``.
+    """Describe a part in words and in brackets, e.g. `` (960 GB)``.
 
-    :param values: lists of values, by attribute; the part has the first value
-        of every list. Without values the text is empty.
+    :param values: lists of values, by attribute. The first value of every list
+        describes the part. If there are no values, the result is empty.
     """
     if not values:
         return ''
@@ -750,11 +763,11 @@ def describe_attributes(kind: str, attributes: Attributes) -> str:
 
 
 def _format_attribute(kind: str, name: str, value: typing.Any) -> str:
-    """Return the value of an attribute as text, a size with its unit.
+    """Return the value of an attribute as text; a size gets its unit.
 
-    For example, ``960 GB`` of the size 960000000000 of a disk.
+    For example, the size 960000000000 of a disk is written ``960 GB``.
 
-    :param kind: of the part, which decides the unit of a size.
+    :param kind: the kind of part, which decides the unit of a size.
     """
     is_number = type(value) in (int, float)
     if is_number and name == 'size':

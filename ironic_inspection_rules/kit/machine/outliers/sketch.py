@@ -2,8 +2,8 @@
 
 """Sketches of machines: the fields, numbers and parts that are compared.
 
-A sketch is small, and what several machines have in common they share, so
-that those of a large fleet fit into memory.
+A sketch is small. Machines share the objects that are equal in their sketches,
+so that the sketches of a large fleet fit into memory.
 """
 
 import array
@@ -27,13 +27,14 @@ Item = tuple[str, Attributes]
 """A part: its slot, which may be empty, and its attributes."""
 
 Section = tuple[str, Attributes]
-"""The texts of one place of the data, such as ``plugin_data.extra.cpu``: the
+"""The texts at one place of the data, such as ``plugin_data.extra.cpu``: the
 path of the place, and the paths and values of its fields."""
 
 _ONLY_AGENT_REPORTS = ('boot', 'bmc_address', 'hostname')
-"""Fields of an inventory that Ironic's agent reports, and Redfish does not."""
+"""Fields of an inventory that Ironic's agent reports, but Redfish does not."""
 
-# A source only for outliers: the firmware of network cards is nowhere else.
+# Only outliers use this source. It is the only one that reports the firmware
+# of network cards.
 _NETWORK_CARDS = part_source.PartSource(
     kind=part_source.INTERFACE,
     path='plugin_data.extra.network',
@@ -49,14 +50,15 @@ _SOURCES_WITH_LISTS = (
 
 _NOT_COMPARED = frozenset(
     (
-        # In other places again, or about the inspection and not the machine.
+        # These are copies of other places, or describe the inspection and not
+        # the machine.
         'plugin_data.data',
         'plugin_data.inspection_rules',
         'plugin_data.logs',
         'plugin_data.all_interfaces',
         'plugin_data.valid_interfaces',
         'plugin_data.interfaces',
-        # The ramdisk, which is not the machine's.
+        # These describe the ramdisk, which does not belong to the machine.
         'plugin_data.configuration',
         'plugin_data.extra.system.kernel',
         'plugin_data.extra.system.os',
@@ -65,8 +67,8 @@ _NOT_COMPARED = frozenset(
 _PATHS_LEFT_OUT = _NOT_COMPARED | {
     source.path.partition('.*.')[0] for source in _SOURCES_WITH_LISTS
 }
-"""Paths below which no fields are compared: the parts there are compared in
-another way, or nothing there is compared."""
+"""Paths below which no fields are compared, because the parts there are
+compared in another way, or because nothing there is comparable."""
 
 _UNITS_THAT_FOLLOW_LOAD = frozenset(
     (
@@ -84,13 +86,13 @@ _UNITS_THAT_FOLLOW_LOAD = frozenset(
         '%',
     )
 )
-"""Units of sensors whose readings depend on load and surroundings."""
+"""Units of sensors whose readings depend on the load or on the environment."""
 
 _CONTAINERS = (dict, list)
 _NUMBERS = (int, float)
 _SCALARS = frozenset((str, int, float, bool))
 _NUMBER = re.compile(r'-?[0-9]{1,15}(?:\.[0-9]+)?')
-# What names the kind of a path, and not the slot.
+# This prefix names the kind of path, and is not part of the slot.
 _PREFIX_OF_SLOT_PATH = re.compile('^(/dev/disk/by-path/|pci@)')
 _WORDS_FOR_VERSION = frozenset(
     (
@@ -104,7 +106,7 @@ _WORDS_FOR_VERSION = frozenset(
         'microcode',
     )
 )
-# A version, or a date with its time: both may look like something else.
+# A version, or a date with its time. Both may look like other kinds of values.
 _VERSION_OR_DATE = re.compile(r'[vV]?[0-9]+(?:\.[0-9]+)+|[0-9]{12,}')
 _PCI_ID = re.compile('[0-9a-fA-F]{4}')
 _MAX_DEPTH = 20
@@ -125,14 +127,14 @@ class PartList(typing.NamedTuple):
 
 
 class Sketch(typing.NamedTuple):
-    """The data of a machine that are compared with its peers.
+    """The data of a machine that are compared with the data of its peers.
 
-    :param name: of the machine, in findings.
-    :param key: paths and values that its peers have in common, such as the
+    :param name: the name of the machine in findings.
+    :param key: the paths and values that all of its peers have, such as the
         model.
     :param parts: lists of parts, by kind and source.
     :param sections: the fields that are texts.
-    :param paths: of the fields that are numbers, sorted.
+    :param paths: the sorted paths of the fields that are numbers.
     :param numbers: the values of these fields, in the same order.
     """
 
@@ -147,8 +149,8 @@ class Sketch(typing.NamedTuple):
 class Shared:
     """Replaces equal values of sketches by one object, which saves memory.
 
-    Of a fleet of equal machines only the numbers, which the median needs, are
-    kept for every machine.
+    In a fleet of equal machines, only the numbers are stored for every
+    machine, because the median needs all of them.
     """
 
     def __init__(self) -> None:
@@ -157,7 +159,7 @@ class Shared:
     def share(self, new: Sketch) -> Sketch:
         """Return an equal sketch whose values are shared objects.
 
-        Only the numbers are kept for every machine.
+        Only the name and the numbers are not shared.
         """
         parts = tuple(map(self.share_part_list, new.parts))
         sections = tuple(map(self._share_section, new.sections))
@@ -171,10 +173,11 @@ class Shared:
         )
 
     def share_part_list(self, new: PartList) -> PartList:
-        """Return the one object that stands for all equal lists of parts."""
+        """Return the object that represents all equal lists of parts."""
         shared = self._known.get(new)
         if shared is None:
-            # Other lists may have some of its parts.
+            # The parts are shared, too, because other lists may have some of
+            # them.
             shared = new._replace(
                 items=tuple(map(self._first_equal, new.items))
             )
@@ -182,7 +185,7 @@ class Shared:
         return typing.cast(PartList, shared)
 
     def _share_section(self, new: Section) -> Section:
-        """Return the one object that stands for all equal sections."""
+        """Return the object that represents all equal sections."""
         shared = self._known.get(new)
         if shared is None:
             path, fields = new
@@ -191,7 +194,7 @@ class Shared:
         return typing.cast(Section, shared)
 
     def _first_equal(self, value: typing.Any) -> typing.Any:
-        """Return the first known object that is equal to a value."""
+        """Return the first object seen that is equal to a value."""
         return self._known.setdefault(value, value)
 
 
@@ -200,11 +203,11 @@ def draw(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
 
     For example, ``inventory.boot.current_boot_mode`` becomes a text in a
     section, ``inventory.cpu.count`` a number, and ``inventory.disks`` a list
-    of parts. The sketch shares no objects with others yet, see
-    :meth:`Shared.share`.
+    of parts. The sketch does not share objects with other sketches yet;
+    :meth:`Shared.share` does that.
 
-    :param by: paths of the values that peers have in common; if empty vendor,
-        product and board.
+    :param by: the paths of the values that all peers must have; if empty,
+        vendor, product and board.
     """
     data = _as_data(facts)
     values: dict[str, list[typing.Any]] = {}
@@ -213,8 +216,8 @@ def draw(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
     fields = _Fields()
     for path, values_of_path in values.items():
         fields.add(path, values_of_path)
-    # Sorted, so that most machines share the tuple of paths. An array takes a
-    # quarter of the memory of a list.
+    # The paths are sorted so that most machines can share the tuple of paths.
+    # An array takes a quarter of the memory of a list.
     paths = []
     numbers = array.array('d')
     for path, number in sorted(fields.numbers):
@@ -246,14 +249,15 @@ _PATHS_OF_MODEL = (
 def peer_key(
     facts: views.Facts, by: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the key of a machine: machines with the same key are peers.
+    """Return the key of a machine; machines with the same key are peers.
 
     For example, ``(('inventory.system_vendor.manufacturer', 'Dell Inc.'),
     ('inventory.system_vendor.product_name', 'PowerEdge R640'))``.
 
-    :param by: paths of the values that peers have in common; if empty vendor,
-        product and board.
-    :returns: paths and values; a value that is not reported is left out.
+    :param by: the paths of the values that all peers must have; if empty,
+        vendor, product and board.
+    :returns: pairs of path and value. Values that are not reported are
+        skipped.
     """
     key = []
     for path, value in peer_values(facts, by).items():
@@ -261,7 +265,7 @@ def peer_key(
         text = ' '.join(str(value).split())
         is_usual_board = path == BOARD and not by
         if is_usual_board and part_identity.reported_text(text) is None:
-            # Firmware has a placeholder where it does not know the board.
+            # Firmware reports a placeholder if it does not know the board.
             continue
         if text:
             key.append((path, text))
@@ -271,11 +275,11 @@ def peer_key(
 def peer_values(
     facts: views.Facts, by: Sequence[str]
 ) -> dict[str, typing.Any]:
-    """Return the values that peers have in common, by path.
+    """Return the values that all peers of a machine must have, by path.
 
-    :param by: the paths; if empty vendor, product and board.
-    :returns: empty text for a value that is not reported, or is a mapping or
-        a list.
+    :param by: the paths; if empty, vendor, product and board.
+    :returns: a value is the empty text if it is not reported, or if it is a
+        mapping or a list.
     """
     data = _as_data(facts)
     values: dict[str, typing.Any] = {}
@@ -294,16 +298,18 @@ def _collect(
     values: dict[str, list[typing.Any]],
     depth: int,
 ) -> None:
-    """Collect the values of fields by a path that is the same on all machines.
+    """Collect the values of fields, by a path that all machines share.
 
-    Left out are fields that only one machine can have, such as a serial
-    number, readings that follow load, such as a temperature, and parts, which
-    are compared in another way.
+    Three kinds of fields are skipped: fields that are unique to one machine,
+    such as a serial number, readings that follow the load, such as a
+    temperature, and parts, which are compared in another way.
 
-    :param name: of the field; empty for an item of a list.
-    :param value: of the field; a mapping or a list has further fields.
-    :param path: of the field, without names that only one machine has.
+    :param name: the name of the field; empty for an item of a list.
+    :param value: the value of the field; a mapping or a list is searched.
+    :param path: the path of the field, without names that are unique to one
+        machine.
     :param values: receives the values, by path.
+    :param depth: the number of mappings and lists around the value.
     """
     if type(value) not in _CONTAINERS:
         if value is not None and field_name.is_value_compared(path, name):
@@ -318,7 +324,7 @@ def _collect(
 
 
 def _is_load_reading(members: Mapping[str, typing.Any]) -> bool:
-    """Return whether a mapping is a sensor's reading that follows load.
+    """Return whether a mapping is a sensor's reading that follows the load.
 
     For example, ``{'value': 41, 'unit': 'degrees C'}``.
     """
@@ -334,19 +340,20 @@ def _collect_members(
     values: dict[str, list[typing.Any]],
     depth: int,
 ) -> None:
-    """Collect the values in a mapping, by the names that all machines have.
+    """Collect the values in a mapping, by names that all machines share.
 
-    What is below "eth0" on one machine and "eno1" on another is collected by
-    the path ``….*`` of both. A mapping or a list of things that are a
-    machine's own, such as its addresses, is left out by its name.
+    For example, the values below "eth0" on one machine and below "eno1" on
+    another are both collected under the path ``….*``. Mappings and lists whose
+    name says that they are unique to a machine, such as its addresses, are
+    skipped.
     """
     for name, value in members.items():
-        # The name of the member in the path.
+        # The step is the name of the member in the path.
         step = name
         if type(value) in _CONTAINERS:
             step = field_name.common_name(name)
-            # All machines may have a part that a kernel names "sda" or
-            # "eth0".
+            # Kernel names such as "sda" and "eth0" are collected, because all
+            # machines may have such a part.
             is_kernel_name = step == field_name.MEMBER
             if not is_kernel_name and not field_name.is_compared(name):
                 continue
@@ -365,9 +372,9 @@ def _collect_items(
     values: dict[str, list[typing.Any]],
     depth: int,
 ) -> None:
-    """Collect the values of all items of a list by one path, ``…[]``.
+    """Collect the values of all items of a list under one path, ``…[]``.
 
-    Where the items are mappings or lists, their number is collected, too, by
+    If the items are mappings or lists, their number is also collected, under
     ``…[] number``. A list of settings, ``[{'name': 'Turbo', 'value': 'on'}]``,
     is read as the mapping ``{'Turbo': 'on'}``.
     """
@@ -381,7 +388,7 @@ def _collect_items(
     if items and type(items[0]) in _CONTAINERS:
         values.setdefault(f'{path_of_items} number', []).append(len(items))
     for item in items[:_MAX_VALUES_OF_LIST]:
-        # An item has no name. The name of the list has been checked already.
+        # Items have no name, and the name of the list was checked before.
         _collect(
             name='',
             value=item,
@@ -392,7 +399,7 @@ def _collect_items(
 
 
 def _is_setting(item: typing.Any) -> bool:
-    """Return whether an item of a list is a setting, with name and value.
+    """Return whether an item of a list is a setting with a name and a value.
 
     For example, ``{'name': 'Turbo', 'value': 'on'}``.
     """
@@ -414,11 +421,12 @@ class _Fields:
         self._texts: dict[str, list[tuple[str, typing.Any]]] = {}
 
     def add(self, path: str, values: Sequence[typing.Any]) -> None:
-        """Add the values of one path, which are numbers, texts or both.
+        """Add the values of one path, which may be numbers, texts or both.
 
-        Versions count as texts; texts that say nothing are left out.
+        Versions are texts, even if they look like numbers. Texts that are not
+        comparable are skipped.
 
-        :param values: several values if the path leads to items of a list.
+        :param values: several values if the path leads to the items of a list.
         """
         is_version = _is_version(path)
         texts = []
@@ -433,8 +441,9 @@ class _Fields:
         if amounts:
             self._add_numbers(path, amounts)
         if texts:
-            # Sorted, as the order of items in a list differs between machines.
-            # A list with one text stays a list: others may have more.
+            # The texts are sorted because the order of items in a list differs
+            # between machines. A list with one text stays a list because other
+            # machines may have more items.
             content: typing.Any = tuple(sorted(texts, key=str))
             is_in_list = path.endswith('[]')
             if len(values) == 1 and not is_in_list:
@@ -443,11 +452,11 @@ class _Fields:
             section.append((path, content))
 
     def _add_numbers(self, path: str, amounts: list[float]) -> None:
-        """Add one number, or the least, the median and the most of several.
+        """Add one number, or the least, median and greatest of several.
 
-        Machines may have several numbers of one path, such as one per core:
-        2400, 2500, 2600 and 3000 give ``PATH least`` 2400, ``PATH median``
-        2600 and ``PATH most`` 3000.
+        A machine may have several numbers under one path, such as one per
+        core: 2400, 2500, 2600 and 3000 give ``PATH least`` 2400, ``PATH
+        median`` 2600 and ``PATH most`` 3000.
         """
         if len(amounts) == 1:
             self.numbers.append((path, amounts[0]))
@@ -463,13 +472,13 @@ class _Fields:
     def by_section(self) -> tuple[Section, ...]:
         """Return the texts by section, sorted by path.
 
-        A section is a pair: its path, and for every text in it a pair of the
-        path and the text.
+        A section is a pair: its path, and the pairs of path and text in it.
         """
         by_path = operator.itemgetter(0)
         sections = []
         for section, fields in sorted(self._texts.items()):
-            # Not by their values: those of different types have no order.
+            # The values are not part of the sort key, because values of
+            # different types cannot be compared.
             fields.sort(key=by_path)
             sections.append((section, tuple(fields)))
         return tuple(sections)
@@ -478,9 +487,9 @@ class _Fields:
 def _is_number(value: typing.Any) -> bool:
     """Return whether a value is compared as a number.
 
-    A number is, and a text such as ``'3.5'``. A boolean is not, nor NaN, a
-    number of 1e300 or more, or a text with more than 15 digits before the
-    point: a float cannot tell two such texts apart.
+    Numbers and texts such as ``'3.5'`` are. Booleans, NaN, numbers of 1e300 or
+    more, and texts with more than 15 digits before the point are not, because
+    a float cannot distinguish two texts of that length.
     """
     if type(value) is str:
         return _NUMBER.fullmatch(value) is not None
@@ -488,12 +497,12 @@ def _is_number(value: typing.Any) -> bool:
 
 
 def _as_text(value: typing.Any, is_version: bool) -> typing.Any:
-    """Return a value as text to compare; a boolean stays as it is.
+    """Return a value as text to compare; a boolean stays a boolean.
 
-    A number is compared as a number, and not here, unless it is a version.
+    Numbers are compared as numbers elsewhere, unless they are versions.
 
     :param is_version: whether the value is a version, which may be a number.
-    :returns: None where there is nothing to compare.
+    :returns: None if there is nothing to compare.
     """
     kind = type(value)
     if kind is str:
@@ -507,22 +516,25 @@ def _as_text(value: typing.Any, is_version: bool) -> typing.Any:
 
 @functools.lru_cache(50000)
 def common_text(text: str, is_version: bool) -> str | None:
-    """Return a text without double spaces, if several machines may have it.
+    """Return a text without padding if several machines may have it.
 
     :param is_version: whether the field is a version, or the ID of a model.
-    :returns: None for a text that only one machine can have, such as an
-        address, or that says nothing.
+    :returns: None if the text says nothing, or if it is unique to one machine,
+        such as an address.
     """
-    # Firmware pads some fields with spaces, and not the same in each release.
+    # Firmware pads some fields with spaces, and the padding differs between
+    # releases.
     unpadded = ' '.join(text.split())
     if is_version and (
         _VERSION_OR_DATE.fullmatch(unpadded) or _PCI_ID.fullmatch(unpadded)
     ):
-        # 4.40.10.0 and a date look like addresses, 1.1 like a placeholder.
+        # Versions such as 4.40.10.0 and dates look like addresses, and 1.1
+        # looks like a placeholder. They are accepted before these checks.
         return unpadded
     if not unpadded or not field_name.is_common_text(unpadded):
         return None
-    # Firmware writes a placeholder, such as "None", where it knows nothing.
+    # Firmware writes a placeholder, such as "None", if it does not know a
+    # value.
     may_be_placeholder = len(unpadded) > 2
     if may_be_placeholder and part_identity.reported_text(unpadded) is None:
         return None
@@ -531,18 +543,18 @@ def common_text(text: str, is_version: bool) -> str | None:
 
 @functools.lru_cache(20000)
 def _section_of(path: str) -> str:
-    """Return the section of a path: its first three steps.
+    """Return the section of a path, which is its first three steps.
 
-    For example, ``plugin_data.extra.cpu`` of ``plugin_data.extra.cpu.model``.
-    Machines of a model mostly have the same texts in a section, so that they
-    share one object.
+    For example, ``plugin_data.extra.cpu`` for ``plugin_data.extra.cpu.model``.
+    Machines of one model often have the same texts in a section, and then
+    share one object for it.
     """
     return '.'.join(path.split('.')[:3])
 
 
 @functools.lru_cache(20000)
 def _is_version(path: str) -> bool:
-    """Return whether a field is a version: ``1.10`` is no number there."""
+    """Return whether a field is a version, where ``1.10`` is not a number."""
     name = path.rpartition('.')[2]
     return bool(field_name.split_words(name) & _WORDS_FOR_VERSION)
 
@@ -558,10 +570,11 @@ def _is_version_or_id(name: str) -> bool:
 def _part_lists(data: Mapping[str, typing.Any]) -> list[PartList]:
     """Return the parts of a machine, by kind and source.
 
-    Agent and Redfish report the same part differently. So their sources have
-    different names at the same path, and are not compared.
+    Ironic's agent and Redfish describe the same part differently. Their lists
+    are not compared with each other: they have different source names, even if
+    the path is the same.
 
-    :returns: an empty list where a source reports that there are no parts; no
+    :returns: an empty list if a source reports that there are no parts; no
         list for a kind that it does not report.
     """
     reporter = 'redfish'
@@ -582,21 +595,21 @@ def _items_by_kind(
 ) -> dict[str, list[Item]]:
     """Return the parts that a source reports, by kind.
 
-    For example, ``{'disk': [('0:1:0', (('model', 'X'), ('size', 960)))]}``: a
-    disk in the slot ``0:1:0``.
+    For example, ``{'disk': [('0:1:0', (('model', 'X'), ('size', 960)))]}`` is
+    a disk in the slot ``0:1:0``.
 
-    :returns: an empty list where the source reports that there are no parts
-        of the kind; no list for a kind that it does not report.
+    :returns: an empty list if the source reports that there are no parts of
+        the kind; no list for a kind that it does not report.
     """
     by_kind: dict[str, list[Item]] = {}
     if source.is_reported(data):
-        # Of PCI devices, there are two kinds: some are accelerators.
+        # PCI devices are of two kinds, because some are accelerators.
         for kind in source.kinds:
             by_kind[kind] = []
     for name, part in source.items(data):
         slot = source.slot_of(name, part) or ''
         if slot == name and _is_kernel_name(name):
-            # A name that a kernel gives is no slot.
+            # A name that the kernel assigned is not a slot.
             slot = ''
         item = (
             _PREFIX_OF_SLOT_PATH.sub('', slot),
@@ -607,21 +620,21 @@ def _items_by_kind(
 
 
 def _is_kernel_name(name: str) -> bool:
-    """Return whether a kernel may have given a name, such as ``sda``."""
+    """Return whether a name may be assigned by a kernel, e.g. ``sda``."""
     return field_name.common_name(name) == field_name.MEMBER
 
 
 def _sort_key(item: Item) -> tuple[str, str]:
-    """Return a sort key of a part: its slot, then its attributes as text."""
+    """Return the sort key of a part: its slot, then its attributes as text."""
     slot, attributes = item
     return slot, str(attributes)
 
 
 def _number_slots(items: Sequence[Item]) -> list[Item]:
-    """Number the parts in slots of one name: "A1", "A1 #2".
+    """Number the parts whose slots have the same name: "A1", "A1 #2".
 
-    Some firmware has one name for several slots. Parts without a slot get no
-    number.
+    Some firmware uses one name for several slots. Parts without a slot are not
+    numbered.
     """
     count: collections.Counter[str] = collections.Counter()
     numbered = []
@@ -638,8 +651,8 @@ def _compared_attributes(
 ) -> Attributes:
     """Return the attributes of a part that are compared, sorted by name.
 
-    For example, ``(('model', 'X'), ('size', 960))`` of a disk. IDs and slots
-    of the part are left out, and texts that only one machine can have.
+    For example, ``(('model', 'X'), ('size', 960))`` for a disk. IDs, slots and
+    texts that are unique to one machine are skipped.
     """
     attributes = []
     for name, value in part.items():
@@ -652,11 +665,11 @@ def _compared_attributes(
 
 
 def _compared_value(name: str, value: typing.Any) -> typing.Any:
-    """Return the value of an attribute of a part as it is compared.
+    """Return the value of a part's attribute in the form that is compared.
 
-    :param name: of the attribute.
-    :returns: None for a text that only one machine can have, a number that is
-        too large or NaN, a mapping and a list.
+    :param name: the name of the attribute.
+    :returns: None if the value is not compared: a text that is unique to one
+        machine, a number that is too large or NaN, a mapping or a list.
     """
     if type(value) is str:
         return common_text(value, is_version=_is_version_or_id(name))
@@ -672,10 +685,10 @@ _SOURCE_BY_PATH = {source.path: source for source in _SOURCES_WITH_LISTS}
 def _is_attribute_compared(path: str, name: str) -> bool:
     """Return whether a field of a part is compared between machines.
 
-    IDs and slots are not, nor is what only one machine can have, such as an
-    address, by the name of the field.
+    IDs and slots are not compared. Other fields are skipped if their name says
+    that the value is unique to one machine, such as an address.
 
-    :param path: of the source that reports the part.
+    :param path: the path of the source that reports the part.
     """
     source = _SOURCE_BY_PATH[path]
     if name in source.attributes:

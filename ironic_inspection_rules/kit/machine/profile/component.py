@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values and parts that a profile compares, and how far they may differ.
+"""The values and parts that a profile compares, and their tolerances.
 
-Serial numbers, addresses and the names that a kernel gives are not here.
+Serial numbers, addresses and kernel names are not compared.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ COMPONENTS = (
     'accelerators',
     'pci-devices',
 )
-"""Components that may have a tolerance."""
+"""Components for which a tolerance may be given."""
 
 OBSERVED = 'observed'
 _MAX_NUMBER = 1e300
@@ -42,13 +42,16 @@ FIRMWARE = 'firmware'
 
 @dataclasses.dataclass(frozen=True)
 class Scalar:
-    """One value of a machine, which is a number or text.
+    """One value of a machine, which is a number or a text.
 
-    :param component: the component that it belongs to, e.g. ``processors``.
-    :param path: of the value in the data.
-    :param name: for messages; empty where the value is all of the component.
-    :param unit: for messages; empty without a unit.
-    :param sized: whether it is a size, and not a count, for a tolerance.
+    :param component: the component that the value belongs to, e.g.
+        ``processors``.
+    :param path: the path of the value in the data.
+    :param name: the name for messages; empty if the component has no other
+        value.
+    :param unit: the unit for messages; empty if there is none.
+    :param sized: whether the value is a size rather than a count, which
+        decides how a tolerance is applied.
     """
 
     component: str
@@ -60,7 +63,7 @@ class Scalar:
     def read_from(self, machine: views.Facts) -> typing.Any:
         """Read the value of a machine.
 
-        :returns: None where the machine has no number and no text.
+        :returns: None if the machine reports neither a number nor a text.
         """
         value = find(machine, self.path)
         if is_number(value):
@@ -88,7 +91,7 @@ VALUES = (
 
 
 def _is_any(_item: PartItem) -> bool:
-    """Return True: without a filter, all parts are compared."""
+    """Return True, because all parts are compared if there is no filter."""
     return True
 
 
@@ -96,16 +99,17 @@ def _is_any(_item: PartItem) -> bool:
 class ComparedParts:
     """A list of a machine's parts.
 
-    :param component: what the parts are, such as ``disks``.
-    :param path: of the list in the data, such as ``inventory.disks``.
-    :param attributes: names of attributes that distinguish sorts of parts,
-        such as ``size`` and ``model``.
-    :param must_agree: attributes in which different parts must agree to be
-        counted as one sort.
-    :param label: returns a name for parts, given their common attributes.
-    :param part_filter: a filter of rules that leaves only some parts in the
-        list; empty to compare all parts.
-    :param accepts: returns whether that filter leaves a part in the list.
+    :param component: the kind of parts, such as ``disks``.
+    :param path: the path of the list in the data, such as ``inventory.disks``.
+    :param attributes: the names of the attributes that distinguish sorts of
+        parts, such as ``size`` and ``model``.
+    :param must_agree: the attributes that must be equal for different parts to
+        be counted as one sort.
+    :param label: a function that returns a name for parts, given their common
+        attributes.
+    :param part_filter: a filter of rules that selects some parts of the list;
+        empty to compare all parts.
+    :param accepts: a function that returns whether this filter selects a part.
     """
 
     component: str
@@ -132,8 +136,8 @@ class ComparedParts:
     def field(self) -> str:
         """The field that reads the list in a rule, without braces.
 
-        For example, ``inventory.disks | default([], true)``: a machine without
-        the list has no parts.
+        For example, ``inventory.disks | default([], true)``. The default makes
+        a machine without the list count as a machine without parts.
         """
         field = f'{self.path} | default([], true)'
         if self.part_filter:
@@ -142,9 +146,9 @@ class ComparedParts:
 
 
 def find(machine: views.Facts, path: str) -> typing.Any:
-    """Return the value at a path of a machine, None without a value.
+    """Return the value at a path of a machine; None if there is none.
 
-    :param path: such as ``inventory.cpu.count``.
+    :param path: the path, such as ``inventory.cpu.count``.
     """
     data = {'inventory': machine.inventory, 'plugin_data': machine.plugin_data}
     return part_source.value_at(data, path)
@@ -153,9 +157,9 @@ def find(machine: views.Facts, path: str) -> typing.Any:
 def reduce(machine: views.Facts) -> views.Facts:
     """Reduce a machine to the data that profiles compare.
 
-    A disk keeps its size and model, and loses its name and serial number.
-    Parts are in a fixed order. So machines from which the same profile is
-    written are equal afterwards.
+    For example, the size and the model of a disk stay, but its name and serial
+    number are removed. Parts are sorted. Therefore machines that give the same
+    profile are equal after the reduction.
     """
     data: dict[str, typing.Any] = {}
     for value in VALUES:
@@ -181,9 +185,9 @@ def reduce(machine: views.Facts) -> views.Facts:
 def _pick_attributes(
     item: typing.Any, names: Iterable[str]
 ) -> dict[str, typing.Any] | None:
-    """Return some attributes of a part, as far as it has them.
+    """Return the given attributes of a part, as far as the part has them.
 
-    :returns: None for an item that is no mapping: it is no part.
+    :returns: None if the item is not a mapping, and therefore not a part.
     """
     if not isinstance(item, dict):
         return None
@@ -195,8 +199,8 @@ def _set_value(
 ) -> None:
     """Set the value at a dotted path of nested mappings, unless it is None.
 
-    Missing mappings are added: ``cpu.count`` in an empty mapping makes
-    ``{'cpu': {'count': 8}}``.
+    Missing mappings are added. For example, setting ``cpu.count`` in an empty
+    mapping gives ``{'cpu': {'count': 8}}``.
     """
     if value is None:
         return
@@ -208,10 +212,10 @@ def _set_value(
 
 
 def is_number(value: typing.Any) -> bool:
-    """Return whether a value is a number that a size or a count may be.
+    """Return whether a value is a number that may be a size or a count.
 
-    True and false are none, and neither is a number of 1e300 or more: no
-    machine has it, and a share of it may be no float.
+    Booleans are not, and neither are numbers of 1e300 or more: no machine
+    reports them, and a share of them may not fit into a float.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
@@ -221,8 +225,8 @@ def is_number(value: typing.Any) -> bool:
 def compared_parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
     """Yield the lists of parts that all machines report.
 
-    These are disks, network interfaces and PCI devices. Accelerators are a
-    list of their own if the class of every PCI device is known.
+    These are disks, network interfaces and PCI devices. If the class of every
+    PCI device is known, accelerators are a separate list.
     """
     for compared in (DISKS, INTERFACES):
         if _do_all_report(machines, compared):
@@ -248,14 +252,14 @@ def compared_parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
 def _do_all_report(
     machines: Sequence[views.Facts], compared: ComparedParts
 ) -> bool:
-    """Return whether all machines report a list of parts, perhaps empty."""
+    """Return whether all machines report a list of parts, even if empty."""
     return all(compared.read_from(machine) is not None for machine in machines)
 
 
 def _label_disk(attributes: Mapping[str, typing.Any]) -> str:
     """Return a name for disks of one sort, e.g. "SSD 480 GB Intel".
 
-    :param attributes: the common attributes of the disks.
+    :param attributes: the attributes that these disks share.
     """
     words = {True: 'HDD', False: 'SSD'}
     # Some machines do not report whether a disk rotates.
@@ -272,7 +276,7 @@ def _label_disk(attributes: Mapping[str, typing.Any]) -> str:
 def _label_interface(attributes: Mapping[str, typing.Any]) -> str:
     """Return a name for interfaces of one sort: "0x8086:0x1521 1000 Mb/s".
 
-    :param attributes: the common attributes of the interfaces.
+    :param attributes: the attributes that these interfaces share.
     """
     words = [_join_ids(attributes, ('vendor', 'product')) or 'interface']
     speed = attributes.get('speed_mbps')
@@ -289,14 +293,14 @@ def _label_device(attributes: Mapping[str, typing.Any]) -> str:
 def _join_ids(
     attributes: Mapping[str, typing.Any], names: Iterable[str]
 ) -> str:
-    """Join the known values of some attributes, e.g. ``8086:1521``."""
+    """Join the values of attributes that are known, e.g. ``8086:1521``."""
     return ':'.join(
         str(attributes[name]) for name in names if attributes.get(name)
     )
 
 
 def _join_words(*words: typing.Any) -> str:
-    """Join the words that are known by spaces."""
+    """Join the words that are not empty by spaces."""
     known = [str(word).strip() for word in words if word]
     return ' '.join(known)
 
@@ -329,7 +333,7 @@ def _pci_devices(component: str, path: str) -> ComparedParts:
 
 
 def _accelerators(path: str) -> ComparedParts:
-    """Return the list of the PCI devices at a path that are accelerators."""
+    """Return the list of the accelerators among the PCI devices at a path."""
     return dataclasses.replace(
         _pci_devices('accelerators', path),
         part_filter=f'selectattr({_IS_ACCELERATOR})',
@@ -338,7 +342,7 @@ def _accelerators(path: str) -> ComparedParts:
 
 
 def _other_devices(path: str) -> ComparedParts:
-    """Return the list of the other PCI devices at a path."""
+    """Return the list of the PCI devices at a path without accelerators."""
     return dataclasses.replace(
         _pci_devices('pci-devices', path),
         part_filter=f'rejectattr({_IS_ACCELERATOR})',
@@ -364,13 +368,13 @@ def _is_no_accelerator(item: PartItem) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Tolerance:
-    """By how much sizes and counts may differ, by component.
+    """The amounts by which sizes and counts may differ, by component.
 
-    :ivar shares: of the size where a component has a size, else of the count;
-        5 % is 0.05.
-    :ivar numbers: of a count; of memory in MiB.
-    :ivar observed: components of which only the values of the sample are
-        accepted, and none between them.
+    :ivar shares: a share of the size if the component has a size, otherwise of
+        the count; 5 % is 0.05.
+    :ivar numbers: a number of parts; for memory, a number of MiB.
+    :ivar observed: the components for which only the values of the sample are
+        accepted, without values in between.
     """
 
     shares: dict[str, float] = dataclasses.field(default_factory=dict)
@@ -382,12 +386,12 @@ class Tolerance:
     ) -> tuple[int, int]:
         """Widen a range of sizes by the tolerance of a component.
 
-        For example, with ``disks=5%`` the range 960 to 960 becomes 912 to
-        1008. A share widens any size, a number only the size of memory, in
-        MiB: for disks, a number is about their count.
+        For example, ``disks=5%`` widens the range 960 to 960 to 912 to 1008. A
+        share applies to any size. A number applies only to the size of memory,
+        in MiB; for disks, a number means the count of disks.
 
-        :param low: the least size of the sample.
-        :param high: the largest size of the sample.
+        :param low: the least size in the sample.
+        :param high: the greatest size in the sample.
         """
         number = 0
         if component == MEMORY:
@@ -399,13 +403,13 @@ class Tolerance:
     ) -> tuple[int, int]:
         """Widen a range of counts by the tolerance of a component.
 
-        For example, with ``disks=1`` the range 4 to 4 becomes 3 to 5.
+        For example, ``disks=1`` widens the range 4 to 4 to 3 to 5.
 
         :param low: the least number of parts in the sample.
-        :param high: the largest number of parts in the sample.
+        :param high: the greatest number of parts in the sample.
         """
         share = 0.0
-        # A share of disks is about their sizes.
+        # For disks, a share applies to their sizes.
         if component != DISKS.component:
             share = self.shares.get(component, 0.0)
         return self._widen(low, high, share, self.numbers.get(component, 0))
@@ -414,12 +418,13 @@ class Tolerance:
     def _widen(
         low: int, high: int, share: float, number: int
     ) -> tuple[int, int]:
-        """Widen a range by a share of its ends and a number, not below 0.
+        """Widen a range by a share of its ends and by a number, at least to 0.
 
-        For example, 100 to 200 with a share of 0.05 and the number 1 becomes
-        94 to 211.
+        For example, the share 0.05 and the number 1 widen 100 to 200 to 94 to
+        211. The lower end is never less than 0.
         """
-        # Rounded first: of floats, 29 % of 100 is 28.999999999999996.
+        # The products are rounded first because of float errors: 29 % of 100
+        # would be 28.999999999999996.
         share_of_low = math.floor(round(low * share, 6))
         share_of_high = math.floor(round(high * share, 6))
         least = low - share_of_low - number
@@ -430,12 +435,13 @@ class Tolerance:
 def parse_tolerance(texts: Iterable[str]) -> Tolerance:
     """Read the values of ``--tolerance`` on the command line.
 
-    ``memory=5%`` allows a share, ``disks=1`` a number, ``memory=observed``
-    only what the machines have. A component may have a share and a number; of
-    two shares, or two numbers, the last one counts.
+    ``memory=5%`` allows a share, ``disks=1`` allows a number, and
+    ``memory=observed`` allows only the values that the machines have. A
+    component may have both a share and a number. If a component has two shares
+    or two numbers, the last one is used.
 
-    :raises: :class:`.exceptions.Invalid` where a text is no tolerance, or a
-        component has both a number and ``observed``.
+    :raises: :class:`.exceptions.Invalid` if a text is not a tolerance, or if a
+        component has both ``observed`` and a share or number.
     """
     tolerance = Tolerance()
     for text in texts:

@@ -12,19 +12,20 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.machine.profile import component
 
 _SIZE = 'size'
-# How many values a label names; of more values it has the number.
+# A label names at most this many values. If there are more, it gives their
+# number.
 _MAX_NAMES = 3
 
 Key = tuple[typing.Any, ...]
-"""The values of a part for the reported attributes, in their order."""
+"""The values of a part for the reported attributes, in the same order."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ValueTest:
-    """The test that an attribute has one of some values.
+    """The test that an attribute has one of several values.
 
-    :ivar values: ``(None,)`` stands for an attribute that is null or missing;
-        None is never beside other values.
+    :ivar values: the accepted values. ``(None,)`` accepts an attribute that is
+        null or missing; None is never combined with other values.
     """
 
     values: tuple[typing.Any, ...]
@@ -34,15 +35,15 @@ class ValueTest:
         return value in self.values
 
     def filter(self, name: str) -> str:
-        """Return the filter, for a field, that keeps the items that pass.
+        """Return the filter that keeps the items of a list that pass the test.
 
         For example, ``selectattr('vendor', 'eq', 'Intel')``.
 
-        :param name: of the attribute that is tested.
+        :param name: the name of the attribute that is tested.
         """
         if self.values == (None,):
-            # This keeps items without the attribute: neither "eq" nor "ne"
-            # holds for them.
+            # This filter also keeps items that lack the attribute, because
+            # neither "eq" nor "ne" is true for them.
             return f"rejectattr('{name}', 'ne', null)"
         if len(self.values) == 1:
             return f"selectattr('{name}', 'eq', {literal(self.values[0])})"
@@ -54,7 +55,7 @@ class ValueTest:
         For example, ``{'op': 'one-of', 'args': {'value': '{item.vendor}',
         'values': ['Intel']}}``.
 
-        :param name: of the attribute that is tested.
+        :param name: the name of the attribute that is tested.
         """
         field = f'{{item.{name}}}'
         if self.values == (None,):
@@ -75,12 +76,12 @@ class RangeTest:
         return component.is_number(value) and self.low <= value <= self.high
 
     def filter(self, name: str) -> str:
-        """Return the filter, for a field, that keeps the items that pass.
+        """Return the filter that keeps the items of a list that pass the test.
 
         For example, ``selectattr('size', 'ge', 912) | selectattr('size', 'le',
         1008)``.
 
-        :param name: of the attribute that is tested.
+        :param name: the name of the attribute that is tested.
         """
         if self.low == self.high:
             return f"selectattr('{name}', 'eq', {self.low})"
@@ -92,9 +93,9 @@ class RangeTest:
     def condition(self, name: str) -> dict[str, typing.Any]:
         """Return the condition that the item of a loop passes the test.
 
-        It holds where ``low <= item <= high``.
+        It is true if ``low <= item <= high``.
 
-        :param name: of the attribute that is tested.
+        :param name: the name of the attribute that is tested.
         """
         field = f'{{item.{name}}}'
         return {'op': 'le', 'args': {'values': [self.low, field, self.high]}}
@@ -104,8 +105,9 @@ class RangeTest:
 class PartSort:
     """A sort of parts, which a rule counts.
 
-    :param tests: of attributes, by name; all of them hold for such a part.
-    :param label: for messages, e.g. ``SSD 480 GB``.
+    :param tests: the tests, by name of the attribute. A part is of this sort
+        if it passes all of them.
+    :param label: the name for messages, e.g. ``SSD 480 GB``.
     """
 
     tests: Mapping[str, ValueTest | RangeTest]
@@ -124,7 +126,7 @@ class PartSort:
 
     @property
     def filters(self) -> list[str]:
-        """The filters of a list that keep the items of this sort."""
+        """The filters that keep the items of this sort in a list."""
         return [test.filter(name) for name, test in self.tests.items()]
 
     @property
@@ -142,9 +144,10 @@ class PartSort:
 
 
 def escape(value: typing.Any) -> typing.Any:
-    """Escape a value, so that no part of it is a replacement field.
+    """Escape a value, so that no part of it is read as a field.
 
-    The text ``{x}`` becomes ``{{x}}``; values of other types stay.
+    For example, the text ``{x}`` becomes ``{{x}}``. Values of other types
+    stay.
     """
     if isinstance(value, str):
         return interpolation.escape(value)
@@ -183,19 +186,19 @@ def find_sorts(
 ) -> list[PartSort]:
     """Divide the parts of a sample into sorts, which rules will count.
 
-    If every machine has two SSD of 480 GB and four of 960 GB, these are two
-    sorts. Parts that only some machines have, such as disks of two vendors,
-    are one sort together: any machine may have either. But a spinning disk is
-    never in one sort with a flash disk. Sorts whose ranges of sizes overlap
-    are joined.
+    For example, if every machine has two SSDs of 480 GB and four of 960 GB,
+    there are two sorts. Parts that only some machines have, such as disks of
+    two vendors, are combined into one sort, because any machine may have
+    either. But a spinning disk is never combined with a flash disk. Sorts
+    whose ranges of sizes overlap are joined.
 
     :param compared: the list of parts, and the attributes that distinguish
         them.
     :param lists: the parts of every machine of the sample.
-    :param tolerated: how far sizes may differ from the sizes of the sample.
+    :param tolerated: the amounts by which sizes may differ from the sample.
     """
     all_items = list(itertools.chain.from_iterable(lists))
-    # Attributes that no part of the sample reports say nothing.
+    # Attributes that no part of the sample reports are skipped.
     reported = []
     for name in compared.attributes:
         if any(item.get(name) not in (None, '') for item in all_items):
@@ -205,7 +208,8 @@ def find_sorts(
         keys_of_machines.append(
             {_key_of_part(item, reported) for item in items}
         )
-    # Not a set, which has no order: the same machines make the same rules.
+    # A dict is used because a set has no order, and the same machines must
+    # give the same rules.
     keys = dict.fromkeys(_key_of_part(item, reported) for item in all_items)
     on_all_machines: list[list[Key]] = []
     on_some_machines: dict[Hashable, list[Key]] = {}
@@ -213,8 +217,8 @@ def find_sorts(
         if all(key in machine_keys for machine_keys in keys_of_machines):
             on_all_machines.append([key])
             continue
-        # Parts that some machines lack are one sort if they agree in these
-        # attributes, such as "rotational" of disks.
+        # Parts that some machines lack are one sort if these attributes are
+        # equal, e.g. "rotational" for disks.
         shared = tuple(
             value
             for name, value in zip(reported, key, strict=True)
@@ -229,8 +233,8 @@ def _key_of_part(item: component.PartItem, reported: Sequence[str]) -> Key:
     """Return the key of a part: its values for the reported attributes.
 
     For example, ``(960, 'Intel')`` for the attributes size and vendor. Equal
-    parts have equal keys. An attribute that is missing, a list or a mapping is
-    None.
+    parts have equal keys. The value is None if an attribute is missing, a list
+    or a mapping.
     """
     values = []
     for name in reported:
@@ -247,14 +251,15 @@ def _join_overlapping(
     groups: Sequence[list[Key]],
     tolerated: component.Tolerance,
 ) -> list[PartSort]:
-    """Build a sort of every group, and join sorts whose sizes overlap.
+    """Build a sort for every group, and join sorts whose sizes overlap.
 
-    A part whose size is in two ranges would be counted twice. For example,
-    with a tolerance of 5 % the sizes 960 and 1000 have the ranges 912 to 1008
-    and 950 to 1050: they become one sort, 912 to 1050.
+    Otherwise a part whose size is in two ranges would be counted twice. For
+    example, with a tolerance of 5 %, the sizes 960 and 1000 have the ranges
+    912 to 1008 and 950 to 1050. They become one sort with the range 912 to
+    1050.
 
-    :param reported: the names of the attributes of the keys, in order.
-    :param groups: lists of keys; a list becomes one sort.
+    :param reported: the names of the attributes in the keys, in order.
+    :param groups: lists of keys; every list becomes one sort.
     """
     joined_groups: list[list[Key]] = []
     sorts: list[PartSort] = []
@@ -270,7 +275,7 @@ def _join_overlapping(
                 compared, reported, joined_groups[index], tolerated
             )
     if len(joined_groups) < len(groups):
-        # A range that has become wider may overlap another range now.
+        # A range that has become wider may now overlap another range.
         return _join_overlapping(compared, reported, joined_groups, tolerated)
     return sorts
 
@@ -278,10 +283,11 @@ def _join_overlapping(
 def _find_overlapping(
     part_sort: PartSort, sorts: Sequence[PartSort]
 ) -> int | None:
-    """Return the index of the first sort that overlaps with another one.
+    """Return the index of the first sort that overlaps a given sort.
 
-    :param part_sort: the other one.
-    :returns: None if no sort overlaps with it.
+    :param part_sort: the given sort.
+    :param sorts: the sorts to search.
+    :returns: None if no sort overlaps it.
     """
     for index, other in enumerate(sorts):
         if _have_common_sizes(part_sort, other):
@@ -292,8 +298,9 @@ def _find_overlapping(
 def _have_common_sizes(first: PartSort, second: PartSort) -> bool:
     """Return whether two sorts differ only in ranges of sizes that overlap.
 
-    A part whose size is in both ranges would be of both sorts. Sorts that
-    accept single sizes never overlap: equal sizes are of one sort already.
+    A part whose size is in both ranges would belong to both sorts. Sorts that
+    accept single sizes never overlap, because equal sizes are in one sort
+    already.
     """
     first_sizes = first.tests.get(_SIZE)
     second_sizes = second.tests.get(_SIZE)
@@ -311,14 +318,14 @@ def _have_common_sizes(first: PartSort, second: PartSort) -> bool:
 def _size_test(
     sizes: tuple[int, ...], name: str, tolerated: component.Tolerance
 ) -> tuple[ValueTest | RangeTest, str]:
-    """Build the test that accepts the sizes of parts, with words for them.
+    """Build the test that accepts the sizes of parts, and describe the sizes.
 
-    The range of the sizes is accepted, and sizes beyond it as far as is
-    tolerated; with ``observed`` only these sizes.
+    The test accepts the range of the sizes, widened by the tolerance. With
+    ``observed``, it accepts only the given sizes.
 
-    :param name: of the component, e.g. ``disks``.
-    :returns: the test, and the sizes without the tolerance in words, e.g.
-        "480 GB to 960 GB".
+    :param name: the name of the component, e.g. ``disks``.
+    :returns: the test, and the sizes in words without the tolerance, e.g. "480
+        GB to 960 GB".
     """
     if name in tolerated.observed:
         size_texts = [_size_text(size) for size in sorted(sizes)]
@@ -338,19 +345,19 @@ def _build_sort(
 ) -> PartSort:
     """Build one sort that accepts the parts of all keys of a group.
 
-    For example, disks of 480 GB by two vendors are tested for the size 480 GB
-    and for one of the two vendors. An attribute that some of the parts lack is
-    not tested.
+    For example, for disks of 480 GB by two vendors, it tests for the size 480
+    GB and for one of the two vendors. Attributes that only some of the parts
+    have are not tested.
 
-    :param reported: the names of the attributes of the keys, in order.
-    :param tolerated: how far the size of an accepted part may differ from the
-        sizes of the group.
+    :param reported: the names of the attributes in the keys, in order.
+    :param tolerated: the amounts by which the size of an accepted part may
+        differ from the sizes in the group.
     """
     tests: dict[str, ValueTest | RangeTest] = {}
-    # The attributes that the label names.
+    # The attributes from which the label is made.
     attributes: dict[str, typing.Any] = {}
     for index, name in enumerate(reported):
-        # The different values of the attribute, in the order of the keys.
+        # The distinct values of the attribute, in the order of the keys.
         values = tuple(dict.fromkeys(key[index] for key in group))
         if name == _SIZE and all(map(component.is_number, values)):
             tests[name], attributes[name] = _size_test(
@@ -373,20 +380,21 @@ def _range_text(low: str, high: str) -> str:
 
 
 def _values_text(values: Sequence[typing.Any]) -> str:
-    """Return values in words, e.g. "A or B", or "5 kinds" of many values."""
+    """Return values in words, e.g. "A or B"; "5 kinds" for many values."""
     if len(values) > _MAX_NAMES:
         return _('%d kinds') % len(values)
     return _(' or ').join(str(value) for value in values)
 
 
 def _size_text(size: float) -> str:
-    """Return a size as text, in the units of the trade, e.g. "960 GB"."""
+    """Return a size as text in the units used for disks, e.g. "960 GB"."""
     in_unit = size
     for unit in ('B', 'kB', 'MB', 'GB'):
         if in_unit < 999.5:
             return f'{in_unit:.3g} {unit}'
         in_unit /= 1000
-    # No unit is larger. With ".3g" such a number would have an exponent.
+    # There is no larger unit. The format ".3g" would write such a number with
+    # an exponent.
     if in_unit >= 999.5:
         return f'{in_unit:.0f} TB'
     return f'{in_unit:.3g} TB'

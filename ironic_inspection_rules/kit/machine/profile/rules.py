@@ -25,7 +25,7 @@ TRAIT = 'trait'
 AUDIT = 'audit'
 ON_MISMATCH = (FAIL, TRAIT, AUDIT)
 
-# The order in which the rules of a profile run, the highest first.
+# The priorities put the rules of a profile in order; the highest runs first.
 _PRIORITY_OF_BEGIN = 30
 _PRIORITY_OF_COMPARISON = 20
 _PRIORITY_OF_VERDICT = 10
@@ -33,22 +33,23 @@ _PRIORITY_OF_VERDICT = 10
 _PROFILES_PATH = '/profiles'  # In plugin data.
 
 _MAX_LENGTH = 120
-"""Most characters of the name of a profile, and of what a rule is about. Both
-are in the description of a rule, which has at most 255."""
+"""Most characters of the name of a profile, and of the subject of a rule. Both
+are part of the description of a rule, which has at most 255 characters."""
 
 _UNKNOWN = "default('unknown', true)"
 
 Entry = dict[str, typing.Any]
-"""A rule, a condition or an action as a rule file has it."""
+"""A rule, a condition or an action in the form of a rule file."""
 
 
 class Deviation(typing.NamedTuple):
     """A way in which a machine may differ from the sample.
 
-    :param about: what differs, e.g. ``processors, count``, for the description
-        of a rule.
-    :param condition: holds for a machine that differs in this way.
-    :param message: of the rule, with fields for the values of the machine.
+    :param about: the subject of the difference for the description of a rule,
+        e.g. ``processors, count``.
+    :param condition: a condition that is true for a machine that differs.
+    :param message: the message of the rule, with fields for the values of the
+        machine.
     """
 
     about: str
@@ -65,16 +66,19 @@ def write(
 ) -> list[Entry]:
     """Write rules that accept machines like the sample.
 
-    With ``fail`` the first rule makes an empty list in plugin data, a rule for
-    every way to differ adds a message to the list, and the last rule fails the
-    inspection with all messages. With ``trait``, the last rules add or remove
-    a trait in place of that. With ``audit``, every rule fails for itself.
+    In mode ``fail``, the first rule creates an empty list in plugin data, one
+    rule per deviation adds a message to the list, and the last rule fails the
+    inspection with all messages. In mode ``trait``, the last rules add or
+    remove a trait instead. In mode ``audit``, every rule fails separately.
 
     :param machines: the sample.
-    :param name: of the profile, for descriptions.
-    :param on_mismatch: what a difference does, one of :data:`ON_MISMATCH`.
-    :param left_out: paths of values that are not compared.
-    :returns: rules as plain data, without UUIDs: their descriptions differ.
+    :param name: the name of the profile, for descriptions.
+    :param on_mismatch: the consequence of a difference, one of
+        :data:`ON_MISMATCH`.
+    :param tolerated: the amounts by which sizes and counts may differ.
+    :param left_out: the paths of values that are not compared.
+    :returns: rules as plain data without UUIDs. Every rule has a different
+        description.
     """
     profile = _Profile(name)
     deviations = _number_equal(find_deviations(machines, tolerated, left_out))
@@ -93,10 +97,11 @@ def write(
 def notes_difference(change: engine_change.Change) -> bool:
     """Return whether a change is a difference that a profile has noted.
 
-    For example, at ``/profiles/r640/0`` of plugin data.
+    For example, a change at ``/profiles/r640/0`` in plugin data is.
     """
     is_in_profile = change.path.startswith(f'{_PROFILES_PATH}/')
-    # The first rule writes the list itself, whose path has one slash less.
+    # The first rule of a profile writes the list itself, whose path has one
+    # slash less.
     is_in_list = change.path.count('/') > _PROFILES_PATH.count('/') + 1
     return change.object == 'plugin_data' and is_in_profile and is_in_list
 
@@ -104,11 +109,11 @@ def notes_difference(change: engine_change.Change) -> bool:
 def _number_equal(deviations: Iterable[Deviation]) -> list[Deviation]:
     """Number the deviations whose descriptions are equal: "disks (2)".
 
-    Sizes are rounded and long descriptions are cut, so that several may be
-    equal. A rule without a UUID is known by its description when a newer
-    profile is applied.
+    Descriptions may be equal because sizes are rounded and long texts are cut.
+    They must be different, because a rule without a UUID is identified by its
+    description when a newer profile is applied.
     """
-    # How many deviations have had a description so far.
+    # The number of deviations so far, by description.
     count: collections.Counter[str] = collections.Counter()
     described = []
     for deviation in deviations:
@@ -123,14 +128,14 @@ def _number_equal(deviations: Iterable[Deviation]) -> list[Deviation]:
 class _Profile:
     """Writes the rules of a profile, which note differences in plugin data.
 
-    :param name: of the profile.
+    :param name: the name of the profile.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
-        # The name as a key of plugin data: "poweredge_r640" of "PowerEdge
-        # R640". Below is the list of differences there, as the path of an
-        # action and as a field.
+        # The slug is the name as a key of plugin data, e.g. "poweredge_r640"
+        # for "PowerEdge R640". The list of differences is stored there; its
+        # place is needed as the path of an action and as a field.
         slug = re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_')
         self._slug = slug or 'profile'
         self._path = f'{_PROFILES_PATH}/{self._slug}'
@@ -147,6 +152,7 @@ class _Profile:
         """Build a rule with one action.
 
         :param about: the end of the description.
+        :param fields: further fields of the rule, such as ``mode``.
         """
         return {
             'description': f'{self._name[:_MAX_LENGTH]}: {about}',
@@ -159,7 +165,7 @@ class _Profile:
     def audit(self, deviation: Deviation) -> Entry:
         """Build the rule that would fail machines with one deviation.
 
-        In mode ``audit`` it only records that it would.
+        Because its mode is ``audit``, it only records that it would fail them.
         """
         action = _build_operation('fail', msg=deviation.message)
         return self.rule(
@@ -171,10 +177,10 @@ class _Profile:
         )
 
     def begin(self) -> Entry:
-        """Build the rule that makes the empty list of differences.
+        """Build the rule that creates the empty list of differences.
 
-        It runs before all others of the profile, and empties a list that an
-        earlier inspection has left.
+        It runs before all other rules of the profile. It also empties the list
+        that an earlier inspection has left.
         """
         action = _build_operation('set-plugin-data', path=self._path, value=[])
         return self.rule(
@@ -212,8 +218,8 @@ class _Profile:
     def traits(self) -> list[Entry]:
         """Build the rules that add and remove the trait of a mismatch.
 
-        For example, ``CUSTOM_POWEREDGE_R640_MISMATCH``. A machine that was
-        repaired loses the trait in its next inspection.
+        The trait is e.g. ``CUSTOM_POWEREDGE_R640_MISMATCH``. A machine that
+        was repaired loses the trait in its next inspection.
         """
         trait = f'CUSTOM_{self._slug.upper()}_MISMATCH'
         add = self.rule(
@@ -233,7 +239,7 @@ class _Profile:
     def _condition_on_list(self, op: str) -> Entry:
         """Build a condition on the list of differences in plugin data.
 
-        :param op: ``is-empty`` or ``!is-empty``.
+        :param op: either ``is-empty`` or ``!is-empty``.
         """
         return {'op': op, 'args': {'value': f'{{{self._field}}}'}}
 
@@ -245,11 +251,12 @@ def find_deviations(
 ) -> Iterator[Deviation]:
     """Yield all ways in which a machine may differ from the sample.
 
-    A value gives one deviation, a list of parts several. A rule is written
-    for every deviation.
+    A value gives one deviation, and a list of parts gives several. One rule is
+    written per deviation.
 
     :param machines: the sample.
-    :param left_out: paths of values that are not compared.
+    :param tolerated: the amounts by which sizes and counts may differ.
+    :param left_out: the paths of values that are not compared.
     """
     for value in component.VALUES:
         if value.path in left_out:
@@ -270,18 +277,19 @@ def _deviation_of_value(
 ) -> Deviation:
     """Return the deviation of a machine that has another value.
 
-    A number may be in the range of the sample, and beyond it as far as is
-    tolerated: if the machines have 8 to 16 CPUs, one with 4 differs, and the
-    message is "processors: count 4, not 8 to 16". A text or a version of
-    firmware must be in the sample.
+    A number must be in the range of the sample, widened by the tolerance. For
+    example, if the machines have 8 to 16 CPUs, a machine with 4 differs, and
+    the message is "processors: count 4, not 8 to 16". A text or a firmware
+    version must be equal to a value of the sample.
 
     :param sample: the values of the machines of the sample.
     """
     field = f'{{{value.path} | {_UNKNOWN}}}'
     expected = list(dict.fromkeys(sample))
     are_numbers = all(map(component.is_number, sample))
-    # A version between two versions of the sample is another firmware. It may
-    # be a number, as Ironic's hook extra-hardware makes one of "2.18".
+    # A version between two versions of the sample is a different firmware. It
+    # may be a number, because Ironic's hook extra-hardware converts "2.18" to
+    # one.
     is_firmware = value.component == component.FIRMWARE
     if is_firmware or not are_numbers:
         escaped = [part_sorts.escape(accepted) for accepted in expected]
@@ -294,7 +302,8 @@ def _deviation_of_value(
         if value.sized:
             low, high = tolerated.widen_sizes(value.component, low, high)
         elif value.name != 'sockets':
-            # A tolerance for processors is about their count.
+            # A tolerance for processors applies to their count, not to the
+            # sockets.
             low, high = tolerated.widen_counts(value.component, low, high)
         condition, text = _outside_condition(low, field, high)
     message = _('%(found)s, not %(expected)s') % {
@@ -312,10 +321,11 @@ def _deviations_of_parts(
     lists: Sequence[Sequence[component.PartItem]],
     tolerated: component.Tolerance,
 ) -> Iterator[Deviation]:
-    """Yield the ways in which a machine may have other parts than the sample.
+    """Yield the ways in which the parts of a machine may differ.
 
-    It may have too few or too many parts of a sort, such as "3 of 4 × SSD 480
-    GB", parts of no sort, or parts although the sample has no parts.
+    A machine may have too few or too many parts of a sort, e.g. "3 of 4 × SSD
+    480 GB". It may have parts that belong to no sort. It may also have parts
+    although the sample has none.
 
     :param lists: the parts of every machine of the sample.
     """
@@ -348,18 +358,18 @@ def _deviations_of_parts(
             f'{name}: ' + _('%s, not any') % length,
         )
     elif all(part_sort.tests for part_sort in sorts):
-        # A sort without tests accepts all parts.
+        # A sort without tests accepts all parts, so that every part belongs to
+        # a sort.
         yield _parts_of_no_sort(parts, sorts)
 
 
 def _parts_of_no_sort(
     parts: component.ComparedParts, sorts: Sequence[part_sorts.PartSort]
 ) -> Deviation:
-    """Return the deviation of a machine with parts of no sort.
+    """Return the deviation of a machine with parts that belong to no sort.
 
-    Its message names the values of the parts, of all attributes that
-    distinguish sorts: "disks: not all are expected, there are size 960, 480
-    and model X".
+    The message lists the values of all attributes that distinguish sorts:
+    "disks: not all are expected, there are size 960, 480 and model X".
     """
     name = parts.component
     values = []
@@ -397,7 +407,7 @@ def _outside_condition(low: int, field: str, high: int) -> tuple[Entry, str]:
     if low == high:
         condition = _build_operation('!eq', values=[field, low])
         return condition, str(low)
-    # "le" holds for low <= field <= high.
+    # The op "le" is true if low <= field <= high.
     condition = _build_operation('!le', values=[low, field, high])
     text = _('%(low)s to %(high)s') % {'low': low, 'high': high}
     return condition, text
@@ -406,7 +416,7 @@ def _outside_condition(low: int, field: str, high: int) -> tuple[Entry, str]:
 def _none_of_condition(
     field: str, numbers: Sequence[typing.Any]
 ) -> tuple[Entry, str]:
-    """Build the condition that a number is none of some.
+    """Build the condition that a number is not one of the accepted ones.
 
     For example, ``{'op': '!one-of', 'args': {'value': FIELD, 'values': [2,
     4]}}``.
@@ -421,5 +431,5 @@ def _none_of_condition(
 
 
 def _build_operation(op: str, **args: typing.Any) -> Entry:
-    """Build a condition or an action as a rule file has it."""
+    """Build a condition or an action in the form of a rule file."""
     return {'op': op, 'args': args}
