@@ -134,7 +134,7 @@ class StalledProcessMixin:
             if held.uuid == lost.uuid
             else [],
         )
-        self.promptly(self.queue.unsettled)
+        self.promptly(self.queue.claim_unsettled)
         self.assertEqual(1, self.promptly(self.queue.forget, -60))
         self.promptly(
             unprocessed.destroy_nodes, ['node-0', 'node-1', 'node-2']
