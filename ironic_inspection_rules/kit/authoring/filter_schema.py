@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A JSON Schema of text with filters, for editors.
+"""Build the JSON Schema of text with filters, for editors.
 
-What is between the braces of a field is text, so a schema can only describe
-it by regular expressions: of names of filters, and of literal arguments.
+The content of a field's braces is text, so a schema can only describe it by
+regular expressions for names of filters and literal arguments.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,26 +29,28 @@ _LITERALS = {
 """Patterns of literal arguments by their type."""
 
 _ANCHOR = re.compile(r'[$^]|\\[bB]|\(\?')
-"""What may look at the beginning or the end of a text in a pattern."""
+"""Parts of a pattern that may refer to the beginning or the end of the
+text."""
 
 _ROOTS = form.match_names((*interpolation.ROOTS, interpolation.ITEM))
 _ARGUMENTS = rf"""(?:\((?:[^(){{}}'"]|{_TEXT})*\))?\s*"""
 
 
 def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
-    """Return the JSON Schema of text with fields, also inside of other values.
+    """Return the JSON Schema of text with fields, also inside other values.
 
-    It refuses an unknown filter in the first field of a text, such as
+    It refuses an unknown filter in the first field of a text, e.g.
     ``{node.name | uper}``, and a literal argument that the filter does not
-    take. Lint finds what is beyond a regular expression.
+    accept. Lint finds mistakes that a regular expression cannot find.
 
     :param filters: all filters by name.
     """
-    # The whole name of a filter: "minute" begins with "min", and is none.
+    # Match the whole name of a filter: "minute" begins with "min", but is not
+    # a filter.
     known = rf'{form.match_names(filters)}(?![A-Za-z0-9_])'
-    # All that stands before a filter of the first field, in "a {node.name |
-    # upper | …": text without fields, the path of the field, and its filters
-    # so far. A doubled brace begins no field.
+    # Everything before a filter of the first field, as in "a {node.name |
+    # upper | …": text without fields, the path of the field, and its previous
+    # filters. A doubled brace does not start a field.
     before = (
         rf'^(?:[^{{}}]|\}}|\{{\{{)*\{{{_ROOTS}'
         r'(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*\s*'
@@ -64,7 +66,7 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
     unfit_calls: list[str] = []
     for name, op in filters.items():
         unfit_calls += _list_refused_calls(name, op)
-    # Without any call, the pattern would be empty, and refuse all filters.
+    # An empty pattern would refuse all filters.
     if unfit_calls:
         unfit = rf'{before}(?:{"|".join(unfit_calls)})'
         refused.append(
@@ -73,7 +75,7 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
                 'errorMessage': _('the filter does not take this argument'),
             }
         )
-    # This schema again, by its name in the schema of files.
+    # This refers to this schema by its name in the schema of files.
     inner = {'$ref': '#/definitions/written'}
     return {
         'allOf': refused,
@@ -83,10 +85,10 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
 
 
 def _list_refused_calls(name: str, op: registry.Op) -> Iterator[str]:
-    """Yield patterns of calls of a filter with a literal that it refuses.
+    """Yield patterns of filter calls with a literal that the filter refuses.
 
-    Such as ``round('two')``. Only the first argument, and arguments with
-    names, are looked at.
+    An example is ``round('two')``. Only the first argument and named arguments
+    are checked.
     """
     first = None
     if op.signature.arguments and not op.plugin.TAKES_FILTER:
@@ -96,22 +98,23 @@ def _list_refused_calls(name: str, op: registry.Op) -> Iterator[str]:
         values = '|'.join(_refused_literals(list(schemas)))
         if not values:
             continue
-        # Other arguments may stand before the name of this one.
+        # Other arguments may precede the name of this argument.
         place = rf"""(?:[^(){{}}'"]|{_TEXT})*?{argument}\s*=\s*"""
         if argument == first:
-            # Its name may be left out.
+            # The name of the first argument may be omitted.
             place = rf'(?:{place})?'
         yield rf'{name}\s*\(\s*{place}(?:{values})'
 
 
 def _refused_literals(schemas: list[Schema]) -> Iterator[str]:
-    """Yield patterns of literals that an argument of a filter does not take.
+    """Yield patterns of literals that an argument of a filter refuses.
 
-    A schema that takes texts with a digit in them, for example, gives patterns
-    of numbers, booleans, nulls, lists and mappings, and a pattern of texts
-    without any digit.
+    For example, a schema that accepts texts with a digit gives patterns of
+    numbers, booleans, nulls, lists and mappings, and a pattern of texts
+    without a digit.
 
-    :param schemas: the schemas of the argument, one of which has to be met.
+    :param schemas: the schemas of the argument; at least one must accept the
+        value.
     """
     accepted_types: set[str] = set()
     for schema in schemas:
@@ -122,13 +125,13 @@ def _refused_literals(schemas: list[Schema]) -> Iterator[str]:
         else:
             accepted_types.update(types)
     if 'integer' in accepted_types:
-        # Integers have no pattern of their own: to refuse literals such as
-        # 1.5 would refuse 5 as well.
+        # There is no pattern for integers: refusing literals such as 1.5 would
+        # also refuse 5.
         accepted_types.add('number')
     for literal_type, pattern_of_literals in _LITERALS.items():
         if literal_type not in accepted_types:
             yield pattern_of_literals
-    # A text that one of several schemas refuses may meet another.
+    # If there are several schemas, another one may accept the text.
     if len(schemas) == 1:
         yield from _refused_texts(schemas[0])
 
@@ -136,21 +139,20 @@ def _refused_literals(schemas: list[Schema]) -> Iterator[str]:
 def _refused_texts(schema: Schema) -> Iterator[str]:
     """Yield patterns of literal texts that a schema refuses.
 
-    They are empty, or do not match the pattern of the schema.
+    These texts are empty, or do not match the pattern of the schema.
     """
     if schema.get('minLength') == 1:
-        # An empty text.
+        # This pattern matches an empty text.
         yield r"""(?:''|"")\s*[,)]"""
     pattern = schema.get('pattern')
     if pattern is None:
         return
     if _ANCHOR.search(pattern):
-        # "^", for example, would mean the beginning of the text with the
-        # field, and not that of the literal in it. Such literals are left to
-        # lint.
+        # For example, "^" would match the beginning of the text with the field
+        # instead of the literal. Such literals are left to lint.
         return
-    # A text in quotes with no place, after its first quote, at which the
-    # pattern matches: "(?!" looks ahead for such a place.
+    # Match a quoted text in which the pattern matches nowhere: "(?!" looks
+    # ahead for a match after the first quote.
     single_quoted = rf"'(?!{_SINGLE}*?(?:{pattern})){_SINGLE}*'"
     double_quoted = rf'"(?!{_DOUBLE}*?(?:{pattern})){_DOUBLE}*"'
     yield rf'(?:{single_quoted}|{double_quoted})\s*[,)]'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for tables, their rows and machines; a table as a file has it."""
+"""Requests for tables, rows and machines; tables as rule files have them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,11 +10,11 @@ from ironic_inspection_rules.kit.client import http
 
 _TABLES = '/inspection_tables'
 _DEFINITION = ('key', 'of', 'types', 'secret', 'expect')
-"""The members of a table in a rule file, besides its rows."""
+"""The members of a table in a rule file, except for its rows."""
 
 
 def inspection_tables(baremetal) -> list[dict[str, Any]]:
-    """List the tables, without their rows."""
+    """Return the tables, without their rows."""
     answer = http.call(
         baremetal, 'GET', _TABLES, needed='tables', is_list=True
     )
@@ -22,10 +22,9 @@ def inspection_tables(baremetal) -> list[dict[str, Any]]:
 
 
 def get_inspection_table(baremetal, name: str, **query: Any) -> dict[str, Any]:
-    """Show a table with a page of its rows.
+    """Return a table with a page of its rows.
 
-    :param query: ``key``, or ``limit`` and ``marker``; None counts as not
-        given.
+    :param query: ``key``, or ``limit`` and ``marker``; None means not given.
     """
     return http.call(
         baremetal,
@@ -38,7 +37,7 @@ def get_inspection_table(baremetal, name: str, **query: Any) -> dict[str, Any]:
 
 
 def inspection_table_rows(baremetal, name: str) -> Iterator[dict[str, Any]]:
-    """List the rows of a table with their ``key``, page by page."""
+    """Yield the rows of a table with their ``key``, page by page."""
     return http.list_items(
         baremetal, _path_of_table(name), name='rows', query={}
     )
@@ -49,7 +48,7 @@ def inspection_table_machines(
 ) -> list[dict[str, Any]]:
     """Compare a table with the stored inventories of the nodes.
 
-    :param state: only machines and rows of this state.
+    :param state: the state of the machines and rows to return; None for all.
     """
     answer = http.call(
         baremetal,

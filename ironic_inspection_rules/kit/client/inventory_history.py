@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for kept inventories, their differences, parts, and for replay."""
+"""Requests for kept inventories, their differences, parts, and replay."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,10 +11,10 @@ from ironic_inspection_rules.kit.client import http
 def inventories(
     baremetal, node: str, **query: Any
 ) -> Iterator[dict[str, Any]]:
-    """List the kept inventories of a node, newest first, page by page.
+    """Yield the kept inventories of a node, newest first, page by page.
 
-    :param node: name or UUID of the node.
-    :param query: ``limit``, ``marker``, ``since``; None counts as not given.
+    :param node: the name or UUID of the node.
+    :param query: ``limit``, ``marker``, ``since``; None means not given.
     """
     return http.list_items(
         baremetal, _path_of_history(node), name='inventories', query=query
@@ -22,7 +22,7 @@ def inventories(
 
 
 def inventory(baremetal, node: str, uuid: str) -> dict[str, Any]:
-    """Show what one inspection found: ``inventory`` and ``plugin_data``."""
+    """Return the ``inventory`` and ``plugin_data`` of one inspection."""
     return http.call(
         baremetal,
         'GET',
@@ -34,14 +34,14 @@ def inventory(baremetal, node: str, uuid: str) -> dict[str, Any]:
 def diff(
     baremetal, node: str, from_: str | None = None, to: str | None = None
 ) -> dict[str, Any]:
-    """Return in which parts two inspections of a machine differ.
+    """Return the parts in which two inspections of a machine differ.
 
-    Without UUIDs the last two inventories that differ are compared.
+    Without UUIDs, the last two inventories that differ are compared.
 
-    :param from_: UUID of the earlier inventory.
-    :param to: UUID of the later inventory.
+    :param from_: the UUID of the earlier inventory.
+    :param to: the UUID of the later inventory.
     """
-    # "from" is a keyword of Python, which no argument can be called.
+    # "from" is a keyword of Python, so it cannot be the name of an argument.
     query = http.without_none(**{'from': from_, 'to': to})
     return http.call(
         baremetal,
@@ -54,7 +54,7 @@ def diff(
 
 
 def parts(baremetal, identity: str) -> list[dict[str, Any]]:
-    """Find the nodes that a part has been in, the newest first.
+    """Find the nodes that have contained a part, the newest first.
 
     :param identity: the part's serial number, WWN or MAC address.
     """
@@ -82,15 +82,13 @@ def replay_page(
     """Evaluate rules on the kept inspections of a page of nodes.
 
     :param nodes: filters, or a list of names and UUIDs.
-    :param rules: the rules to evaluate among the rules in force, as if they
-        were applied; None for the rules of the time of an inspection.
-    :param since: only inspections since this time.
-    :param prune: whether stored rules that are not among ``rules`` are left
-        out.
-    :param tables: the JSON form of tables to evaluate with; None for no
-        tables.
-    :returns: ``runs``, and ``next``, the marker of the next page; None after
-        the last page.
+    :param rules: the rules to evaluate together with the rules in force, as if
+        they were applied; None for the rules of the time of an inspection.
+    :param since: a time; earlier inspections are skipped.
+    :param prune: whether stored rules that are not in ``rules`` are removed.
+    :param tables: the JSON form of the tables to use; None for no tables.
+    :returns: ``runs``, and ``next``, the marker of the next page, which is
+        None after the last page.
     """
     request = http.without_none(
         nodes=nodes,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules collect: the inventory of this machine."""
+"""Implement ``collect``, which prints the inventory of this machine."""
 
 import argparse
 import importlib.util
@@ -80,12 +80,12 @@ class Collect(arguments.FileCommand):
 
 
 def _do_nothing(_manager: typing.Any) -> None:
-    """Take the place of :meth:`GenericHardwareManager.initialize`."""
+    """Replace :meth:`GenericHardwareManager.initialize`."""
 
 
 def _collect_data() -> dict[str, typing.Any]:
     """Run the agent's default collector, and return the data as posted."""
-    # The agent is large, and may be missing.
+    # The agent is imported here because it is large and may be missing.
     from ironic_python_agent import config  # noqa: F401 registers options
     from ironic_python_agent import encoding
     from ironic_python_agent import errors
@@ -97,13 +97,14 @@ def _collect_data() -> dict[str, typing.Any]:
     # The agent logs everything that a virtual machine or a container lacks.
     logging.getLogger('ironic_python_agent').setLevel(logging.ERROR)
     cfg.CONF([], project='ironic-python-agent', default_config_files=[])
-    # In a ramdisk the agent first assembles RAIDs, sets up multipath and loads
-    # modules, which must not happen to a machine in use.
+    # In a ramdisk, the agent first assembles RAIDs, sets up multipath and
+    # loads modules, which must not be done on a machine in use.
     hardware.GenericHardwareManager.initialize = _do_nothing
-    # An argument of all collectors; the default one adds no failure.
+    # All collectors take this argument; the default collector adds no
+    # failures.
     failures = utils.AccumulatedFailures(exc_class=errors.InspectionError)
     data: dict[str, typing.Any] = {}
     inspector.collect_default(data, failures)
-    # The data have objects of the agent, such as disks, which its encoder
-    # writes as JSON.
+    # The data contain objects of the agent, e.g. disks, which its encoder
+    # converts to JSON.
     return json.loads(encoding.RESTJSONEncoder().encode(data))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""outliers on files: options and exit codes."""
+"""Implement ``outliers`` on files: options and exit codes."""
 
 import argparse
 
@@ -37,7 +37,7 @@ class Outliers(arguments.FileCommand):
         peer_arguments.add_options(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Print the machines that differ; with ``--learn`` also write rules.
+        """Print the machines that differ. With ``--learn``, also write rules.
 
         :returns: the exit status. It is an error if a file cannot be read,
             although the other machines are compared.
@@ -54,7 +54,7 @@ class Outliers(arguments.FileCommand):
             )
         result = result.without_kinds(parsed_args.ignore)
         if parsed_args.learn:
-            # The inventories were too large to keep, and are read again.
+            # The inventories were too large to keep, so they are read again.
             with progress.show_machine_bar(result.normal) as advance:
                 rules = peer_files.learn(result, parsed_args.by, advance)
             arguments.write(
@@ -63,7 +63,8 @@ class Outliers(arguments.FileCommand):
                 self.app.stdout,
             )
         text = peer_arguments.render(result, parsed_args.format)
-        # If the learned rules go to standard output, this text goes nowhere.
+        # If the learned rules are written to standard output, this text is
+        # discarded.
         output = arguments.choose_output(parsed_args.learn, self.app.stdout)
         arguments.write(parsed_args.output, text, output)
         self.app.stderr.write(

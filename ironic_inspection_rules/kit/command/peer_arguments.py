@@ -25,7 +25,7 @@ _ROOTS = ('inventory', 'plugin_data')
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the comparison and the form of its result."""
+    """Add the options for the comparison and for the form of its result."""
     parser.add_argument(
         '--by',
         metavar='<path>',
@@ -77,7 +77,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def render(result: peers.Result, how: str) -> str:
-    """Return the result of a comparison as text.
+    """Format the result of a comparison as text.
 
     :param how: ``table``, ``json`` or ``html``.
     """
@@ -105,13 +105,13 @@ def format_rules(rules: Sequence[dict[str, typing.Any]]) -> str:
 def missing_path_warnings(result: peers.Result, by: Sequence[str]) -> str:
     """Return warnings about the paths of ``--by`` that no machine reports.
 
-    Such a path, mistyped perhaps, does not divide the machines into groups.
+    Such a path may be misspelled. It does not divide the machines into groups.
 
-    :param by: the paths, such as ``inventory.cpu.model_name``.
-    :returns: a line for every such path; empty if there are no machines.
+    :param by: the paths, e.g. ``inventory.cpu.model_name``.
+    :returns: a line per path; empty if there are no machines.
     """
-    # The key of a group has the paths that its machines report, with values,
-    # e.g. (('inventory.cpu.count', 64),).
+    # The key of a group has the paths that its machines report, with their
+    # values, e.g. (('inventory.cpu.count', 64),).
     keys_of_groups = [group.key for group in result.groups]
     keys_of_groups += [skipped.key for skipped in result.skipped]
     if not keys_of_groups:
@@ -128,26 +128,26 @@ def missing_path_warnings(result: peers.Result, by: Sequence[str]) -> str:
 
 
 def exit_status(result: peers.Result) -> int:
-    """Return the exit status of a command: 2 if a machine is odd, else 0."""
+    """Return the exit status of a command: 2 if a machine is odd, or 0."""
     if result.findings:
         return EXIT_ODD
     return 0
 
 
 def _parse_field(text: str) -> str:
-    """Parse the path of a field, as ``--by`` takes it.
+    """Parse the path of a field that is given to ``--by``.
 
     :param text: e.g. ``inventory.cpu.count`` or ``{inventory.cpu.count}``.
     :returns: the path without braces.
-    :raises: ArgumentTypeError for no such path, or for a file.
+    :raises: ArgumentTypeError if it is not such a path, or is a file.
     """
     path = text.strip().removeprefix('{').removesuffix('}').strip()
     try:
         tokens = data_path.parse(path)
     except exceptions.OperationError as exc:
         raise argparse.ArgumentTypeError(str(exc)) from exc
-    # --by takes several values, and must refuse files so that the command
-    # gets them: "inventory.json" also reads as the path of a field.
+    # --by takes several values. It must refuse files, so that the command gets
+    # them: "inventory.json" could also be the path of a field.
     is_field = tokens[0] in _ROOTS and len(tokens) >= 2
     if not is_field or os.path.exists(text):
         raise argparse.ArgumentTypeError(

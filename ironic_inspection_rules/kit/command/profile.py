@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""profile: options, what a mismatch leads to, names of products."""
+"""Implement ``profile``, which writes rules from inventories."""
 
 import argparse
 import math
@@ -27,7 +27,7 @@ class Profile(arguments.FileCommand):
     example = 'machines -o profile.yaml'
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the inventories, tolerances and what a mismatch leads to."""
+        """Add inventories, tolerances, and the consequence of a mismatch."""
         parser.add_argument(
             'inventories',
             metavar='<inventory>',
@@ -74,7 +74,7 @@ class Profile(arguments.FileCommand):
         arguments.add_output(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Write rules made from the good machines, with a comment on top."""
+        """Write rules made from the good machines, preceded by a comment."""
         tolerated = component.parse_tolerance(parsed_args.tolerance)
         paths = machine_test.find_inventories(parsed_args.inventories)
         machines = [machine_file.load(path) for path in paths]
@@ -98,9 +98,10 @@ class Profile(arguments.FileCommand):
 
 
 def _name_of_product(machine: views.Facts) -> str:
-    """Return a name for machines like the given one: its product.
+    """Return the product of a machine as the name for similar machines.
 
-    For example, ``PowerEdge R640``; ``good machines`` if it reports none.
+    For example, ``PowerEdge R640``; ``good machines`` if it reports no
+    product.
     """
     product = component.find(machine, 'inventory.system_vendor.product_name')
     if isinstance(product, str) and product.strip():
@@ -111,9 +112,9 @@ def _name_of_product(machine: views.Facts) -> str:
 def _check_tolerance(text: str) -> str:
     """Check that a word has the form of a tolerance, e.g. ``memory=5%``.
 
-    A word of any other form is refused here, and becomes the file of an
-    inventory. The name of the component is checked later, so that
-    ``memry=5%`` is no file but has an error of its own.
+    A word of any other form is refused here, and is then used as the file of
+    an inventory. The name of the component is checked later, so that
+    ``memry=5%`` gets its own error instead of being used as a file.
     """
     if not re.match('[a-z-]+=', text):
         raise argparse.ArgumentTypeError(

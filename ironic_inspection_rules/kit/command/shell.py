@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules: works on rule files, without Ironic."""
+"""The program ironic-inspection-rules, which works on files without Ironic."""
 
 import argparse
 import importlib.metadata
@@ -24,15 +24,15 @@ _INTERRUPTED = 130
 
 
 class _Commands(commandmanager.CommandManager):
-    """The installed commands, each loaded when it is called."""
+    """The installed commands, each of which is loaded when it is called."""
 
     def load_commands(self, namespace: str) -> None:
         """Register the commands without importing them.
 
-        cliff's own method, which this overrides, imports all of them.
+        The method of cliff, which this overrides, imports all of them.
         """
         self.group_list.append(namespace)
-        # stevedore lists all entry points, and imports only these.
+        # stevedore lists all entry points, but only imports these.
         no_imports: list[str] = []
         manager: stevedore.NamedExtensionManager[typing.Any] = (
             stevedore.NamedExtensionManager(namespace, names=no_imports)
@@ -65,21 +65,22 @@ class Shell(app.App):
         )
 
     def run_subcommand(self, argv: list[str]) -> int:
-        """Run a command, with its files before its options.
+        """Run a command, after moving its files before its options.
 
-        argparse would take a file behind an option of several values for a
-        value of the option, as ``rules.yaml`` in ``test --inventory machines
+        argparse would treat a file after an option with several values as a
+        value of the option, e.g. ``rules.yaml`` in ``test --inventory machines
         rules.yaml``.
         """
         # Which words are files depends on the options of the command.
         try:
             command, name, words = self.command_manager.find_command(argv)
         except ValueError:
-            # There is no such command: cliff says so, and which there are.
+            # There is no such command, which cliff reports with a list of
+            # commands.
             return super().run_subcommand(argv)
         parser = command(self, self.options).get_parser(name)
         words_of_name = argv[: len(argv) - len(words)]
-        # argparse has no other list of the arguments of a parser.
+        # argparse has no public list of the arguments of a parser.
         arranged = arguments.arrange_words(parser._actions, words)
         return super().run_subcommand([*words_of_name, *arranged])
 
@@ -93,16 +94,17 @@ def main(argv: typing.Sequence[str] | None = None) -> int:
     """
     if argv is None:
         argv = sys.argv[1:]
-    # Libraries still import Eventlet where it is installed: oslo.log does,
-    # beside an Ironic up to 37.
+    # Some libraries still import Eventlet if it is installed, e.g. oslo.log
+    # with Ironic up to 37.
     warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
     try:
         return Shell().run(list(argv) or ['--help'])
     except SystemExit as exc:
-        # argparse returns 2 for errors, which has another meaning here.
+        # argparse uses status 2 for errors, which has another meaning here.
         if exc.code == 2:
             return os.EX_USAGE
         return int(exc.code or 0)
     except KeyboardInterrupt:
-        # cliff handles it once it runs, but loads for some time before.
+        # cliff handles the interrupt once it runs, but takes some time to
+        # load.
         return _INTERRUPTED

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""table: options, formats of the output, exit codes."""
+"""Implement ``table``: options, output formats and exit codes."""
 
 import argparse
 
@@ -90,14 +90,14 @@ class TableCommand(arguments.FileCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Print how the machines differ from the rows of the table.
 
-        :returns: EXIT_ERROR if a machine cannot be read, EXIT_NOT_RIGHT if
-            one of the printed machines or rows is not right, otherwise 0.
+        :returns: EXIT_ERROR if a machine cannot be read; EXIT_NOT_RIGHT if one
+            of the printed machines or rows is not right; otherwise 0.
         """
         files = file_set.load_all(parsed_args.files)
         tables = table_file.build(files.tables)
         expected = _choose_table(tables, parsed_args.table)
-        # The column that groups machines; None without --by, if no column has
-        # the rack.
+        # The column that groups machines; None if --by is not given and no
+        # column has the rack.
         by = parsed_args.by or expected_machines.rack_column(expected)
         if by is not None and by not in expected.columns:
             raise exceptions.Invalid(
@@ -144,8 +144,8 @@ def _choose_table(tables: table.Tables, name: str | None) -> table.Table:
     machine, e.g. ``{inventory.system_vendor.serial_number}``.
 
     :param name: the value of ``--table``; None if it is not given.
-    :raises: :class:`.exceptions.Invalid` if there is no such table, or there
-        are several.
+    :raises: :class:`.exceptions.Invalid` if there is no such table, or if
+        there are several.
     """
     if name is None:
         candidates = [
@@ -183,7 +183,7 @@ def _render(
     expected: table.Table,
     form: str,
 ) -> str:
-    """Return findings as text, in the format of ``-f``."""
+    """Format findings as text, in the format of ``-f``."""
     if form == 'json':
         return table_machines.as_json(findings)
     if form == 'csv':

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules as the checks of lint take them, also those with problems."""
+"""Rules in the form that the checks of lint need, even if they are invalid."""
 
 import dataclasses
 import re
@@ -13,26 +13,30 @@ from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.rule_file import file_rule
 
 _PLAIN = ('description', 'scope', 'phase', 'sensitive')
-# A pointer into an argument, of a condition in a group or a "when" too.
+# A pointer into an argument, including arguments in groups and in "when".
 _IN_ARGUMENT = re.compile(
     r'/(?:conditions|actions)/\d+'
     r'(?:/(?:conditions|when)/\d+)*/args/.'
 )
 
 Mistakes = typing.Iterator[tuple[str, str]]
-"""The place of a mistake in a rule, as a JSON pointer, and one sentence."""
+"""Pairs of the place of a mistake in a rule, as a JSON pointer, and a
+sentence."""
 
 PlacedTexts = typing.Iterator[tuple[str, str]]
-"""The place of a text in a rule, as a JSON pointer, and the text."""
+"""Pairs of the place of a text in a rule, as a JSON pointer, and the text."""
 
 
 @dataclasses.dataclass(frozen=True)
 class CheckedRule:
-    """A rule of a file, valid or not, beside what its author wrote.
+    """A valid or invalid rule of a file.
 
-    ``written`` is what the author wrote. ``problems`` are those for which it
-    would be refused. ``rule``, ``conditions`` and ``actions`` leave out what
-    has them, but for arguments.
+    :ivar written: the rule as its author wrote it.
+    :ivar rule: the rule without its parts that have problems.
+    :ivar conditions: the conditions that can be read, including those whose
+        arguments have problems.
+    :ivar actions: the actions that can be read, likewise.
+    :ivar problems: the problems because of which the rule would be refused.
     """
 
     written: file_rule.WrittenRule
@@ -95,10 +99,10 @@ def _read_refused_rule(
     ops: registry.Registry,
     problems: tuple[exceptions.Problem, ...],
 ) -> CheckedRule:
-    """Return a rule that is refused, with what can be read of it.
+    """Return a rule that is refused, with the parts that can be read.
 
-    Its ``rule`` has an empty UUID, and neither conditions nor actions, which
-    may be unreadable: those that can be read are beside it.
+    Its ``rule`` has an empty UUID, and neither conditions nor actions, because
+    some of them may be unreadable. The readable ones are separate attributes.
     """
     entry: typing.Mapping[str, typing.Any] = {}
     if isinstance(written.entry, dict) and not written.is_of_inspector:
@@ -112,8 +116,8 @@ def _read_refused_rule(
             'actions': [],
         }
     )
-    # The operations that cannot be read. With a problem in an argument only,
-    # an operation still can.
+    # The operations that cannot be read. If only an argument has a problem,
+    # the operation can be read.
     unreadable = frozenset(
         _pointer_to_operation(problem.pointer)
         for problem in problems
@@ -135,9 +139,9 @@ def _read_refused_rule(
 def _list_at(
     entry: typing.Mapping[str, typing.Any], name: str
 ) -> list[typing.Any]:
-    """Return the list in a field of a rule, an empty list for another value.
+    """Return the list in a field of a rule; an empty list for other values.
 
-    That another value is there is one of the problems of the rule.
+    If the field has another value, that is already one of the rule's problems.
     """
     value = entry.get(name)
     if not isinstance(value, list):
@@ -164,8 +168,8 @@ def _blank_faulty_vars(
 ) -> dict[str, typing.Any]:
     """Return the variables of a rule, with None for each faulty value.
 
-    The name is kept: otherwise every field that reads the variable would be
-    reported as well, as one that does not exist.
+    The name is kept, because otherwise every field that reads the variable
+    would also be reported as missing.
 
     :param own_vars: the variables as they are written, of any type.
     """
@@ -183,7 +187,7 @@ def _blank_faulty_vars(
 def _has_problem_at(
     pointer: str, problems: typing.Iterable[exceptions.Problem]
 ) -> bool:
-    """Return whether a value, or one inside of it, has a problem."""
+    """Return whether a value, or a value inside it, has a problem."""
     for problem in problems:
         is_inside = problem.pointer.startswith(f'{pointer}/')
         if problem.pointer == pointer or is_inside:
@@ -194,6 +198,6 @@ def _has_problem_at(
 def _pointer_to_operation(pointer: str) -> str:
     """Return the pointer to the condition or action around a place.
 
-    For ``/actions/0/args/name`` it is ``/actions/0``.
+    For ``/actions/0/args/name`` this is ``/actions/0``.
     """
     return '/'.join(pointer.split('/')[:3])

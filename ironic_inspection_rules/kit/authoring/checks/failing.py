@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of lint: loops, ``one-of`` and ports with which inspections fail."""
+"""Find loops, values of ``one-of`` and ports that fail every inspection."""
 
 import re
 import typing
@@ -18,7 +18,7 @@ from ironic_inspection_rules.rule_file import file_rule
 
 Items = typing.Mapping[str, reach.KnownLoopItem | None]
 
-# What names a port: a MAC address, or a UUID with or without dashes.
+# Identifiers of a port: a MAC address, or a UUID with or without dashes.
 _PORT_ID = re.compile(
     r'(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|'
     r'[0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}'
@@ -38,9 +38,9 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _check_loops(
     rule: checked_rule.CheckedRule, known_items: Items
 ) -> checked_rule.Mistakes:
-    """Find loops over texts and other values that are no list.
+    """Find loops over texts and other values that are not lists.
 
-    Such as ``loop: "{inventory.cpu.count}"``.
+    An example is ``loop: "{inventory.cpu.count}"``.
     """
     for operation in rule.operations:
         message = _why_loop_fails(rule, operation, known_items)
@@ -51,10 +51,10 @@ def _check_loops(
 def _check_lists(
     rule: checked_rule.CheckedRule, known_items: Items
 ) -> checked_rule.Mistakes:
-    """Find values of ``one-of`` that are no list.
+    """Find values of ``one-of`` that are not lists.
 
-    Such as ``one-of: [x86_64, "{inventory.cpu.architecture}"]``, in which the
-    value and the list have changed places.
+    An example is ``one-of: [x86_64, "{inventory.cpu.architecture}"]``, in
+    which the value and the list are exchanged.
     """
     for condition in rule.all_conditions:
         if condition.op.name != 'one-of':
@@ -68,9 +68,10 @@ def _check_lists(
 def _check_ports(
     rule: checked_rule.CheckedRule, known_items: Items
 ) -> checked_rule.Mistakes:
-    """Find actions on a port whose ``port_id`` names no port.
+    """Find actions on a port whose ``port_id`` cannot identify a port.
 
-    Such as ``{item.name}`` in a loop over the interfaces of the inventory.
+    An example is ``{item.name}`` in a loop over the interfaces of the
+    inventory.
     """
     for action in rule.actions:
         item = known_items[action.pointer]
@@ -78,7 +79,8 @@ def _check_ports(
             message = _why_no_port(rule, write.owner, item)
             if message is not None:
                 yield action.pointer_to('port_id'), message
-                # One message an action, however many ports its loop names.
+                # Report an action only once, even if its loop names several
+                # ports.
                 break
 
 
@@ -87,23 +89,25 @@ def _why_loop_fails(
     operation: file_rule.Operation,
     known_items: Items,
 ) -> str | None:
-    """Return why a loop makes every inspection fail, None if it may work.
+    """Return why a loop fails every inspection; None if it may work.
 
-    The loop goes over text, or over a field that is known to be no list.
+    It fails if it is over text, or over a field that is known not to be a
+    list.
 
-    :param known_items: see :func:`.reach.items`.
+    :param known_items: the items that operations see; see
+        :func:`.reach.items`.
     """
     loop = operation.loop
     if not isinstance(loop, str):
-        # There is no loop, or the rule writes its items.
+        # There is no loop, or its items are literals.
         return None
     field = interpolation.sole_field(loop)
     if field is None:
         return _(
             'text around a field is never a list, and the inspection fails'
         )
-    # An item in the loop itself is the item of the operation around, such as
-    # /conditions/0 around /conditions/0/conditions/1.
+    # {item} in the loop itself is the item of the enclosing operation, e.g.
+    # /conditions/0 for /conditions/0/conditions/1.
     around = operation.pointer.rsplit('/', 2)[0]
     item = known_items.get(around)
     kind = reach.value_of(field, item, rule.rule.vars).type
@@ -120,11 +124,11 @@ def _why_no_list(
     condition: file_rule.Operation,
     item: reach.KnownLoopItem | None,
 ) -> str | None:
-    """Return why the values of ``one-of`` are no list, None if they may be.
+    """Return why the values of ``one-of`` are not a list; None if they may be.
 
-    Only a field is looked at, whose type is known.
+    Only fields with a known type are checked.
 
-    :param item: what is known of the loop item that the condition sees.
+    :param item: what is known about the loop item that the condition sees.
     """
     compared = condition.arguments.get('values')
     if not facts.is_field(compared):
@@ -149,12 +153,13 @@ def _why_no_port(
     owner: typing.Any,
     item: reach.KnownLoopItem | None,
 ) -> str | None:
-    """Return why a text names no port, None if it may name one.
+    """Return why a text cannot identify a port; None if it may identify one.
 
-    A port is named by its MAC address or UUID.
+    A port is identified by its MAC address or UUID.
 
-    :param owner: what an action names as the port, of any type.
-    :param item: what is known of the loop item that the action sees.
+    :param owner: the value by which an action identifies the port, of any
+        type.
+    :param item: what is known about the loop item that the action sees.
     """
     if not isinstance(owner, str):
         return None
@@ -169,7 +174,7 @@ def _why_no_port(
             )
             % owner
         )
-    # It is certain only for a known attribute of an item in the data, such as
+    # This is only certain for a known attribute of an item in the data, e.g.
     # the name of an interface.
     steps = reach.value_of(field, item, rule.rule.vars).steps or ()
     if len(steps) < 2 or steps[-2] != reach.MEMBER or steps[-1] == _MAC:

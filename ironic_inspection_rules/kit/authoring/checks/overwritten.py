@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: actions whose writes a later action of the same rule undoes."""
+"""Find actions whose writes a later action of the same rule undoes."""
 
 from collections.abc import Sequence
 import json
@@ -18,9 +18,9 @@ from ironic_inspection_rules.rule_file import file_rule
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions whose writes a later action undoes before any is read.
+    """Find actions whose writes a later action undoes before they are read.
 
-    Loops in which only the last item has an effect are found, too.
+    This also finds loops in which only the last item has an effect.
     """
     for place, action in enumerate(rule.actions):
         if action.loops:
@@ -56,11 +56,11 @@ def _find_undoing_action(
     """
     for later in later_actions:
         if later.op.plugin.FAILS:
-            # Later actions do not run.
+            # The actions after it do not run.
             return None
         if any(_may_read(later, write) for write in writes):
             return None
-        # With a loop or conditions, the action may not run.
+        # An action with a loop or with conditions may not run.
         if later.loops or later.inner:
             continue
         if all(_undoes(later, write) for write in writes):
@@ -73,9 +73,9 @@ def _overwrites_itself(
 ) -> bool:
     """Return whether a loop writes different values to one place.
 
-    An action that sets ``/extra/disk`` to ``{item.name}`` does so in a loop
-    over disks: only the value of the last item stays. With a condition, or if
-    the action reads the place, an earlier item may matter: nothing is
+    For example, if an action in a loop over disks sets ``/extra/disk`` to
+    ``{item.name}``, only the value of the last item remains. If the action has
+    a condition, or reads the place, an earlier item may matter, so nothing is
     reported.
     """
     loop = action.loop
@@ -83,7 +83,7 @@ def _overwrites_itself(
     if has_conditions or not _may_have_several_items(rule, loop):
         # A "when" may select a single item.
         return False
-    # A literal loop has a write for every item, filled in.
+    # A literal loop has one write per item, with the item filled in.
     writes = list(effects.effects(action))
     places = {(write.kind, write.place) for write in writes}
     if len(places) != 1:
@@ -108,10 +108,11 @@ def _overwrites_itself(
 def _may_have_several_items(
     rule: checked_rule.CheckedRule, loop: typing.Any
 ) -> bool:
-    """Return whether a loop may have several items, in no chosen order.
+    """Return whether a loop may have several items, in no intended order.
 
-    A field with filters does not count: they may select an item, or sort the
-    items for the sake of the last. A mapping is a single item.
+    A field with filters is not counted, because the filters may select an
+    item, or sort the items so that the last one wins. A mapping is a single
+    item.
     """
     if isinstance(loop, list):
         return len(loop) > 1
@@ -131,11 +132,11 @@ def _may_read(action: file_rule.Operation, effect: effects.Effect) -> bool:
 
 
 def _undoes(action: file_rule.Operation, write: effects.Effect) -> bool:
-    """Return whether an action surely overwrites the place of a write.
+    """Return whether an action certainly overwrites the place of a write.
 
     It does if it writes to the place, or to a mapping around it: ``/extra``
-    undoes ``/extra/rack``. This is not known for a place with fields, and for
-    an item that is appended to a list.
+    undoes ``/extra/rack``. This is unknown for a place with fields, and for an
+    item that is appended to a list.
 
     :param write: a write of an earlier action.
     """
@@ -143,8 +144,8 @@ def _undoes(action: file_rule.Operation, write: effects.Effect) -> bool:
         return False
     place = write.place
     if write.value is data_path.ABSENT and place[-1].isdigit():
-        # Once an item is removed, its index is that of the next item: only a
-        # write of the whole list undoes the removal.
+        # After an item is removed, its index belongs to the next item, so only
+        # a write of the whole list undoes the removal.
         place = place[:-1]
     for effect in effects.effects(action):
         if effect.kind != write.kind or effect.extends:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of lint: names of traits in actions and conditions; fixed ports."""
+"""Check names of traits in actions and conditions, and fixed ports."""
 
 import re
 import typing
@@ -22,15 +22,15 @@ _TRAIT_CHARACTERS = re.compile(r'[A-Z0-9_]*')
 def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find names of traits that are invalid on every machine.
 
-    Actions set such traits, or replace all traits with such a prefix;
-    conditions ask for them.
+    These are traits that actions set, prefixes of the traits that actions
+    replace, and traits that conditions test.
     """
     for action in rule.actions:
         mistakes: list[tuple[str, str]] = []
         for write in effects.writes(action):
             mistakes += _find_invalid_names(action, write)
-        # The items of a loop may all have the same mistake, which is named
-        # once: a dict keeps the order of its keys.
+        # All items of a loop may have the same mistake. A dict reports it only
+        # once, and keeps the order.
         yield from dict.fromkeys(mistakes)
     yield from _check_conditions(rule)
 
@@ -38,12 +38,12 @@ def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _find_invalid_names(
     action: file_rule.Operation, write: plugin.Write
 ) -> checked_rule.Mistakes:
-    """Find names that no trait can have in what an action writes.
+    """Find invalid trait names in a write of an action.
 
-    :param write: of kind ``trait`` with the name of a trait, or of kind
-        ``traits`` with a prefix as its name: the listed traits, its value,
-        replace all traits with the prefix. Writes of other kinds have no
-        mistakes.
+    :param write: a write of kind ``trait``, whose name is the name of a trait;
+        or a write of kind ``traits``, whose name is a prefix, and whose value
+        lists the traits that replace all traits with the prefix. Writes of
+        other kinds have no mistakes.
     """
     traits: list[typing.Any] = []
     if write.kind == 'trait':
@@ -52,23 +52,23 @@ def _find_invalid_names(
         if isinstance(write.name, str) and not _may_begin_filled(write.name):
             message = _('no trait begins with "%s"') % write.name
             yield action.pointer_to('prefix'), message
-        # Else it is a field that may give a list.
+        # Otherwise the value is a field that may give a list.
         if isinstance(write.value, list):
             traits += write.value
     for trait in traits:
         if isinstance(trait, str):
             problem = why_impossible(trait)
         else:
-            # It is no text, so that it is no name either.
+            # A value that is not text is not a name either.
             problem = trait_names.find_problem(trait)
         if problem is not None:
             yield action.pointer_to(write.argument), problem
 
 
 def _check_conditions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find conditions that ask whether a node has a trait of no valid name.
+    """Find conditions that test whether a node has an invalid trait.
 
-    They are "one-of" over the traits of the node, and never hold.
+    These conditions are "one-of" over the traits of the node, and never hold.
     """
     for condition in rule.all_conditions:
         value = condition.arguments.get('value')
@@ -84,14 +84,15 @@ def _check_conditions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def why_impossible(text: str) -> str | None:
-    """Return why a text is never the name of a trait, None if it may be.
+    """Return why a text is never the name of a trait; None if it may be.
 
-    ``custom-{node.vendor}`` never is, ``CUSTOM_{node.vendor}`` may be. The
-    message has the name that was probably meant.
+    For example, ``custom-{node.vendor}`` never is, but
+    ``CUSTOM_{node.vendor}`` may be. The message contains the name that was
+    probably intended.
     """
     pieces = interpolation.parse(text)
     if not interpolation.fields(text):
-        # Where the text has doubled braces, the name has single ones.
+        # Doubled braces in the text are single braces in the name.
         name = ''.join(map(str, pieces))
         return trait_names.find_problem(name)
     if _may_begin_filled(text):
@@ -116,8 +117,8 @@ def why_impossible(text: str) -> str | None:
 def _may_begin_filled(text: str) -> bool:
     """Return whether a trait may begin with a text that may have fields.
 
-    A field may become any text: ``CUSTOM_{item}`` may be the beginning of a
-    trait, ``custom_{item}`` may not.
+    A field may become any text, so ``CUSTOM_{item}`` may be the beginning of a
+    trait, but ``custom_{item}`` may not.
     """
     pieces = interpolation.parse(text)
     for piece in pieces:
@@ -132,7 +133,7 @@ def _may_begin_filled(text: str) -> bool:
 def _may_begin(text: str) -> bool:
     """Return whether a standard or a custom trait may begin with a text.
 
-    ``HW_CPU`` and ``CUST`` do, ``HARDWARE`` does not.
+    For example, ``HW_CPU`` and ``CUST`` may, but ``HARDWARE`` may not.
     """
     if text.startswith(_CUSTOM_PREFIX):
         return _TRAIT_CHARACTERS.fullmatch(text) is not None
@@ -142,13 +143,13 @@ def _may_begin(text: str) -> bool:
 
 
 _FIT_FOR_TRAITS = frozenset(('architecture', 'current_boot_mode'))
-"""Fields whose text fits into the name of a trait but for its case."""
+"""Fields whose text may be part of a trait's name, except for its case."""
 
 
 def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find names of traits with an unfiltered text of the machine.
+    """Find names of traits that contain an unfiltered text of the machine.
 
-    A text such as the vendor has blanks and lower case, which the filter
+    A text such as the vendor has spaces and lower case, which the filter
     ``trait`` replaces.
     """
     for action in rule.actions:
@@ -156,7 +157,7 @@ def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             if write.kind == 'trait':
                 fields = interpolation.fields(write.name)
             elif write.kind == 'traits':
-                # The value is a list of names, or a field that gives one.
+                # The value is a list of names, or a field that gives a list.
                 fields = interpolation.fields(write.value)
             else:
                 continue
@@ -170,10 +171,10 @@ def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def _is_text_as_it_is(field: interpolation.Field) -> bool:
-    """Return whether a field is a text that does not fit into a trait.
+    """Return whether a field is a text that cannot be part of a trait's name.
 
-    ``{inventory.system_vendor.manufacturer}`` is, with its blanks.
-    ``{… | trait}`` is not, as the filter replaces them.
+    ``{inventory.system_vendor.manufacturer}`` is, because it has spaces. ``{…
+    | trait}`` is not, because the filter replaces them.
     """
     if not field.root or not field.is_plain:
         return False
@@ -184,15 +185,15 @@ def _is_text_as_it_is(field: interpolation.Field) -> bool:
 
 
 def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions on a port that is named by its address or its UUID.
+    """Find actions on a port that is identified by its address or its UUID.
 
-    Only one machine has the port. A rule with a condition on data, or with a
-    group of conditions, is left out.
+    Only one machine has this port. Rules with a condition on data, or with a
+    group of conditions, are skipped.
     """
     for condition in rule.conditions:
         reads_data = '{' in str(condition.arguments)
         if reads_data or condition.inner:
-            # The rule may be meant for the one machine.
+            # The rule may be meant for this machine only.
             return
     for action in rule.actions:
         for write in effects.writes(action):
@@ -205,5 +206,6 @@ def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                     )
                     % write.owner,
                 )
-                # One message an action, however many ports its loop names.
+                # Report an action only once, even if its loop names several
+                # ports.
                 break
