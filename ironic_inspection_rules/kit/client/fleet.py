@@ -8,7 +8,7 @@ from typing import Any
 from ironic_inspection_rules.kit.client import http
 
 PAGE = 200
-"""The usual number of nodes of a page, which takes a second or less."""
+"""The usual number of nodes per page, which takes at most a second or so."""
 
 Nodes = Mapping[str, Any] | Sequence[str]
 """Filters of ``GET /v1/nodes`` with their values, or names and UUIDs."""
@@ -29,25 +29,25 @@ def evaluate_page(
 
     :param nodes: filters, ``{}`` for all visible nodes, or a list of up to
         1000 names and UUIDs.
-    :param rules: the rules to try among the rules in force, as if they were
-        applied; None for the rules in force alone. A new rule without
-        ``uuid`` gets one from the server, the same on every page.
+    :param rules: the rules to try together with the rules in force, as if they
+        were applied; None to try only the rules in force. A new rule without
+        ``uuid`` gets one from the server, which is the same on every page.
     :param phase: the only phase to try; None for all phases.
     :param compare: whether to return only differences from the rules in force.
-    :param limit: nodes of the page, at most 1000.
-    :param marker: ``next`` of the page before.
-    :param prune: leave out stored rules that are not among ``rules``.
-    :param tables: the JSON form of tables to try as well; None for no tables.
-    :returns: ``nodes``, a list with the answer for each node, as the API
-        reference has it, and ``next``, the marker of the next page; None
+    :param limit: the maximum number of nodes of the page, up to 1000.
+    :param marker: ``next`` of the previous page.
+    :param prune: whether to leave out stored rules that are not in ``rules``.
+    :param tables: the JSON form of tables to use; None for no tables.
+    :returns: ``nodes``, a list with the answer for each node, see the API
+        reference; and ``next``, the marker of the next page, which is None
         after the last page.
     """
     if isinstance(nodes, Mapping):
         filters_or_names: dict[str, Any] | list[str] = dict(nodes)
     else:
         filters_or_names = list(nodes)
-    # Defaults are left out, also those that are false: an API of an older
-    # release refuses an unknown member, whatever its value.
+    # Omit defaults, including those that are false, because the API of an
+    # older release refuses an unknown member, regardless of its value.
     request = http.without_none(
         nodes=filters_or_names,
         rules=rules,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for inspection requests and reapplying that openstacksdk lacks."""
+"""Requests for inspection requests and reapplying that openstacksdk lacks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,10 +11,10 @@ _REQUESTS = '/inspection_requests'
 
 
 def inspection_requests(baremetal, **query: Any) -> Iterator[dict[str, Any]]:
-    """List requests, oldest first, page by page.
+    """Yield requests, oldest first, page by page.
 
-    :param query: ``node``, ``state``, ``limit``, ``marker``; None counts as
-        not given.
+    :param query: ``node``, ``state``, ``limit``, ``marker``; None means not
+        given.
     """
     return http.list_items(
         baremetal,
@@ -26,17 +26,17 @@ def inspection_requests(baremetal, **query: Any) -> Iterator[dict[str, Any]]:
 
 
 def get_inspection_request(baremetal, uuid: str) -> dict[str, Any]:
-    """Show a request."""
+    """Return a request."""
     return http.call(baremetal, 'GET', f'{_REQUESTS}/{uuid}', needed='uuid')
 
 
 def abort_inspection_request(baremetal, uuid: str) -> None:
-    """Abort a request that is not yet processed."""
+    """Abort a request that has not been processed yet."""
     http.delete(baremetal, f'{_REQUESTS}/{uuid}')
 
 
 def reapply_inspection(baremetal, node: str, **data: Any) -> dict[str, Any]:
-    """Run hooks and rules again on what the ramdisk of a node sent.
+    """Run hooks and rules again on the data that the ramdisk of a node sent.
 
     :param data: ``inventory`` and ``plugin_data`` to use instead.
     :returns: the request.

@@ -147,7 +147,7 @@ def warnings_of_rules_in_force(baremetal) -> list[str]:
 def is_served(baremetal) -> bool:
     """Return whether Ironic's API has this plugin, not only its own rules."""
     # Stock Ironic has rules at the same path, but no list of traits. The
-    # filter by one name keeps the answer small.
+    # filter by a single name keeps the answer small.
     try:
         http.call(
             baremetal,
@@ -162,7 +162,7 @@ def is_served(baremetal) -> bool:
 
 
 def is_ironic(baremetal) -> bool:
-    """Return whether Ironic answers at all: every Ironic has nodes."""
+    """Return whether Ironic answers; every Ironic has a list of nodes."""
     try:
         http.call(
             baremetal,
@@ -172,10 +172,11 @@ def is_ironic(baremetal) -> bool:
             params={'limit': 1, 'fields': 'uuid'},
         )
     except (sdk_exceptions.NotFoundException, exceptions.Invalid):
-        # Another service has no such call, or answers something else.
+        # Another service does not have this call, or returns something else.
         return False
     except sdk_exceptions.HttpException:
-        # Even users who may not list nodes see that the list exists.
+        # Other errors, e.g. for users who may not list nodes, show that the
+        # list exists.
         return True
     return True
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for runs, explain, data of failed inspections, statistics."""
+"""Requests for runs, explanations, failed inspections and statistics."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,10 +11,10 @@ from ironic_inspection_rules.kit.client import http
 def inspection_runs(
     baremetal, node: str, details: bool = False, **query: Any
 ) -> Iterator[dict[str, Any]]:
-    """List the runs kept of a node, newest first, page by page.
+    """Yield the kept runs of a node, newest first, page by page.
 
-    :param node: name or UUID of the node.
-    :param details: whether with what the rules did.
+    :param node: the name or UUID of the node.
+    :param details: whether to include what the rules did.
     :param query: ``limit``, ``marker``, ``fields``.
     """
     if details:
@@ -25,27 +25,27 @@ def inspection_runs(
 
 
 def get_inspection_run(baremetal, node: str, uuid: str) -> dict[str, Any]:
-    """Show a run with all its fields."""
+    """Return a run with all its fields."""
     return http.call(
         baremetal, 'GET', f'{_path_of_runs(node)}/{uuid}', needed='phases'
     )
 
 
 def get_failed_data(baremetal, node: str) -> dict[str, Any] | None:
-    """Return the data of a machine from its newest run, if that failed.
+    """Return the data of a machine from its newest run, if that run failed.
 
-    They are newer than the stored inventory of the node: Ironic stores an
-    inventory only at the end of an inspection that succeeds.
+    These data are newer than the stored inventory of the node, because Ironic
+    stores an inventory only at the end of a successful inspection.
 
     :returns: ``inventory`` and ``plugin_data``; None if there is no run, if
-        the newest one did not fail, or if its data are not kept.
+        the newest run did not fail, or if its data are not kept.
     """
-    # Newest first.
+    # Ironic returns the newest run first.
     runs = inspection_runs(baremetal, node, limit=1, fields='uuid,result')
     newest_run = next(runs, None)
     if newest_run is None or newest_run['result'] != 'failed':
         return None
-    # A list of runs has no inventories.
+    # Read the run by itself, because a list of runs has no inventories.
     data = http.call(
         baremetal,
         'GET',
@@ -54,7 +54,7 @@ def get_failed_data(baremetal, node: str) -> dict[str, Any] | None:
         params={'fields': 'inventory,plugin_data'},
     )
     if data['inventory'] is None:
-        # The run is kept without its data.
+        # Ironic has kept the run without its data.
         return None
     return data
 
@@ -62,7 +62,7 @@ def get_failed_data(baremetal, node: str) -> dict[str, Any] | None:
 def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
     """Explain which rule last set a value, or what a rule did and why.
 
-    :param query: ``path``, ``trait``, ``port``, ``rule``; None counts as not
+    :param query: ``path``, ``trait``, ``port``, ``rule``; None means not
         given.
     """
     # The answer about a value names the rule that set it. The answer about a
@@ -82,8 +82,7 @@ def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
 def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
     """Return how often each rule ran, matched and failed.
 
-    :param query: ``fields``, ``sort_key``, ``sort_dir``; None counts as not
-        given.
+    :param query: ``fields``, ``sort_key``, ``sort_dir``; None means not given.
     """
     answer = http.call(
         baremetal,

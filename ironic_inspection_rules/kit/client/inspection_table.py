@@ -74,7 +74,7 @@ def export_tables(baremetal) -> dict[str, Any]:
             # It is in a file of the server already.
             continue
         name = described['name']
-        # In a file the key is part of the row itself.
+        # In a file, the key is part of the row itself.
         rows = [
             keyed_row['row']
             for keyed_row in inspection_table_rows(baremetal, name)
@@ -88,8 +88,8 @@ def convert_to_file_form(
 ) -> dict[str, Any]:
     """Convert a table of the API to the form of a rule file.
 
-    For example, ``{'key': 'serial', 'rows': [{'serial': 'A1', 'rack':
-    'r1'}]}``. Members that are empty are left out.
+    An example is ``{'key': 'serial', 'rows': [{'serial': 'A1', 'rack':
+    'r1'}]}``. Empty members are omitted.
 
     :param described: the definition of the table.
     :param rows: the rows without secret columns.

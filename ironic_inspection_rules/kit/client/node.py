@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for nodes and their inventories that openstacksdk lacks."""
+"""Requests for nodes and their inventories that openstacksdk lacks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,11 +11,11 @@ from ironic_inspection_rules.kit.client import http
 def nodes(
     baremetal, filters: Mapping[str, str], fields: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """List nodes, page by page.
+    """Yield nodes, page by page.
 
-    :param filters: of ``GET /v1/nodes``, also filters by trait.
-    :param fields: names of the fields to show; the first must be in every
-        answer.
+    :param filters: filters of ``GET /v1/nodes``, including filters by trait.
+    :param fields: the names of the fields to return; the first field must be
+        in every answer.
     """
     return http.list_items(
         baremetal,
@@ -27,10 +27,10 @@ def nodes(
 
 
 def node(baremetal, name: str, fields: Sequence[str]) -> dict[str, Any]:
-    """Show one node.
+    """Return one node.
 
-    :param name: name or UUID of the node.
-    :param fields: names of the fields to show.
+    :param name: the name or UUID of the node.
+    :param fields: the names of the fields to return.
     """
     return http.call(
         baremetal,
@@ -44,7 +44,7 @@ def node(baremetal, name: str, fields: Sequence[str]) -> dict[str, Any]:
 def inventory(baremetal, name: str) -> dict[str, Any]:
     """Return the stored inventory of a machine.
 
-    :param name: name or UUID of the node.
+    :param name: the name or UUID of the node.
     :returns: ``inventory`` and ``plugin_data``.
     :raises: NotFoundException of openstacksdk if no inventory is stored.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for traits that openstacksdk lacks."""
+"""Requests for traits that openstacksdk lacks."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -22,7 +22,7 @@ def nodes(
     not_traits_any: Iterable[str] = (),
     **query: Any,
 ) -> Iterator[node.Node]:
-    """List nodes as ``baremetal.nodes`` does, filtered by their traits.
+    """Yield nodes like ``baremetal.nodes``, filtered by their traits.
 
     openstacksdk does not send these filters, and would list all nodes.
 
@@ -30,7 +30,7 @@ def nodes(
     :param traits_any: nodes must have at least one of these traits.
     :param not_traits: nodes must not have all of these traits.
     :param not_traits_any: nodes must have none of these traits.
-    :param query: any other parameter of ``baremetal.nodes``.
+    :param query: any other parameters of ``baremetal.nodes``.
     """
     filters = {
         'traits': traits,
@@ -42,12 +42,13 @@ def nodes(
     for name, names_of_traits in filters.items():
         if names_of_traits:
             parameters[name] = ','.join(names_of_traits)
-    # Such as "traits=CUSTOM_A,CUSTOM_B&not-traits=CUSTOM_C".
+    # For example, "traits=CUSTOM_A,CUSTOM_B&not-traits=CUSTOM_C".
     query_string = urlparse.urlencode(parameters, safe=',')
     path = node.Node.base_path
     if details:
         path += '/detail'
-    # The SDK formats the path by the operator "%".
+    # The SDK formats the path with the operator "%", so percent signs must be
+    # doubled.
     path_for_sdk = f'{path}?{query_string}'.replace('%', '%%')
     return node.Node.list(baremetal, base_path=path_for_sdk, **query)
 
@@ -55,7 +56,7 @@ def nodes(
 def traits(
     baremetal, name: str | None = None, associated: bool | None = None
 ) -> list[dict[str, Any]]:
-    """List traits as mappings with ``name`` and the number of ``nodes``.
+    """Return traits as mappings with ``name`` and the number of ``nodes``.
 
     :param name: ``startswith:PREFIX`` or ``in:NAME,NAME``.
     :param associated: True for traits that some node has, False for traits

@@ -228,8 +228,8 @@ def evaluate_nodes(
     :param nodes: mappings with ``uuid``.
     :param needs_whole: whether the caller reads :attr:`NodeResults.whole`.
     :param options: further arguments of :func:`.fleet.evaluate_page`. All
-        ``rules`` must have a UUID, because the server would otherwise generate
-        a new UUID for every page.
+        ``rules`` must have a UUID, because the results refer to rules by UUID,
+        and the caller would not know a UUID that the server generates.
     """
     evaluate = functools.partial(
         _evaluate_page, baremetal, options, needs_whole

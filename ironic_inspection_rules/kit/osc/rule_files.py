@@ -127,9 +127,9 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
     """Return the rules of files so that all of them have a UUID.
 
     A rule that ``apply`` would store instead of another rule gets the UUID of
-    that rule. Any other rule without a UUID gets a new UUID here. Otherwise
-    the server would generate a new one in every request, but the results of a
-    rule come from several requests and are summed by its UUID.
+    that rule. Any other rule without a UUID gets a new UUID here, because the
+    results of evaluations refer to rules by UUID, and the caller would not
+    know a UUID that the server generates.
 
     :param rules: the rules of the files.
     :param in_force: rules with conditions and actions, by which a rule is

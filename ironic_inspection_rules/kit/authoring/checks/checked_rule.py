@@ -52,7 +52,7 @@ class CheckedRule:
 
     @property
     def all_conditions(self) -> list[file_rule.Operation]:
-        """All conditions: of the rule, in groups, and of its actions."""
+        """All conditions: those of the rule, in groups, and of its actions."""
         outermost = list(self.conditions)
         for action in self.actions:
             outermost += action.inner
@@ -63,12 +63,12 @@ class CheckedRule:
 
 
 MistakesOfRules = typing.Iterator[tuple[CheckedRule, str, str]]
-"""The rule of several that a mistake is in, its place there as a JSON pointer,
-and one sentence."""
+"""Triples of the rule with a mistake, the place in it as a JSON pointer, and a
+sentence."""
 
 
 def texts(value: typing.Any, pointer: str = '') -> PlacedTexts:
-    """Yield the texts anywhere in a value, with their places.
+    """Yield all texts inside a value, with their places.
 
     :param pointer: the place of the value.
     """
@@ -78,11 +78,11 @@ def texts(value: typing.Any, pointer: str = '') -> PlacedTexts:
 
 
 def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
-    """Return a written rule as the checks take it.
+    """Return a written rule in the form that the checks need.
 
-    A rule that would be refused has the fields and variables without problems,
-    and the operations that can be read. Its UUID is empty, and its priority
-    and mode are the defaults.
+    For a rule that would be refused, the result has the fields and variables
+    without problems, and the operations that can be read. Its UUID is empty,
+    and its priority and mode are the defaults.
 
     :param ops: the ops that the rule may use.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: plugins that fail when they are asked what they state and write.
+"""Find plugins that fail when they declare facts or writes.
 
-Other checks leave out a plugin that fails to, so this one reports it.
+Other checks skip such a plugin, so this check reports it.
 """
 
 from ironic_inspection_rules import exceptions
@@ -12,12 +12,12 @@ from ironic_inspection_rules.kit.authoring.checks import checked_rule
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find ops of plugins that fail when asked for their facts or writes.
+    """Find ops of plugins that fail when they declare facts or writes.
 
-    All other checks pass over such an op without a word.
+    All other checks skip such an op silently.
     """
     if rule.problems:
-        # A plugin may expect arguments without problems.
+        # A plugin may rely on valid arguments.
         return
     for condition in rule.all_conditions:
         try:
@@ -25,7 +25,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         except exceptions.PluginFailed as exc:
             yield condition.pointer, _message(exc)
         except exceptions.OperationError:
-            # It says that it cannot know before there is a machine.
+            # The plugin says that this depends on the machine.
             continue
     for action in rule.actions:
         try:

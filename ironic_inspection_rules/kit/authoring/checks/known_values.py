@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What fields of inventories hold: words, sizes and their units."""
+"""Known values of fields in inventories: words, sizes and their units."""
 
 import re
 import typing
@@ -31,7 +31,7 @@ WORDS: dict[field_value.Steps, dict[str, tuple[str, ...]]] = {
         'error': (),
     },
 }
-"""Words that a field has, each with what else people call it."""
+"""The words that a field may have, each with other names that people use."""
 
 TEXT_FIELDS = frozenset(
     (
@@ -52,19 +52,22 @@ TEXT_FIELDS = frozenset(
 """Names of fields whose text is hardly ever a number."""
 
 SMALLEST_BYTES = 10**6
-"""No memory and no disk is smaller; a size below it is hardly in bytes."""
+"""All memory and all disks are larger, so a smaller size is probably not in
+bytes."""
 
 LARGEST_MEBIBYTES = 2**31
-"""No machine has so much memory; a size from there on is hardly in MiB."""
+"""All machines have less memory, so this size or a larger size is probably not
+in MiB."""
 
 USUAL_GIBIBYTES = frozenset((4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192))
-"""Sizes of memory as people say them; in MiB, hardly a machine has them."""
+"""Common sizes of memory in GiB. In MiB, hardly any machine has them."""
 
 SLOWEST_MHZ = 100
-"""No processor is slower; a frequency below it is hardly in MHz."""
+"""All processors are faster, so a lower frequency is probably not in MHz."""
 
 USUAL_GIGABITS = frozenset((2.5, 5, 10, 25, 40, 50, 200, 400))
-"""Speeds of networks as people say them; in Mbit/s, none of today's."""
+"""Common speeds of networks in Gbit/s. In Mbit/s, no current network has
+them."""
 
 QUANTITY = re.compile(r'\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµ]+|%)\s*')
 """A number and a unit."""
@@ -84,11 +87,11 @@ BYTES_OF_UNIT = {
     'tb': 1000**4,
     'tib': 2**40,
 }
-"""By a unit in lower case, how many bytes one of it are."""
+"""The number of bytes in a unit, by the unit in lower case."""
 
 
 class Unit(typing.NamedTuple):
-    """Unit of a quantity: its name, and how many bytes one of it are."""
+    """The unit of a quantity: its name, and its size in bytes."""
 
     name: str
     size: int
@@ -105,4 +108,4 @@ UNIT_OF_FIELD = {
     'size': _BYTE,
     'total': _BYTE,
 }
-"""By a name in an inventory or a node, the unit of what it has there."""
+"""The units of fields in an inventory or a node, by the name of the field."""
