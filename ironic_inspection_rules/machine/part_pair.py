@@ -2,9 +2,9 @@
 
 """Pairs of the same part that a source reported at two times.
 
-An identity decides. Parts that are reported without an identity are paired by
-their attributes and slots; which of several equal parts is which, nobody can
-know.
+Parts are paired by their identities. Parts without an identity are paired by
+their attributes and slots. If several of these are equal, it is impossible to
+know which is which.
 """
 
 from collections.abc import (
@@ -20,10 +20,10 @@ import typing
 from ironic_inspection_rules.machine import part
 
 _MAX_CANDIDATES = 20
-"""Most parts with the same key that are tried for a part.
+"""Maximum number of parts with the same key that are tried for a part.
 
-A machine may send thousands of equal ones, and trying all of them with one
-another would take too long.
+A machine may send thousands of equal parts, and trying all combinations would
+take too long.
 """
 
 Pair = tuple[part.Part, part.Part]
@@ -33,11 +33,11 @@ _MayPair = Callable[[part.Part, part.Part], bool]
 
 
 class Pairing(typing.NamedTuple):
-    """How the parts of a source at two times belong together.
+    """The parts of a source at two times, paired as far as possible.
 
-    :param same: parts of both times, the earlier ones first.
-    :param before: parts of the earlier time only.
-    :param after: parts of the later time only.
+    :param same: pairs of the same part, with the earlier one first.
+    :param before: parts that were only there at the earlier time.
+    :param after: parts that are only there at the later time.
     """
 
     same: list[Pair]
@@ -48,82 +48,79 @@ class Pairing(typing.NamedTuple):
 def find(before: Sequence[part.Part], after: Sequence[part.Part]) -> Pairing:
     """Pair the parts that one source reported at two times.
 
-    The surest pairs are made first: a disk is paired by its serial number
-    rather than by its slot. Then come parts with the same slot and model, and
-    last parts that have no more in common than their kind.
+    The most certain pairs are made first. For example, a disk is paired by its
+    serial number rather than by its slot. Then come parts with the same slot
+    and model, and last come parts that have only their kind in common.
     """
     pairing = Pairing([], list(before), list(after))
     for get_keys, may_pair in _STEPS:
         if not pairing.before or not pairing.after:
-            # All parts of one time have a partner.
+            # All parts of one time have been paired.
             break
         pairing = _pair_by_key(get_keys, may_pair, pairing)
     return pairing
 
 
 def _identities(member: part.Part) -> Iterable[Hashable]:
-    """Return the identities of a part, such as ``('disk', 's3z8')``."""
+    """Return the identities of a part, e.g. ``('disk', 's3z8')``."""
     return member.identities
 
 
 def _slot_and_make(member: part.Part) -> Iterable[Hashable]:
-    """Return a key of kind, slot and attributes; none without a slot."""
+    """Return a key of kind, slot and attributes, or none without a slot."""
     if not member.slot:
         return []
     return [(member.kind, member.slot, _describe_make(member))]
 
 
 def _make_alone(member: part.Part) -> Iterable[Hashable]:
-    """Return a key of kind and attributes, in whichever slot the part is."""
+    """Return a key of kind and attributes, whatever the slot of the part."""
     return [(member.kind, _describe_make(member))]
 
 
 def _slot_alone(member: part.Part) -> Iterable[Hashable]:
-    """Return a key of kind and slot; none without a slot."""
+    """Return a key of kind and slot, or none without a slot."""
     if not member.slot:
         return []
     return [(member.kind, member.slot)]
 
 
 def _kind_alone(member: part.Part) -> Iterable[Hashable]:
-    """Return the kind as the only key: any two disks have it in common."""
+    """Return the kind as the only key, which e.g. any two disks share."""
     return [member.kind]
 
 
 def _describe_make(member: part.Part) -> Hashable:
-    """Return the attributes of a part, such as its model and its size.
+    """Return the attributes of a part, e.g. its model and its size.
 
-    As texts, which can be sorted whatever the types of the values are.
+    They are converted to texts, so that values of all types can be sorted.
     """
     return tuple(sorted(map(str, member.attributes.items())))
 
 
 def _accept_all(_old: part.Part, _new: part.Part) -> bool:
-    """Accept any pair: an identity in common is enough."""
+    """Accept any pair, because a common identity is enough."""
     return True
 
 
 def _may_be_same_unidentified(old: part.Part, new: part.Part) -> bool:
-    """Check that parts may be the same, where neither report has an identity.
+    """Return whether parts may be the same; False if a report identifies one.
 
-    Identities that the earlier part has from still earlier reports do not
+    Identities that the earlier part has from even earlier reports do not
     count.
     """
     return not old.is_identified and not new.ids and _may_be_same(old, new)
 
 
 def _may_be_same_half_identified(old: part.Part, new: part.Part) -> bool:
-    """Check that parts may be the same, where at least one has no identity."""
+    """Return whether parts may be the same; False if both have identities."""
     if old.ids and new.ids:
         return False
     return _may_be_same(old, new)
 
 
 def _may_be_same(old: part.Part, new: part.Part) -> bool:
-    """Check that parts may be the same: no attribute of both differs.
-
-    An attribute that only one of the parts has does not count.
-    """
+    """Return whether no attribute that both parts have is different."""
     return all(
         new.attributes.get(name, value) == value
         for name, value in old.attributes.items()
@@ -132,22 +129,22 @@ def _may_be_same(old: part.Part, new: part.Part) -> bool:
 
 _STEPS: tuple[tuple[_GetKeys, _MayPair], ...] = (
     (_identities, _accept_all),
-    # Two parts without identity rather than one of them and one with: the
-    # latter may have replaced another part.
+    # Prefer pairs of two parts without identity to pairs of one with and one
+    # without, because a part with identity may have replaced another part.
     (_slot_and_make, _may_be_same_unidentified),
     (_make_alone, _may_be_same_unidentified),
     (_slot_and_make, _may_be_same_half_identified),
     (_make_alone, _may_be_same_half_identified),
-    # For a collector that reports fewer attributes than before, so that the
-    # make is not the same.
+    # Do not compare the make, because a collector may report fewer attributes
+    # than before.
     (_slot_alone, _may_be_same_unidentified),
     (_slot_alone, _may_be_same_half_identified),
     (_kind_alone, _may_be_same_unidentified),
     (_kind_alone, _may_be_same_half_identified),
 )
-"""The steps of pairing, the surest first: keys of a part, and a test.
+"""The steps of pairing, with the most certain first: keys and a test.
 
-In a step, two parts are paired that have a key in common and pass the test.
+A step pairs two parts that have a key in common and pass the test.
 """
 
 
@@ -156,15 +153,15 @@ def _pair_by_key(
 ) -> Pairing:
     """Pair each earlier part with the first later part that shares a key.
 
-    For example, with serial numbers as keys, an earlier disk is paired with
-    the later disk of the same serial number. The two must also pass the test.
-    The first later part is that which the report has first.
+    For example, if serial numbers are the keys, an earlier disk is paired with
+    the later disk that has the same serial number. The two must also pass the
+    test. The first later part is the one that comes first in the report.
 
     :param get_keys: returns the keys of a part.
     :param may_pair: tests an earlier part and a later part.
-    :param pairing: the result of the steps before, whose pairs stay.
+    :param pairing: the result of the previous steps, whose pairs are kept.
     """
-    # Positions of the later parts that are not paired yet.
+    # Positions of the later parts that have not been paired yet.
     positions_by_key: dict[Hashable, list[int]] = {}
     for position, new in enumerate(pairing.after):
         for key in get_keys(new):
@@ -184,7 +181,7 @@ def _pair_by_key(
         new = pairing.after[partner_position]
         same.append((old, new))
         paired_positions.add(partner_position)
-        # A part is paired only once.
+        # Remove the part, because it must be paired only once.
         for key in get_keys(new):
             positions_by_key[key].remove(partner_position)
     unpaired_after = [
@@ -201,8 +198,8 @@ def _find_candidates(
 ) -> Iterator[int]:
     """Yield positions of later parts that have one of the keys.
 
-    They are in the order of the report. A machine may send thousands of parts
-    with one key: at most 20 are tried.
+    They are in the order of the report. Only the first 20 parts with a key are
+    tried, because a machine may send thousands.
     """
     for key in keys:
         positions = positions_by_key.get(key, [])

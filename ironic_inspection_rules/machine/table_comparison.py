@@ -2,8 +2,8 @@
 
 """Compares machines with the rows of a table.
 
-Machines are compared one by one, and only the keys and the differences are
-kept. So memory does not grow with the size of inventories.
+Machines are compared one by one, and only their keys and differences are kept.
+So the memory does not grow with the size of inventories.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,9 +30,9 @@ _EMPTY_VALUES: tuple[typing.Any, ...] = (None, '', [], {})
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ColumnDifference:
-    """What a row expects of a machine, and what the machine has instead.
+    """A value that a row expects of a machine, and the machine's value.
 
-    ``found`` is None where the machine has nothing.
+    ``found`` is None if the machine has no value.
     """
 
     column: str
@@ -49,12 +49,12 @@ class ColumnDifference:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ComparedMachine:
-    """A machine beside its row.
+    """A machine that was compared with its row.
 
-    ``machine`` is what it is called. ``key`` is None where the machine has
-    nothing that identifies it. ``differences`` are the columns in which it
-    differs from the row. ``group`` is the value that it has for the column
-    that groups machines, such as its rack.
+    ``machine`` is its name. ``key`` is None if the machine has nothing that
+    identifies it. ``differences`` are the columns in which it differs from the
+    row. ``group`` is its value for the column that groups machines, e.g. its
+    rack.
     """
 
     machine: str
@@ -67,10 +67,10 @@ class ComparedMachine:
 class TableFinding:
     """A machine or a row, and its state, which is one of ``STATES``.
 
-    ``key`` is that of the row, or None for a machine without a key.
-    ``machine`` is None for a row that no machine has. ``TWICE`` is the state
-    of machines with one key, and of several machines without any key.
-    ``group`` is the value of the column that groups them, such as the rack.
+    ``key`` is the key of the row, or None for a machine without a key.
+    ``machine`` is None for a row without a machine. ``TWICE`` is the state of
+    several machines with the same key, or without any key. ``group`` is the
+    value of the column that groups them, e.g. the rack.
     """
 
     key: str | None
@@ -80,7 +80,7 @@ class TableFinding:
     group: str | None = None
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return the form that the API shows."""
+        """Return the finding in the form that the API returns."""
         differences = [difference.as_dict() for difference in self.differences]
         return {
             'key': self.key,
@@ -96,15 +96,15 @@ def compare(
     view: budget.View,
     by: str | None = None,
 ) -> ComparedMachine:
-    """Compare what a machine has with what its row of the table expects.
+    """Compare the data of a machine with its row in the table.
 
-    A machine has no key if its data have none, or a placeholder of the vendor
-    such as ``Default string``. For a key that no row has, nothing is compared.
-    Differences show no value of a secret column.
+    A machine has no key if its data have none, or have a placeholder of the
+    vendor, e.g. ``Default string``. If no row has its key, nothing is
+    compared. Differences do not show values of secret columns.
 
     :param machine: the name of the machine.
     :param view: the data of the machine by root name.
-    :param by: the column that groups machines, None if none does.
+    :param by: the column that groups machines, or None.
     :raises: :class:`.exceptions.BudgetExceeded`
     """
     key = expected.key_of_machine(view)
@@ -112,13 +112,14 @@ def compare(
     if by is not None and by in expected.expect:
         group = group_text(_render_for_machine(expected.expect[by], view))
     if key is None or part_identity.is_placeholder(key):
-        # Many machines have the same placeholder, so it is nobody's key.
+        # Many machines have the same placeholder, so it cannot be a key.
         return ComparedMachine(machine, None, group=group)
-    # With secret columns: they are compared, and masked in differences only.
+    # Read the row with its secret columns. They are compared too, and only
+    # masked in the differences.
     row = expected.open.row(key)
     if row is data_path.ABSENT:
-        # A key of one character, such as "0000", is a placeholder only if no
-        # row has it: a row may have the key "7".
+        # A key such as "0000", which repeats one character, is a placeholder
+        # only if no row has it. For example, a row may have the key "7".
         if part_identity.reported_text(key) is None:
             return ComparedMachine(machine, None, group=group)
         return ComparedMachine(machine, key, group=group)
@@ -133,14 +134,14 @@ def _compare_columns(
 ) -> Iterator[ColumnDifference]:
     """Yield the columns in which a machine differs from its row.
 
-    For example, the row expects 16 in the column ``cpus``, and the machine has
-    12: ``ColumnDifference('cpus', 16, 12)``.
+    For example, if the row expects 16 in the column ``cpus`` and the machine
+    has 12, yield ``ColumnDifference('cpus', 16, 12)``.
 
-    :param key: of the row, such as a serial number.
-    :param row: the row of the key, with its secret columns.
+    :param key: the key of the row, e.g. a serial number.
+    :param row: the row for the key, with its secret columns.
     """
-    # The row as readers of the differences may see it: secret columns are
-    # masked.
+    # The row in the form that readers of the differences may see, with masked
+    # secret columns.
     masked_row = expected.masked.row(key)
     secret = expected.definition.secret
     for column, template in expected.expect.items():
@@ -151,8 +152,8 @@ def _compare_columns(
         actual = _render_for_machine(template, view)
         if comparison.equal(wanted, actual):
             continue
-        # What the machine has in place of a secret may be one as well. That it
-        # has nothing may be seen.
+        # The machine's value may be a secret too, so mask it. An empty value
+        # may be shown.
         if column in secret and actual not in _EMPTY_VALUES:
             actual = masked_row[column]
         yield ColumnDifference(
@@ -165,19 +166,19 @@ def find_states(
     machines: Iterable[ComparedMachine],
     by: str | None = None,
 ) -> Iterator[TableFinding]:
-    """Yield rows and machines with their states, such as ``missing``.
+    """Yield rows and machines with their states, e.g. ``missing``.
 
-    A row without a machine is ``missing``, and with several machines they are
-    ``twice``. A machine that differs from its row is ``wrong``, or else
-    ``right``. A machine without a row is ``unexpected``, and several with one
-    key are ``twice``.
+    A row without a machine is ``missing``. Several machines of one row are
+    ``twice``. Otherwise a machine that differs from its row is ``wrong``, and
+    a machine that does not is ``right``. A machine without a row is
+    ``unexpected``, but several of them with the same key are ``twice``.
 
-    The rows come in their order, each with its machines. Then come the
-    machines that no row names, in their order, but machines of the same key
-    together. All machines without a key count as machines of one key.
+    The rows come first, in order, each with its machines. Then come the
+    machines without a row, in order, but grouped by their key. All machines
+    without a key count as machines with the same key.
 
     :param machines: all machines, compared, each once.
-    :param by: the column that groups rows, None if none does.
+    :param by: the column that groups rows, or None.
     """
     by_key: dict[str | None, list[ComparedMachine]] = {}
     for machine in machines:
@@ -205,7 +206,7 @@ def find_states(
                 differences=machine.differences,
                 group=group,
             )
-    # The machines of rows were taken out: these have no row.
+    # Only machines without a row are left.
     for machines_of_key in by_key.values():
         state = UNEXPECTED
         if len(machines_of_key) > 1:
@@ -220,9 +221,10 @@ def find_states(
 
 
 def group_text(value: typing.Any) -> str | None:
-    """Return the name of a group, None where a value is no name.
+    """Return the name of a group, or None if the value is not a name.
 
-    :param value: of the column that groups machines, such as the rack ``7``.
+    :param value: the value of the column that groups machines, e.g. the rack
+        ``7``.
     """
     if value in _EMPTY_VALUES or isinstance(value, dict | list):
         return None
@@ -232,10 +234,10 @@ def group_text(value: typing.Any) -> str | None:
 def _render_for_machine(template: typing.Any, view: budget.View) -> typing.Any:
     """Return the value of a template for a machine.
 
-    For example, 16 of ``{inventory.cpu.count}``.
+    For example, 16 for ``{inventory.cpu.count}``.
 
     :param view: the inspection data of the machine.
-    :returns: None if it is missing or cannot be computed.
+    :returns: None if the value is missing or cannot be computed.
     :raises: BudgetExceeded if that takes too many operations or too long.
     """
     try:

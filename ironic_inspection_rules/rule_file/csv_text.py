@@ -2,9 +2,9 @@
 
 """Reads CSV as spreadsheets write it.
 
-The encoding is given. Excel writes semicolons where a comma separates
-decimals, and two characters at the end of a line. People write ``="00123"`` to
-keep it from dropping the zeros.
+The encoding is known. Excel separates cells with semicolons in countries where
+a comma separates decimals, and ends each line with two characters. Its users
+write ``="00123"`` to keep the leading zeros.
 """
 
 import array
@@ -22,20 +22,20 @@ from ironic_inspection_rules.i18n import _
 
 _DELIMITERS = ',;\t'
 _QUOTED_NAME = re.compile('"(?:[^"]|"")*"?')
-# Excel reads it and does not show it.
+# A line that names the delimiter. Excel reads this line but does not show it.
 _LINE_WITH_DELIMITER = re.compile(r'sep=([,;\t|])\r?\n?')
-# How spreadsheets keep digits from becoming a number: ="00123".
+# This form keeps digits from becoming a number in spreadsheets: ="00123".
 _TEXT_FORMULA = re.compile(r'="((?:[^"]|"")*)"')
 
 _MAX_CACHED_VALUES = 1000
-"""Most values of a column that are kept once, however many rows have them."""
+"""Maximum number of values of a column that are cached."""
 
 
 class TableText(typing.NamedTuple):
-    """The table in a file of CSV.
+    """The table in a CSV file.
 
-    ``lines`` are the numbers of the lines at which the rows begin, counted
-    from one; ``columns`` are the names in the header.
+    ``lines`` are the numbers of the lines where the rows begin, counted from
+    one. ``columns`` are the names in the header.
     """
 
     rows: list[dict[str, typing.Any]]
@@ -50,19 +50,19 @@ def read(
 
     For example, the lines ``serial,cpus`` and ``S3Z8,16`` give the row
     ``{'serial': 'S3Z8', 'cpus': 16}`` if the type of ``cpus`` is a number.
-    Blank lines are left out, and a row that ends early has empty cells.
+    Blank lines are skipped, and a row that ends early has empty cells.
 
     :param data: the content of the file.
-    :param encoding: in which the content is valid text.
-    :param types: the types of columns. A cell that is not of its type stays
-        text, which the check of the table reports.
-    :raises: :class:`.exceptions.InvalidDocument` with the line, also for a
-        cell with a formula.
+    :param encoding: the encoding of the content, which must be valid.
+    :param types: the types of columns. A cell that does not have its type is
+        kept as text, which the check of the table reports.
+    :raises: :class:`.exceptions.InvalidDocument` with the line of the error,
+        e.g. of a cell with a formula.
     """
     columns: list[_Column] = []
     rows: list[dict[str, typing.Any]] = []
     lines = array.array('L')
-    # The line of the record that is read, for errors.
+    # The line of the current record, for errors.
     line = 1
     try:
         for line, cells in _Records(path, data, encoding):
@@ -90,7 +90,7 @@ def _read_header(
 ) -> list['_Column']:
     """Return the columns that the first record names.
 
-    :raises: :class:`.exceptions.OperationError` for a wrong name.
+    :raises: :class:`.exceptions.OperationError` for an invalid name.
     """
     problem = _find_problem_of_header(cells)
     if problem:
@@ -107,16 +107,16 @@ def _read_row(
 ) -> dict[str, typing.Any]:
     """Return the values of a record by the names of their columns.
 
-    :param cells: the text of every cell; may be fewer than the columns.
-    :raises: :class:`.exceptions.OperationError` for a cell too many, and for
-        a cell with a formula.
+    :param cells: the text of each cell. There may be fewer cells than columns.
+    :raises: :class:`.exceptions.OperationError` if there are too many cells,
+        or if a cell is a formula.
     """
     if len(cells) > len(columns):
         raise exceptions.OperationError(
             _('the row has %(cells)d cells, and there are %(columns)d columns')
             % {'cells': len(cells), 'columns': len(columns)}
         )
-    # A row of a spreadsheet may end before its last columns.
+    # A row of a spreadsheet may end early if its last cells are empty.
     missing = [''] * (len(columns) - len(cells))
     row = {}
     for column, cell in zip(columns, [*cells, *missing], strict=True):
@@ -128,13 +128,12 @@ def _read_row(
 
 
 class _Records:
-    """The records of a file of CSV that are not blank.
+    """The records of a CSV file that are not blank.
 
-    A record is a row or the header. It may have several lines, as a cell in
-    quotes may have line feeds.
+    A record is a row or the header. It may have several lines, because a
+    quoted cell may contain line feeds.
 
-    :param data: the content of the file, which iterating decodes piece by
-        piece.
+    :param data: the content of the file. Iterating decodes it piece by piece.
     """
 
     def __init__(self, path: str, data: bytes, encoding: str) -> None:
@@ -148,30 +147,30 @@ class _Records:
         )
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the line at which a record begins, and its cells.
+        """Yield the line where a record begins, and its cells.
 
-        The first one is the header.
+        The first record is the header.
 
-        :raises: :class:`.exceptions.InvalidDocument` with the line at which
-            the wrong record begins.
+        :raises: :class:`.exceptions.InvalidDocument` with the line where the
+            invalid record begins.
         """
         lines = self._open()
         lines_before, delimiter = self._find_header()
         for _number in range(lines_before):
             next(lines)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        # The line at which the record begins. The reader only knows the line
-        # at which it ends.
+        # The line where the record begins. The reader only knows the line
+        # where it ends.
         begin = lines_before + 1
         try:
             for record in reader:
-                # A row of several cells is not blank, even if all of them
-                # are empty.
+                # A record of several cells is not blank, even if all cells are
+                # empty.
                 if len(record) > 1 or ''.join(record).strip():
                     yield begin, record
                 begin = lines_before + reader.line_num + 1
         except csv.Error as exc:
-            # A quote that is not closed takes in all that follows.
+            # If a quote is not closed, the record includes the rest.
             raise exceptions.InvalidDocument(
                 self._path,
                 _('the row that begins here is no CSV: %s') % exc,
@@ -179,13 +178,13 @@ class _Records:
             ) from exc
 
     def _find_header(self) -> tuple[int, str]:
-        """Return how many lines come before the header, and the delimiter.
+        """Return the number of lines before the header, and the delimiter.
 
         For example, ``(0, ',')`` if the header is the first line. Excel may
-        write a line before it that names the delimiter, ``sep=;``: then it is
-        ``(1, ';')``.
+        write a line before it that names the delimiter, e.g. ``sep=;``, which
+        gives ``(1, ';')``.
 
-        :raises: as :meth:`_find_delimiter`.
+        :raises: the errors of :meth:`_find_delimiter`.
         """
         blank_lines = 0
         for line in self._open():
@@ -199,13 +198,13 @@ class _Records:
         return blank_lines, ','
 
     def _find_delimiter(self, header: str, line: int) -> str:
-        """Return the delimiter in a header, a comma if there is none.
+        """Return the delimiter in a header, or a comma if there is none.
 
         :param line: the number of the line, for the message.
         :raises: :class:`.exceptions.InvalidDocument` if there are different
-            delimiters outside of quotes.
+            delimiters outside quotes.
         """
-        # A name in quotes may have commas: "CPUs, total";memory.
+        # A quoted name may contain commas: "CPUs, total";memory.
         outside_quotes = _QUOTED_NAME.sub('', header)
         present = [mark for mark in _DELIMITERS if mark in outside_quotes]
         if len(present) > 1:
@@ -227,25 +226,24 @@ class _Column:
 
     def __init__(self, name: str, kind: str | None) -> None:
         self.name = name
-        # An unknown type is reported by the check of the table.
+        # Ignore an unknown type, because the check of the table reports it.
         self._kind = None
         if kind in column_type.TYPES:
             self._kind = kind
-        # Values by the text of their cells, up to _MAX_CACHED_VALUES of them.
+        # Values by the text of their cells, at most _MAX_CACHED_VALUES.
         self._values: dict[str, typing.Any] = {}
 
     def convert(self, cell: str) -> typing.Any:
         """Convert a cell to the type of the column.
 
-        Spreadsheets show ``="007"`` as the text ``007``, and as that it is
-        read.
+        ``="007"`` is read as the text ``007``, as spreadsheets show it.
 
-        :returns: the text of the cell if it is not of the type: the check of
-            the table reports that.
+        :returns: the value; or the text of the cell if it does not have the
+            type, which the check of the table reports.
         :raises: :class:`.exceptions.OperationError` for a formula.
         """
-        # Columns such as racks and models have few values, many times. These
-        # are converted once, and one object is kept of each.
+        # Columns such as racks and models have few values that occur often.
+        # Convert each of them once, and keep one object for each.
         if cell in self._values:
             return self._values[cell]
         text = cell
@@ -269,11 +267,11 @@ class _Column:
 
 
 def _find_problem_of_header(cells: list[str]) -> str | None:
-    """Return the message for the first wrong name of a column, if any."""
+    """Return the message for the first invalid name of a column, or None."""
     names = [cell.strip() for cell in cells]
     if any('\0' in name for name in names):
         # In UTF-16, every second byte of ASCII is NUL. Without a byte order
-        # mark, it was read as UTF-8.
+        # mark, the file was read as UTF-8.
         return _('the file is no text in UTF-8; save it as "CSV UTF-8"')
     if len(names) > table_members.MOST_COLUMNS:
         return _('there are more than %d columns') % table_members.MOST_COLUMNS

@@ -2,8 +2,8 @@
 
 """The stored tables in the memory of this process.
 
-A table that has changed is built of the rows that it had, and of those that
-are read because they are new.
+When a table has changed, it is built from the rows that are already in memory,
+and only new rows are read.
 """
 
 import dataclasses
@@ -15,15 +15,15 @@ from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
 Pairs = typing.Sequence[tuple[str, table.Row]]
-"""Rows, each with its key."""
+"""Rows with their keys."""
 
 StoredPairs = typing.Sequence[typing.Sequence[typing.Any]]
-"""The same as RPC and databases have them."""
+"""Rows with their keys, in the form in which RPC and databases return them."""
 
 Described = dict[str, typing.Any]
 
 _CHUNKS_PER_CALL = 100
-"""How many chunks one call of the source reads."""
+"""Number of chunks that one call of the source reads."""
 
 
 class Source(typing.Protocol):
@@ -53,7 +53,7 @@ class Source(typing.Protocol):
 class StoredTable:
     """A table, the revision that last changed it, and its keys by chunk.
 
-    ``chunks`` has the keys of the rows of each chunk, by its digest.
+    ``chunks`` has the keys of the rows of each chunk, by the chunk's digest.
     """
 
     table: table.Table
@@ -61,7 +61,7 @@ class StoredTable:
     chunks: typing.Mapping[str, typing.Sequence[str]]
 
     def pairs(self, digest: str) -> Pairs:
-        """Return the rows of a chunk, each with its key."""
+        """Return the rows of a chunk with their keys."""
         return [(key, self.table.row(key)) for key in self.chunks[digest]]
 
 
@@ -70,20 +70,20 @@ class TableStore:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        # The tables that refresh() has returned last, by name.
+        # The last result of refresh(): the tables by name.
         self._newest: dict[str, StoredTable] = {}
 
     def refresh(self, context: typing.Any) -> dict[str, StoredTable]:
-        """Return the newest tables; only those that changed are read.
+        """Return the newest tables, and read only tables that have changed.
 
-        The caller lets no two threads do so at the same time.
+        The caller must ensure that only one thread calls this at a time.
 
-        :raises: :class:`.exceptions.Conflict` as :func:`read_chunks`.
+        :raises: :class:`.exceptions.Conflict` like :func:`read_chunks`.
         """
         tables = {}
         for described in self._source.list_plain(context):
-            # This looks up rows that have not changed in the tables of before,
-            # which are replaced only at the end.
+            # This takes unchanged rows from the previous tables, so these are
+            # only replaced at the end.
             tables[described['name']] = self._read_table(
                 context, described, revision=None
             )
@@ -93,9 +93,9 @@ class TableStore:
     def of_revision(
         self, context: typing.Any, revision: int
     ) -> dict[str, table.Table]:
-        """Read the tables of a revision; rows of the newest tables are shared.
+        """Read the tables of a revision, and share rows of the newest tables.
 
-        :raises: :class:`.exceptions.Conflict` as :func:`read_chunks`.
+        :raises: :class:`.exceptions.Conflict` like :func:`read_chunks`.
         """
         tables = {}
         for described in self._source.list_plain(context, revision):
@@ -108,9 +108,10 @@ class TableStore:
     ) -> StoredTable:
         """Return a table with its rows, and read only changed rows.
 
-        :param described: the table without its rows, as the source has it.
+        :param described: the table without its rows, as the source returned
+            it.
         :param revision: the revision of the rule set, None for the newest.
-        :raises: :class:`.exceptions.Conflict` as :func:`read_chunks`.
+        :raises: :class:`.exceptions.Conflict` like :func:`read_chunks`.
         """
         name = described['name']
         newest = self._newest.get(name)
@@ -123,7 +124,7 @@ class TableStore:
             keys_by_digest[digest] = tuple(key for key, _row in pairs)
             rows_by_key.update(pairs)
         definition = described['definition']
-        # The rows are not checked here, as they were before they were stored.
+        # The rows need no check, because they were checked before storing.
         built = table.Table(
             definition_of(name, definition), rows_by_key, definition['columns']
         )
@@ -139,14 +140,16 @@ def read_chunks(
 ) -> dict[str, Pairs]:
     """Read the rows of a table, by chunk and in order.
 
-    Some neighbouring rows are stored as one chunk, by the digest of their
-    content. So a table of another revision has most of the same chunks.
+    Several consecutive rows are stored as one chunk, by the digest of their
+    content. So a table has most of its chunks in common with its other
+    revisions.
 
     :param kept: the table at another revision, which is in memory. Chunks that
-        it has are taken from it, and not read.
-    :returns: the rows, each with its key, by the digest of their chunk:
+        it has are taken from it instead of being read.
+    :returns: the rows with their keys, by the digest of their chunk:
         ``{'9f2c…': [('SN1', {…}), ('SN2', {…})]}``.
-    :raises: :class:`.exceptions.Conflict` if another change replaced some.
+    :raises: :class:`.exceptions.Conflict` if another change replaced some
+        chunks in the meantime.
     """
     digests = source.list_digests(context, name, revision)
     digests_in_memory: typing.Collection[str] = ()
@@ -156,8 +159,8 @@ def read_chunks(
         digest for digest in digests if digest not in digests_in_memory
     ]
     new_chunks = _read_new_chunks(source, context, name, revision, new_digests)
-    # The digests and the rows are read by several queries. Between these,
-    # another process may have stored other rows and removed the old ones.
+    # Several queries read the digests and the rows. Between the queries,
+    # another process may have stored new rows and removed old rows.
     if len(new_chunks) < len(new_digests):
         raise exceptions.Conflict(
             _('Inspection table %s was changed meanwhile.') % name
@@ -184,8 +187,8 @@ def _read_new_chunks(
     saves memory.
 
     :param revision: the revision that has the chunks; None for the newest.
-    :returns: the rows, each with its key, by digest. Chunks that the source
-        does not have any more are missing.
+    :returns: the rows with their keys, by digest. Chunks that the source no
+        longer has are missing.
     """
     chunks: dict[str, Pairs] = {}
     equal_texts = text_cache.EqualTexts()
@@ -203,13 +206,13 @@ def _read_new_chunks(
 
 
 def definition_to_store(stored_table: table.Table) -> Described:
-    """Return the definition of a table as it is stored, with its columns."""
+    """Return the stored form of a table's definition, with its columns."""
     definition = stored_table.definition.as_dict()
     return {**definition, 'columns': list(stored_table.columns)}
 
 
 def definition_of(name: str, definition: Described) -> table.TableDefinition:
-    """Return what :func:`definition_to_store` has made a mapping of."""
+    """Return the definition that :func:`definition_to_store` has converted."""
     return table.TableDefinition(
         name,
         key=definition['key'],

@@ -15,29 +15,29 @@ from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.i18n import _
 
 INDEX = '#item'
-"""The root with the number of the item; no field can reach it."""
+"""The root with the index of the current item; fields cannot read it."""
 
 NO_ITEMS = _('the loop has no items')
 
 _MOST_COMPILED = 1000
-"""Maximum number of items of a literal loop that have a path or a pattern of
-their own, which is compiled."""
+"""Maximum number of items of a literal loop for which a path or a pattern is
+compiled."""
 
 Items = typing.Callable[[budget.View], list[typing.Any] | rendering.Missing]
-"""Returns the items of a loop for data by root name."""
+"""Returns the items of a loop, for data by root name."""
 
 
 def compile_items(loop: typing.Any) -> Items:
     """Build a function that returns the items of a loop.
 
-    The loop ``['a', 'b']`` has the same items on all machines. Those of
+    The loop ``['a', 'b']`` has the same items on all machines. The items of
     ``{inventory.disks}`` are read from the data of a machine.
 
     :param loop: a list; a mapping, which is one item; or a string whose
         field evaluates to one of the two (spec 003 "Consistent arguments
         for conditions and actions"). Null is a loop without items.
-    :returns: a function of the data by root name, which returns a list of
-        items, or :class:`.rendering.Missing`.
+    :returns: a function that takes the data by root name, and returns a list
+        of items or :class:`.rendering.Missing`.
     """
     compiled = template.compile_value(loop, lenient=True)
     if isinstance(compiled, rendering.Template):
@@ -52,10 +52,10 @@ def compile_items(loop: typing.Any) -> Items:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of a rule, with its items if the rule has them.
+    """A loop of a rule, with its items if they are written in the rule.
 
-    ``items`` are those of a literal loop, such as ``['a', 'b']``; None if they
-    come from the data of a machine, as those of ``{inventory.disks}``.
+    ``items`` are the items of a literal loop, e.g. ``['a', 'b']``. They are
+    None if they come from the data of a machine, e.g. ``{inventory.disks}``.
     """
 
     items: list[typing.Any] | None
@@ -64,15 +64,15 @@ class Loop:
     def of(
         cls, loop: typing.Any, outer: 'Loop | None' = None
     ) -> 'Loop | None':
-        """Return the innermost loop of an operation, None without one.
+        """Return the innermost loop of an operation, or None.
 
-        The items of a literal list are known now, even with fields in them.
-        Those of ``{inventory.disks}`` are not. Inside another loop, a list
-        with fields in it counts as not known either: ``['{item}_x']`` depends
-        on the item of the outer loop.
+        The items of a literal list are known now, even if they have fields.
+        The items of ``{inventory.disks}`` are not. Inside another loop, a list
+        with fields also counts as unknown, because ``['{item}_x']`` depends on
+        the item of the outer loop.
 
         :param loop: the ``loop`` of the operation itself.
-        :param outer: the loop around the operation, such as the loop of its
+        :param outer: the loop around the operation, e.g. the loop of its
             group.
         """
         if loop is None:
@@ -82,9 +82,9 @@ class Loop:
         if isinstance(loop, list):
             return cls(loop)
         if isinstance(loop, dict):
-            # A mapping is a single item.
+            # A mapping counts as a single item.
             return cls([loop])
-        # A text with a field, whose items only a machine has.
+        # It is a text with a field, so the items come from a machine.
         return cls(None)
 
     def build_for_each_item(
@@ -93,14 +93,14 @@ class Loop:
         """Build a template of an argument that has a value for each item.
 
         With the loop ``['a', 'b']``, the path ``/extra/{item}`` has the values
-        ``('extra', 'a')`` and ``('extra', 'b')``. When the template is
-        rendered, it returns that of the present item.
+        ``('extra', 'a')`` and ``('extra', 'b')``. Rendering the template
+        returns the value for the current item.
 
         :param arguments: the values or templates, in the order of the items.
         :raises: :class:`.exceptions.OperationError` if there are too many.
         """
-        # The arguments may be compiled while they are read. To see that they
-        # are too many, one more than the limit is enough.
+        # Iterating may compile the arguments. One more than the limit is
+        # enough to detect that there are too many.
         compiled = list(itertools.islice(arguments, _MOST_COMPILED + 1))
         if len(compiled) > _MOST_COMPILED:
             raise exceptions.OperationError(
@@ -115,10 +115,10 @@ class Loop:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class _ValueOfItem(rendering.Template):
-    """A path or a regular expression with items of a literal loop in it.
+    """A path or a regular expression that contains items of a literal loop.
 
-    It is compiled once for every item, not for every machine. The number of
-    the present item, which selects it, is the root :data:`INDEX` of the data.
+    It is compiled once for each item instead of for each machine. The index of
+    the current item, which selects it, is the root :data:`INDEX` of the data.
 
     :ivar arguments: the values or templates, in the order of the items.
     """
@@ -126,9 +126,9 @@ class _ValueOfItem(rendering.Template):
     arguments: list[typing.Any]
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value for the present item of the loop.
+        """Return the value for the current item of the loop.
 
-        :param roots: the data by root name, with the number of the item.
+        :param roots: the data by root name, with the index of the item.
         """
         argument = self.arguments[roots[INDEX]]
         if isinstance(argument, rendering.Template):
@@ -137,16 +137,16 @@ class _ValueOfItem(rendering.Template):
 
 
 class ItemsInTurn:
-    """Iterates over the items of a loop, and sets the root ``item`` to them.
+    """Iterates over the items of a loop, and sets the root ``item`` to each.
 
-    A context manager: when the context ends, also by an error in it, the
-    ``item`` of an outer loop is restored. It is no generator function: that
-    would take as long as to check a condition for an item.
+    This is a context manager. When the context ends, even by an error, the
+    ``item`` of an outer loop is restored. It is not a generator function,
+    because that would take as long as checking a condition for an item.
 
-    :param first_number: the number of the first of these items in the loop:
-        more than 0 where only the last ones of a loop are given.
+    :param first_number: the index of the first of these items in the loop. It
+        is more than 0 if only the last items of a loop are given.
     :raises: :class:`.exceptions.BudgetExceeded` if there are too many items,
-        or the iterator goes on without budget.
+        or if the budget is used up while iterating.
     """
 
     __slots__ = ('_first_number', '_items', '_roots', '_roots_of_outer_loop')
@@ -160,11 +160,11 @@ class ItemsInTurn:
         self._items = items
         self._roots = roots
         self._first_number = first_number
-        # The item of an outer loop and its number, to be restored.
+        # The item of an outer loop and its index, to be restored.
         self._roots_of_outer_loop: dict[str, typing.Any] = {}
 
     def __enter__(self) -> typing.Iterator[typing.Any]:
-        """Remember the item of an outer loop, and begin.
+        """Save the item of an outer loop, and start iterating.
 
         :raises: BudgetExceeded if there are too many items.
         """
@@ -175,9 +175,9 @@ class ItemsInTurn:
         return self._iterate()
 
     def _iterate(self) -> typing.Iterator[typing.Any]:
-        """Yield the items, each after it was put into the data as ``item``.
+        """Yield each item after putting it into the data as ``item``.
 
-        Its number is put there as well, for :class:`_ValueOfItem`.
+        Its index is put there too, for :class:`_ValueOfItem`.
         """
         roots = self._roots
         allowance = roots.budget
@@ -195,7 +195,7 @@ class ItemsInTurn:
 
 
 def _require_items(value: typing.Any) -> list[typing.Any]:
-    """Return the items of a loop's value: a mapping is one item, null none.
+    """Return the items of a loop's value; a mapping is one item, null none.
 
     :raises: :class:`.exceptions.OperationError` for a plain value.
     """

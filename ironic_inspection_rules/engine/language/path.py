@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Paths in JSON data, such as ``/extra/rack``.
+"""Paths in JSON data, e.g. ``/extra/rack``.
 
 A path is a tuple of tokens. It is written as an RFC 6901 pointer
 (``/extra/a~1b/0``), or in one of the older forms ``extra.a`` and ``extra/a``.
@@ -32,23 +32,23 @@ ABSENT = Absent()
 
 
 class Key(str):
-    """A token from a machine's data: always the key of a mapping.
+    """A token from a machine's data, which is always the key of a mapping.
 
-    A machine's ``-`` is the name of an attribute; only that of a rule means
-    the end of a list (see :func:`is_append`).
+    A ``-`` from a machine is the name of an attribute. Only a ``-`` in a rule
+    is the end of a list (see :func:`is_append`).
     """
 
     __slots__ = ()
 
 
 def parse(text: str) -> Path:
-    """Read a path in any of its forms: ``/a/b``, ``a/b`` or ``a.b``.
+    """Parse a path in any of its forms: ``/a/b``, ``a/b`` or ``a.b``.
 
-    The first form, a JSON pointer, has escapes: ``~1`` for a slash and ``~0``
-    for a tilde.
+    The first form is a JSON pointer, which has escapes: ``~1`` for a slash and
+    ``~0`` for a tilde.
 
-    :raises: :class:`.exceptions.OperationError` if its first token is empty
-        or it has more than :data:`MOST_TOKENS`.
+    :raises: :class:`.exceptions.OperationError` if its first token is empty,
+        or if it has more than :data:`MOST_TOKENS`.
     """
     if text.startswith('/'):
         tokens = text[1:].split('/')
@@ -63,12 +63,12 @@ def parse(text: str) -> Path:
 
 
 def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
-    """Check that a path begins with a name, and is not too long.
+    """Check that a path begins with a name and is not too long.
 
     :param tokens: the parts of the path: strings, or templates of strings. A
-        template counts as a name, as its value is not known yet.
+        template counts as a name, because its value is not known yet.
     :param text: the path as it is written, for the message.
-    :raises: :class:`.exceptions.OperationError` as :func:`parse`.
+    :raises: :class:`.exceptions.OperationError` like :func:`parse`.
     """
     if '' in tokens[:1]:
         raise exceptions.OperationError(
@@ -83,8 +83,8 @@ def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
 def split_pointer(text: str) -> Path:
     """Return the tokens of an RFC 6901 pointer, however many it has.
 
-    It is for pointers that no author wrote as a path, so :func:`check` does
-    not apply.
+    Use this for pointers that are not written by an author as a path, so that
+    :func:`check` does not apply.
 
     :param text: a pointer that begins with a slash, or an empty pointer.
     """
@@ -93,12 +93,12 @@ def split_pointer(text: str) -> Path:
 
 def unescape(token: str) -> str:
     """Unescape a token of an RFC 6901 pointer."""
-    # In this order: "~01" is "~1", not "/".
+    # The order matters, because "~01" is "~1", not "/".
     return token.replace('~1', '/').replace('~0', '~')
 
 
 def is_append(token: str) -> bool:
-    """Return whether a token, ``-``, means the place behind a list's end."""
+    """Return whether a token is ``-``, the place after the end of a list."""
     return token == APPEND and token.__class__ is str
 
 
@@ -109,7 +109,7 @@ def pointer(tokens: typing.Iterable[typing.Any]) -> str:
         escaped = str(token)
         # Most tokens need no escape.
         if '~' in escaped or '/' in escaped:
-            # In this order: the tilde of "~1" must not be escaped again.
+            # The order matters: the tilde of "~1" must not be escaped again.
             escaped = escaped.replace('~', '~0').replace('/', '~1')
         text += f'/{escaped}'
     return text
@@ -118,13 +118,13 @@ def pointer(tokens: typing.Iterable[typing.Any]) -> str:
 def get(data: typing.Any, path: Path) -> typing.Any:
     """Return the value at a path in plain data, or :data:`ABSENT`.
 
-    A token is a key of a mapping or an index of a list: ``('disks', '0')`` in
-    ``{'disks': [{'size': 480}]}`` has the first disk. No list has an item
-    ``-`` or ``-1``.
+    A token is a key of a mapping or an index of a list. For example,
+    ``('disks', '0')`` in ``{'disks': [{'size': 480}]}`` gives the first disk.
+    Lists have no items ``-`` or ``-1``.
     """
     for token in path:
         if isinstance(data, dict):
-            # If the key is absent, no token that follows leads anywhere.
+            # If the key is absent, the following tokens lead nowhere.
             data = data.get(token, ABSENT)
         elif isinstance(data, list):
             position = index(token)
@@ -139,7 +139,8 @@ def get(data: typing.Any, path: Path) -> typing.Any:
 def children(value: typing.Any) -> list[tuple[str, typing.Any]]:
     """Return the values directly in a mapping or list, with their tokens.
 
-    ``['a']`` has ``('0', 'a')``; a value that is neither has no children.
+    For example, ``['a']`` gives ``('0', 'a')``. Any other value has no
+    children.
     """
     if isinstance(value, dict):
         return [(str(key), child) for key, child in value.items()]
@@ -149,15 +150,15 @@ def children(value: typing.Any) -> list[tuple[str, typing.Any]]:
 
 
 def walk(value: typing.Any) -> typing.Iterator[tuple[Path, typing.Any]]:
-    """Yield a value and all values in it with their paths.
+    """Yield a value and all values in it, with their paths.
 
-    They come in the order of the data, a parent before its children.
+    The order is that of the data, with each parent before its children.
     """
     ahead: list[tuple[Path, typing.Any]] = [((), value)]
     while ahead:
         path, value = ahead.pop()
         yield path, value
-        # In reverse, as pop() takes the last child first.
+        # Reverse the children, because pop() takes the last one first.
         for token, child in reversed(children(value)):
             path_of_child = (*path, token)
             ahead.append((path_of_child, child))
@@ -170,10 +171,10 @@ def replace_texts(
 ) -> typing.Any:
     """Return a copy of a value in which a function has replaced all texts.
 
-    Texts are replaced in lists and mappings as well, at any depth.
+    Texts in lists and mappings are replaced too, at any depth.
 
     :param make: returns the replacement of a text, of any type.
-    :param keys: whether to replace keys of mappings, too.
+    :param keys: whether to replace keys of mappings too.
     """
     if isinstance(value, str):
         return make(value)
@@ -191,12 +192,12 @@ def replace_texts(
 
 
 def same(first: typing.Any, second: typing.Any) -> bool:
-    """Return whether two values of JSON are equal, types included.
+    """Return whether two JSON values are equal and have the same types.
 
-    ``[1]`` differs from ``[1.0]`` and ``[true]``, unlike in Python.
+    Unlike in Python, ``[1]`` differs from ``[1.0]`` and ``[true]``.
     """
-    # The pairs that are still to be compared. No recursion, as Ironic's
-    # threads have little stack.
+    # The remaining pairs to compare. This avoids recursion, because Ironic's
+    # threads have a small stack.
     pairs = [(first, second)]
     while pairs:
         left, right = pairs.pop()
@@ -218,19 +219,19 @@ def same(first: typing.Any, second: typing.Any) -> bool:
 def identity(value: typing.Any) -> typing.Hashable:
     """Return a hashable key of a value, equal for values that are the same.
 
-    Sets and mappings find values by this key, as :func:`same` compares. The
-    key of ``{"a": [1]}`` is ``((dict, 'a'), (list, 1), (int, '1'))``: a
-    mapping with this name, a list of one item, the item. Numbers are texts in
-    it: a machine can choose integers whose hashes collide, which would make a
-    set slow.
+    Sets and mappings use this key to find values as :func:`same` compares
+    them. For example, the key of ``{"a": [1]}`` is ``((dict, 'a'), (list, 1),
+    (int, '1'))``: a mapping with this name, a list of one item, and the item.
+    Numbers are texts in the key, because a machine can choose integers whose
+    hashes collide, which would make a set slow.
     """
-    # No recursion, as Ironic's threads have little stack.
+    # Avoid recursion, because Ironic's threads have a small stack.
     parts: list[typing.Hashable] = []
     ahead = [value]
     while ahead:
         part = ahead.pop()
         if isinstance(part, dict):
-            # The order of keys is no part of the value.
+            # Sort the keys, because their order is not part of the value.
             keys = sorted(part, key=repr)
             parts.append((dict, *keys))
             ahead += [part[key] for key in keys]
@@ -248,24 +249,25 @@ def identity(value: typing.Any) -> typing.Hashable:
 
 def _identity_of_float(number: float) -> typing.Hashable:
     if math.isnan(number):
-        # NaN differs from everything, also from itself.
+        # NaN differs from every value, including itself.
         return object()
-    # Zeros of both signs are equal: -0.0 + 0.0 is 0.0.
+    # Zeros of both signs are equal, because -0.0 + 0.0 is 0.0.
     return float, repr(number + 0.0)
 
 
 def resolve_append(data: typing.Any, path: Path) -> Path:
-    """Replace ``-`` in a path by the index of the last item of the list.
+    """Replace ``-`` in a path with the index of the last item of the list.
 
-    ``/disks/-`` becomes ``/disks/2`` if the list has three items, so a record
-    of a change names the item even if other items follow.
+    For example, ``/disks/-`` becomes ``/disks/2`` if the list has three items.
+    A recorded change then identifies the item even if other items follow.
 
-    :param data: the data that the path begins in, after the item was appended.
+    :param data: the data in which the path begins, after the item was
+        appended.
     """
     if APPEND not in path:
         return path
     tokens = []
-    # The value that the next token leads into.
+    # The value in which the next token is looked up.
     container = data
     for token in path:
         resolved = token
@@ -278,9 +280,9 @@ def resolve_append(data: typing.Any, path: Path) -> Path:
 
 
 def index(token: str) -> int | None:
-    """Read a token as the index of a list item: 3 for ``3``.
+    """Read a token as the index of a list item, e.g. 3 for ``3``.
 
-    :returns: None for any other token, such as ``03`` or ``-``.
+    :returns: None for any other token, e.g. ``03`` or ``-``.
     """
     if _INDEX.fullmatch(token) is None:
         return None

@@ -3,8 +3,8 @@
 """Tables of a rule set: rows by key or of a machine, and secret columns.
 
 A table is built once, checked as a whole, and shared by all threads of a
-process: nothing in it changes. A look-up takes the same time whatever the
-number of rows.
+process, because nothing in it changes. The time of a look-up does not depend
+on the number of rows.
 """
 
 import collections.abc
@@ -22,20 +22,21 @@ from ironic_inspection_rules.engine.language.secrecy import disclosure
 Row = typing.Mapping[str, typing.Any]
 
 _LIMITS_OF_KEY = budget.Limits(time=1.0, operations=10_000)
-"""The limits of computing the key of a mapping that may be a row."""
+"""The limits for computing the key of a mapping that may be a row."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TableDefinition:
-    """What a table is, without its rows.
+    """The definition of a table, without its rows.
 
-    ``key`` makes the key of a row. It is the name of a column, or a text with
-    columns: ``{rack}-{unit}``. ``of`` makes the key of a machine of its data:
-    ``{inventory.system_vendor.serial_number}``. It is None for a table in
-    which only keys that rules have are looked up. ``types`` are the types of
-    columns, such as ``{'cpus': 'integer'}``, ``secret`` the columns that only
-    sensitive rules read. ``expect`` has, by column, what a machine should have
-    the value of the column in: ``{'cpus': '{inventory.cpu.count}'}``.
+    ``key`` determines the key of a row. It is the name of a column, or a text
+    with columns: ``{rack}-{unit}``. ``of`` is a template that computes the key
+    of a machine from its data: ``{inventory.system_vendor.serial_number}``. It
+    is None for a table in which rules only look up keys that they have.
+    ``types`` are the types of columns, e.g. ``{'cpus': 'integer'}``, and
+    ``secret`` are the columns that only sensitive rules may read. ``expect``
+    has, by column, a template for the data of the machine that should equal
+    the column: ``{'cpus': '{inventory.cpu.count}'}``.
     """
 
     name: str
@@ -57,11 +58,12 @@ class TableDefinition:
 
 
 class Table:
-    """A table whose definition and rows were checked.
+    """A table whose definition and rows have been checked.
 
-    :param definition: of the table.
-    :param rows_by_key: the rows by key, in their order.
-    :param columns: the names of all columns, in the order they first appear.
+    :param definition: the definition of the table.
+    :param rows_by_key: the rows by key, in order.
+    :param columns: the names of all columns, in the order of their first
+        appearance.
     :param masked: whether the values of secret columns are hidden.
     """
 
@@ -83,11 +85,11 @@ class Table:
         columns: typing.Sequence[str],
         masked: bool = False,
     ) -> None:
-        """Compile the templates of a table whose definition was checked."""
+        """Compile the templates of a table with a checked definition."""
         self.definition = definition
         self.columns = tuple(columns)
-        # By column, a template of what the machine has. A column "cpus" of
-        # its row is compared with what {inventory.cpu.count} reads.
+        # For each column, a template that reads the machine. For example, the
+        # column "cpus" is compared with the value of {inventory.cpu.count}.
         self.expect: typing.Mapping[str, typing.Any] = {
             column: template.compile_value(text)
             for column, text in definition.expect.items()
@@ -95,23 +97,23 @@ class Table:
         self._rows_by_key = rows_by_key
         self._masked = masked
         self._secret = frozenset(definition.secret)
-        # Gives the key of a row: "r1-7" if the key of the table is
+        # Computes the key of a row, e.g. "r1-7" if the key of the table is
         # "{rack}-{unit}".
         self._row_key = table_key.compile_row_key(
             definition.key, definition.secret
         )
-        # Gives the key of the row that belongs to a machine, from the data of
-        # the machine. None for a table whose rows belong to no machines.
+        # Computes the key of a machine's row from the data of the machine.
+        # None if the rows of the table do not belong to machines.
         self._machine_key: table_key.KeyTemplate | None = None
         if definition.of is not None:
             self._machine_key = table_key.compile_machine_key(definition.of)
 
     def __repr__(self) -> str:
-        # Reasons and errors show it, never its rows.
+        # Reasons and errors show this text, and must never show the rows.
         return f'<table {self.definition.name}>'
 
     def __reduce__(self) -> tuple[typing.Any, ...]:
-        # Templates are made again where rules are tried in other processes.
+        # Build the templates again in other processes, which try rules.
         return Table, (
             self.definition,
             dict(self._rows_by_key),
@@ -124,49 +126,49 @@ class Table:
 
     @property
     def is_masked(self) -> bool:
-        """Return whether secret columns are hidden."""
+        """Whether secret columns are hidden."""
         return self._masked
 
     @property
     def keys(self) -> collections.abc.KeysView[str]:
-        """Return the keys of the rows, in their order."""
+        """The keys of the rows, in order."""
         return self._rows_by_key.keys()
 
     @property
     def pairs(self) -> collections.abc.ItemsView[str, Row]:
-        """Return key and row with all columns, in their order."""
+        """Pairs of key and row with all columns, in order."""
         return self._rows_by_key.items()
 
     @property
     def rows(self) -> collections.abc.ValuesView[Row]:
-        """Return the rows with all columns, in their order."""
+        """The rows with all columns, in order."""
         return self._rows_by_key.values()
 
     @property
     def has_of(self) -> bool:
-        """Return whether the table can find the row of a machine."""
+        """Whether the table can find the row of a machine."""
         return self._machine_key is not None
 
     @property
     def known_columns(self) -> frozenset[str]:
-        """Return the columns of the rows, and the secret columns.
+        """The columns of the rows, and the secret columns.
 
-        The rows of an export lack the secret columns.
+        Secret columns are included because the rows of an export lack them.
         """
         return self._secret.union(self.columns)
 
     @property
     def open(self) -> 'Table':
-        """Return the table with its secret columns shown."""
+        """The table with its secret columns shown."""
         if not self._masked:
             return self
         return Table(self.definition, self._rows_by_key, self.columns)
 
     @property
     def masked(self) -> 'Table':
-        """Return the table with its secret columns hidden.
+        """The table with its secret columns hidden.
 
-        Rules that are not sensitive see it in this form.
+        Rules that are not sensitive see this form.
         """
         if self._masked or not self._secret:
             return self
@@ -175,7 +177,7 @@ class Table:
         )
 
     def row(self, key: str) -> typing.Any:
-        """Return the row of a key, or :data:`.path.ABSENT`.
+        """Return the row for a key, or :data:`.path.ABSENT`.
 
         In a masked table, secret columns of the row read ``******``.
         """
@@ -187,12 +189,13 @@ class Table:
         return row
 
     def find_key_of_row(self, value: typing.Any) -> str | None:
-        """Return the key of the row that equals a mapping, None without one.
+        """Return the key of the row that equals a mapping, or None.
 
-        :param value: any mapping, also from the data of a machine.
+        :param value: any mapping, e.g. from the data of a machine.
         """
-        # The key that the mapping would have as a row. A machine may send a
-        # mapping whose key takes long to compute.
+        # Compute the key that the mapping would have as a row. This needs a
+        # limit, because a machine may send a mapping whose key is slow to
+        # compute.
         allowance = budget.Budget(_LIMITS_OF_KEY)
         view = budget.View({interpolation.ITEM: value}, allowance)
         try:
@@ -206,11 +209,11 @@ class Table:
     def key_of_machine(self, roots: budget.View) -> str | None:
         """Return the key of the row that a machine should have.
 
-        The template ``of`` of the table's definition makes it from the data of
-        the machine.
+        The template ``of`` of the definition computes it from the data of the
+        machine.
 
         :param roots: the data of the machine by root name.
-        :returns: None if the table has no ``of``, if a field of it is missing
+        :returns: None if the table has no ``of``, if a field in it is missing
             or null, if the key is empty, or if it cannot be computed.
         :raises: :class:`.exceptions.BudgetExceeded`
         """
@@ -219,10 +222,10 @@ class Table:
         try:
             return self._machine_key.compute(roots)
         except exceptions.BudgetExceeded:
-            # The phase must end, and not go on as if the machine had no row.
+            # End the phase instead of continuing as if there was no row.
             raise
         except exceptions.OperationError:
-            # The machine has a list, for example, in place of a serial number.
+            # The machine has e.g. a list instead of a serial number.
             return None
 
 
@@ -243,7 +246,7 @@ def find_row_by_key(
 ) -> typing.Any:
     """Return the row of a table for a key, or a default.
 
-    :param key: any value of a rule. The number 7 is the key ``7``; a missing,
+    :param key: any value of a rule. The number 7 is the key ``7``. A missing,
         null or empty value has no row.
     :raises: :class:`.exceptions.OperationError` for a list or a mapping.
     """
@@ -259,12 +262,12 @@ def find_row_by_key(
 def name_of_row(roots: budget.View, value: typing.Any) -> str | None:
     """Return the text that stands for a row in reasons.
 
-    It is ``<row 'a1' of racks>`` for the row of the key ``a1``. If several
-    tables have an equal row, the text names all of them.
+    For example, it is ``<row 'a1' of racks>`` for the row with the key ``a1``.
+    If several tables have an equal row, the text names all of them.
 
-    :param roots: the data that a rule sees by root name.
+    :param roots: the data that a rule sees, by root name.
     :param value: any mapping.
-    :returns: None if the mapping is no row of the tables.
+    :returns: None if the mapping is not a row of the tables.
     """
     tables: Tables = roots.get(interpolation.TABLES) or {}
     places = []

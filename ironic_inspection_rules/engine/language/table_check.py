@@ -2,7 +2,8 @@
 
 """Checks that the tables and columns that a rule reads exist.
 
-A rule is valid by itself: its tables may be stored later than the rule.
+These checks are not part of validating a rule, because its tables may be
+stored later than the rule.
 """
 
 import typing
@@ -26,9 +27,9 @@ _OF_RULE = (model.VARS, interpolation.ITEM)
 class Column(typing.NamedTuple):
     """A column that a rule reads.
 
-    :param pointer: to the text in the rule.
+    :param pointer: the pointer to the text in the rule.
     :param table: the name of the table.
-    :param name: of the column.
+    :param name: the name of the column.
     """
 
     pointer: str
@@ -41,9 +42,9 @@ def find_problems(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of the tables and columns that a rule reads.
 
-    The rule set does not have the table, or the table does not have the
-    column. Or the rule reads the row of the machine, but the table has no
-    ``of``, which would make the key of that row.
+    The rule set may not have the table, or the table may not have the column.
+    Or the rule reads the row of the machine, but the table has no ``of``,
+    which computes the key of that row.
 
     :param rule: a rule that passed validation.
     :param tables: all tables of the rule set.
@@ -55,7 +56,8 @@ def find_problems(
             yield problem
     for column in find_columns(rule):
         read_table = tables.get(column.table)
-        # One problem of a table is enough: its columns would only repeat it.
+        # Skip the columns of a table that has a problem, because they would
+        # only repeat it.
         if read_table is None or column.table in names_with_problems:
             continue
         problem_of_column = _check_column(column, read_table)
@@ -66,8 +68,8 @@ def find_problems(
 def _check_column(column: Column, read_table: table.Table) -> Problem | None:
     """Return the problem of a column that a table does not have.
 
-    :returns: None if the table has it, or if nobody knows the columns of the
-        table, as it has no rows.
+    :returns: None if the table has the column, or if the columns of the table
+        are unknown because it has no rows.
     """
     if not read_table.columns or column.name in read_table.known_columns:
         return None
@@ -94,13 +96,14 @@ def find_table_names(rule: model.Rule) -> set[str]:
 def find_columns(rule: model.Rule) -> typing.Iterator[Column]:
     """Yield the columns of tables that a rule reads by name.
 
-    ``{tables.racks | row | get('room')}`` reads the column ``room`` by name. A
-    name that comes from the data of a machine is not known here.
+    For example, ``{tables.racks | row | get('room')}`` reads the column
+    ``room``. Names that come from the data of a machine are unknown here and
+    are skipped.
     """
     for member in model.CONTENT:
         written = getattr(rule, member)
         if member == model.VARS:
-            # There is no loop around variables.
+            # Variables are not in a loop.
             yield from _find_columns_in(f'/{member}', written, rule.vars, None)
             continue
         for number, operation in enumerate(written):
@@ -120,10 +123,10 @@ def _find_columns_in(
 ) -> typing.Iterator[Column]:
     """Yield the columns that the fields in a part of a rule read.
 
-    :param pointer: the pointer to the part, such as ``/actions/0``.
+    :param pointer: the pointer to the part, e.g. ``/actions/0``.
     :param written: the part as it is written.
     :param own_vars: the ``vars`` of the rule.
-    :param loop: the loop of the operation, None if it has none.
+    :param loop: the loop of the operation, or None.
     """
     origins = origin.Origins(own_vars, loop)
     for path, text in _find_texts(written):
@@ -138,15 +141,15 @@ def _find_columns_of_field(
 ) -> typing.Iterator[tuple[str, str]]:
     """Yield the columns of tables that a field reads by their names.
 
-    Either the field takes a row out of its table itself, as
-    ``{tables.t | row | get('cpus')}``, or it steps into a row that a
-    variable or a loop of the rule took, as ``{vars.row.cpus}``.
+    The field may take a row from its table itself, e.g. ``{tables.t | row |
+    get('cpus')}``. Or it may lead into a row that a variable or a loop of the
+    rule took, e.g. ``{vars.row.cpus}``.
 
     :param origins: finds the origins of variables and of the loop.
     :returns: pairs of the name of a table and the name of a column.
     """
     for number, call in enumerate(field.filters):
-        # None if this filter takes no row out of a table.
+        # This is None if the filter does not take a row from a table.
         table_name = origin.table_name(field, call)
         column = _find_column_of_get(field.filters[number + 1 :])
         if table_name is not None and column is not None:
@@ -156,14 +159,14 @@ def _find_columns_of_field(
     for source in origins.of_tables(field.root, field.steps):
         if not source.is_row:
             continue
-        # The filter that took the row: ``row`` of {tables.t | row}.
+        # The filter that took the row, e.g. ``row`` of {tables.t | row}.
         last_filter = source.field.filters[-1]
         table_name = origin.table_name(source.field, last_filter)
         if source.rest:
-            # {vars.row.cpus} has a path in the row.
+            # {vars.row.cpus} has a path inside the row.
             column = source.rest[0]
         else:
-            # {vars.row | get('cpus')} may step into it by a filter.
+            # {vars.row | get('cpus')} may read a column with a filter.
             column = _find_column_of_get(field.filters)
         if table_name is not None and column is not None:
             yield table_name, column
@@ -172,24 +175,24 @@ def _find_columns_of_field(
 def _find_column_of_get(
     calls: typing.Sequence[filter_syntax.FilterCall],
 ) -> str | None:
-    """Return the column that filters of a row read.
+    """Return the column that the filters after a row read.
 
-    In ``{tables.t | row | get('cpus')}`` it is ``cpus``.
+    For example, this is ``cpus`` in ``{tables.t | row | get('cpus')}``.
 
     :param calls: all filters that follow the row.
-    :returns: None if the first filter is no ``get``, or has a path that is not
+    :returns: None if the first filter is not ``get``, or if its path is not
         known here.
     """
     if not calls or calls[0].name != 'get' or not calls[0].arguments:
         return None
     _name, path = calls[0].arguments[0]
     if not isinstance(path, str) or not path.strip('./'):
-        # A field, or a path without a name in it.
+        # It is a field, or a path without a name in it.
         return None
     try:
         return data_path.parse(path)[0]
     except exceptions.OperationError:
-        # The check of the rule reports it.
+        # The check of the rule reports the error.
         return None
 
 
@@ -198,12 +201,13 @@ def _find_fields(
 ) -> typing.Iterator[tuple[str, interpolation.Field]]:
     """Yield the fields of a rule that read tables, with their pointers.
 
-    For example ``/conditions/0/args/value`` and ``{tables.racks | row}``.
+    For example, ``/conditions/0/args/value`` and ``{tables.racks | row}``.
     """
     for member in model.CONTENT:
         content = getattr(rule, member)
         if isinstance(content, tuple):
-            # The walk goes into lists and mappings only.
+            # Convert the tuple, because the walk enters only lists and
+            # mappings.
             content = list(content)
         for path, text in _find_texts(content):
             for field in interpolation.fields(text):
@@ -216,8 +220,8 @@ def _find_texts(
 ) -> typing.Iterator[tuple[data_path.Path, str]]:
     """Yield the texts that may have fields, with their paths.
 
-    ``{'args': ['{node.name}']}`` has ``('args', '0')`` with ``{node.name}``.
-    A key of a mapping has the path of the mapping.
+    For example, ``{'args': ['{node.name}']}`` gives the path ``('args', '0')``
+    with ``{node.name}``. A key of a mapping has the path of the mapping.
     """
     # The walk yields a mapping and then all values in it, but not its keys.
     for path, value in data_path.walk(written):
@@ -237,8 +241,8 @@ def _check_tables(
 ) -> typing.Iterator[tuple[str, Problem]]:
     """Yield the problems of tables that a field reads.
 
-    There is no such table. Or the field reads the row of the machine, as in
-    ``{tables.racks | row}``, but the table has no ``of``, which would make the
+    The table may not exist. Or the field reads the row of the machine, e.g.
+    ``{tables.racks | row}``, but the table has no ``of``, which computes the
     key of that row.
 
     :returns: pairs of the name of the table and its problem.
@@ -256,7 +260,7 @@ def _check_tables(
             continue
         if not read.filters:
             continue
-        # Only the first filter gets the table itself.
+        # Only the first filter is applied to the table itself.
         first_filter = read.filters[0]
         reads_row = first_filter.name == filter_syntax.ROW
         has_key = bool(first_filter.arguments) or read_table.has_of

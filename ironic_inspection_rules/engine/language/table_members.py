@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks all members of a table but its rows, such as key and types.
+"""Checks all members of a table except its rows, e.g. key and types.
 
 The rows are checked in :mod:`.table_form`.
 """
@@ -33,7 +33,7 @@ LONGEST_KEY = 255
 LONGEST_NAME = 63
 
 UNSTORABLE = re.compile('[\0\ud800-\udfff]')
-"""The characters that databases refuse."""
+"""The characters that databases reject."""
 
 _NAME = re.compile(rf'[A-Za-z_][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}')
 _ROOTS_OF_MACHINE = (*interpolation.OF_NODE, 'inventory', 'plugin_data')
@@ -44,7 +44,7 @@ def find_problems(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of the name and the members of a table.
 
-    Of the rows, only the number is checked here.
+    For the rows, this only checks that they are a list of allowed length.
 
     :param entry: a value that should be the JSON form of the table.
     """
@@ -77,9 +77,9 @@ def find_problems(
 
 
 def make_definition(name: str, entry: Entry) -> table.TableDefinition:
-    """Make the definition of a table whose members have no problems.
+    """Build the definition of a table whose members have no problems.
 
-    All members but the key may be left out or null.
+    All members except the key may be missing or null.
     """
     secret = entry.get('secret')
     if secret is None:
@@ -97,8 +97,8 @@ def make_definition(name: str, entry: Entry) -> table.TableDefinition:
 def _check_keys(entry: Entry) -> typing.Iterator[Problem]:
     """Yield the problems of the members ``key`` and ``of``.
 
-    ``key``, the template of a row's key, is required; ``of``, the template of
-    a machine's key, is optional.
+    ``key`` is the template of a row's key, and is required. ``of`` is the
+    template of a machine's key, and is optional.
     """
     key = entry.get('key')
     if key is None:
@@ -141,9 +141,9 @@ def _check_mappings(entry: Entry) -> typing.Iterator[Problem]:
 
 
 def _items(value: typing.Any) -> list[tuple[typing.Any, typing.Any]]:
-    """Return the items of a mapping; none of any other value.
+    """Return the items of a mapping, or no items for any other value.
 
-    That it is no mapping was reported before.
+    A value that is not a mapping has already been reported.
     """
     if not isinstance(value, dict):
         return []
@@ -151,7 +151,7 @@ def _items(value: typing.Any) -> list[tuple[typing.Any, typing.Any]]:
 
 
 def _check_secret(secret: typing.Any) -> typing.Iterator[Problem]:
-    """Yield the problems of ``secret``, a list of different columns.
+    """Yield the problems of ``secret``, which is a list of distinct columns.
 
     Whether rows have the columns is checked later.
     """
@@ -177,7 +177,7 @@ def _check_secret(secret: typing.Any) -> typing.Iterator[Problem]:
 def _check_rows(rows: typing.Any) -> typing.Iterator[Problem]:
     """Yield the problems of the list of rows, but not of single rows.
 
-    :param rows: any value, None if the table has no such member.
+    :param rows: any value; None if the table has no such member.
     """
     if rows is None:
         yield Problem('/rows', _('is required: a list of mappings'))
@@ -194,9 +194,9 @@ def _check_rows(rows: typing.Any) -> typing.Iterator[Problem]:
 
 
 def _check_texts(entry: Entry) -> typing.Iterator[Problem]:
-    """Yield a problem for every text that a database cannot store.
+    """Yield a problem for each text that a database cannot store.
 
-    Rows are left out: they are checked when they are read.
+    Rows are skipped, because they are checked when they are read.
     """
     without_rows = {
         member: value for member, value in entry.items() if member != 'rows'
@@ -204,7 +204,7 @@ def _check_texts(entry: Entry) -> typing.Iterator[Problem]:
     for path, value in data_path.walk(without_rows):
         texts = [value]
         if isinstance(value, dict):
-            # The walk comes to the values by itself.
+            # Check only the keys, because the walk visits the values too.
             texts = list(value.keys())
         for text in texts:
             if isinstance(text, str) and UNSTORABLE.search(text):
@@ -216,11 +216,11 @@ def check_templates(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of the templates in ``expect`` and ``of``.
 
-    They must read the data of a machine, such as ``{inventory.cpu.count}``.
-    They must not read what only a rule has, such as ``{vars.a}``, and
-    ``expect`` must not read a secret, which cannot be compared.
+    They must read the data of a machine, e.g. ``{inventory.cpu.count}``. They
+    must not read data that only a rule has, e.g. ``{vars.a}``. ``expect`` must
+    not read a secret, because secrets cannot be compared.
     """
-    # By their JSON pointers in the table: {'/of': '{inventory.serial}'}.
+    # Keys are JSON pointers in the table: {'/of': '{inventory.serial}'}.
     texts = {}
     for column, text in table_definition.expect.items():
         texts['/expect' + data_path.pointer([column])] = text
@@ -247,7 +247,7 @@ def check_templates(
 def _check_field(
     place: str, field: interpolation.Field
 ) -> typing.Iterator[Problem]:
-    """Yield the problem of a field in a template of a table, if it has one.
+    """Yield the problem of a field in a template of a table, if any.
 
     :param place: JSON pointer to the template, ``/of`` or ``/expect/COLUMN``.
     """

@@ -2,8 +2,8 @@
 
 """Validates a rule, and yields all its problems.
 
-The same checks serve the API, built-in rules and offline tools. They report
-every problem with the JSON pointer to it, and change nothing.
+The API, built-in rules and offline tools use the same checks. The checks
+report each problem with a JSON pointer to it, and change nothing.
 """
 
 import functools
@@ -30,17 +30,18 @@ Problem = exceptions.Problem
 
 READ_ONLY = _('read only; leave it out')
 
-# A file may be far smaller than its data: YAML has aliases. There is no limit
-# of time: whether a rule is valid must not depend on how busy a machine is.
+# The data of a file may be far larger than the file, because YAML has aliases.
+# There is no time limit, because the result must not depend on how busy a
+# machine is.
 _LIMITS = budget.Limits(time=math.inf)
 
-# With NUL, the characters that databases refuse.
+# Together with NUL, these are the characters that databases reject.
 _SURROGATES = re.compile('[\ud800-\udfff]')
 _OF_OPERATIONS = {
     name: _('"%s" belongs in a condition or an action, not beside them') % name
     for name in ('op', 'args', 'loop', 'multiple')
 }
-"""Messages for keys of operations that stand in the rule itself."""
+"""Messages for keys of operations that are in the rule itself."""
 
 _SHAPE = schema.Shape(schema.rule(), _('field'), _OF_OPERATIONS)
 _SHAPE_OF_BUILT_IN = schema.Shape(
@@ -54,20 +55,20 @@ def parse(
     built_in: bool = False,
     earlier_problems: typing.Iterable[Problem] = (),
 ) -> model.Rule:
-    """Check a rule as its author wrote it, and return it as a frozen rule.
+    """Validate a rule as its author wrote it, and return it as a frozen rule.
 
-    Null stands for the default of a field, ``"5"`` for the priority 5.
+    Null stands for the default of a field, and ``"5"`` for the priority 5.
 
     :param rule: a mapping as posted to the API or read from a file, with a
         ``uuid``.
-    :param ops: the conditions and actions that are installed.
+    :param ops: the installed conditions and actions.
     :param built_in: whether it is a built-in rule, whose priority may be
         outside 0 … 9999.
     :param earlier_problems: problems of the rule that the caller has found.
         They come first in the error.
     :raises: :class:`.exceptions.InvalidRule` with the first problems.
     """
-    # Only the first problems are searched for: there may be very many.
+    # Stop after the first problems, because there may be very many.
     problems = exceptions.first_of(
         itertools.chain(earlier_problems, _find_problems(rule, ops, built_in))
     )
@@ -89,10 +90,10 @@ def parse(
 def is_of_inspector(rule: typing.Any) -> bool:
     """Return whether a rule is in the language of ironic-inspector.
 
-    Its conditions have a ``field``, and its actions have the name of the op
-    in ``action``: ``{'action': 'fail', 'message': 'x'}``.
+    In this language, conditions have a ``field``, and actions have the name of
+    the op as ``action``: ``{'action': 'fail', 'message': 'x'}``.
 
-    :param rule: any value, which is not checked yet.
+    :param rule: any value, which is not validated yet.
     """
     if not isinstance(rule, dict):
         return False
@@ -104,8 +105,8 @@ def is_of_inspector(rule: typing.Any) -> bool:
 def _has_operation_with(operations: typing.Any, key: str) -> bool:
     """Return whether any of some operations has a key.
 
-    :param operations: conditions or actions that are not checked yet, so that
-        the value may be no list.
+    :param operations: conditions or actions. They are not validated yet, so
+        the value may not be a list.
     """
     if not isinstance(operations, list):
         return False
@@ -116,8 +117,8 @@ def _has_operation_with(operations: typing.Any, key: str) -> bool:
 
 
 def _read_mode(value: typing.Any) -> typing.Any:
-    """Return a mode as it is, and ``off`` for false."""
-    # YAML 1.1 reads off without quotes as false.
+    """Return a mode as it is, but ``off`` for false."""
+    # YAML 1.1 reads an unquoted off as false.
     if value is False:
         return model.OFF
     return value
@@ -128,7 +129,7 @@ _READERS: dict[str, typing.Callable[[typing.Any], typing.Any]] = {
     'sensitive': strutils.bool_from_string,
     'mode': _read_mode,
 }
-"""Functions by the fields whose values may have more than one form."""
+"""Functions that read the fields whose values may have several forms."""
 
 
 def validate(
@@ -143,14 +144,15 @@ def _find_problems(
 ) -> typing.Iterator[Problem]:
     """Yield all problems of a rule.
 
-    A rule that is no mapping, too large, or in the language of
-    ironic-inspector has only this problem: other checks would take long or
-    report its consequences.
+    If a rule is not a mapping, is too large, or is in the language of
+    ironic-inspector, only this problem is yielded. Other checks would take
+    long or report consequences of it.
     """
     if not isinstance(rule, dict):
         yield Problem('', _('a rule must be a mapping'))
         return
-    # The size and depth of a rule have the limits of data that rules write.
+    # The limits for the size and depth of a rule are those for data that rules
+    # write.
     try:
         budget.Budget(_LIMITS).write(rule, ())
     except exceptions.BudgetExceeded as exc:
@@ -191,8 +193,8 @@ def _check_shape(
 ) -> typing.Iterator[Problem]:
     """Yield the problems that the JSON schema of rules finds.
 
-    A field such as ``created_at``, which only the API sets, is reported as
-    read only.
+    A field that only the API sets, e.g. ``created_at``, is reported as read
+    only.
     """
     shape = _SHAPE
     if built_in:
@@ -200,14 +202,15 @@ def _check_shape(
     rule_with_lists = {}
     for name, value in rule.items():
         if isinstance(value, tuple):
-            # To jsonschema, a tuple is not an array.
+            # Convert the tuple, because jsonschema accepts only lists as
+            # arrays.
             rule_with_lists[name] = list(value)
         else:
             rule_with_lists[name] = value
     for problem in shape.problems(rule_with_lists):
         if problem.pointer.removeprefix('/') in model.SHOWN:
-            # The schema calls it an unknown field, but clients know it from
-            # the answers of the API.
+            # The schema reports it as unknown, but clients know the field from
+            # answers of the API.
             yield Problem(problem.pointer, READ_ONLY)
         else:
             yield problem
@@ -216,8 +219,8 @@ def _check_shape(
 def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
     """Yield the problems of a rule's members that no JSON schema can express.
 
-    These are a scope in the early phase, characters in texts that databases
-    refuse, and replacement fields in ``vars`` that cannot be read.
+    These are a scope in the early phase, characters that databases reject, and
+    replacement fields in ``vars`` that cannot be parsed.
     """
     if rule.get('phase') == model.EARLY and rule.get('scope'):
         yield Problem('/scope', _('there is no node in the early phase'))
@@ -227,7 +230,7 @@ def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
             yield Problem(f'/{name}', schema.UNSTORABLE)
     values = rule.get(model.VARS)
     if not isinstance(values, dict):
-        # The schema has found this problem, if they are not null.
+        # The schema reports this problem, unless the value is null.
         return
     for name, value in values.items():
         try:
@@ -241,20 +244,21 @@ def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
 def check_fields_of_node(
     rule: typing.Mapping[str, typing.Any],
 ) -> typing.Iterator[Problem]:
-    """Yield a problem for every field of a rule that reads the node.
+    """Yield a problem for each field of a rule that reads the node.
 
-    A rule of the early phase must have none: the node is not known yet.
+    A rule of the early phase must not have such fields, because the node is
+    not known yet.
     """
     content = {name: rule.get(name) for name in model.CONTENT}
     for path, value in data_path.walk(content):
-        # The walk yields the items of a list, and the values of a mapping,
-        # after the list or mapping itself. It yields no keys of mappings.
+        # The walk yields the items of a list and the values of a mapping after
+        # the list or mapping itself, but it does not yield the keys.
         if isinstance(value, list):
             continue
         text_or_keys = value
         if isinstance(value, dict):
             text_or_keys = list(value.keys())
-        # In the order of the text: effects.fields has the last one first.
+        # Reverse the fields to the order of the text.
         for field in reversed(effects.fields(text_or_keys)):
             if field.root in interpolation.OF_NODE:
                 yield Problem(

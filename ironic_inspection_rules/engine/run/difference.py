@@ -13,16 +13,16 @@ from ironic_inspection_rules.engine.run import working_copy
 
 Ports = typing.Sequence[typing.Mapping[str, typing.Any]]
 State = dict[str, typing.Any]
-"""An object as it was at one time."""
+"""The state of an object at one time."""
 
 
 class StateDifference(typing.NamedTuple):
     """The differences between two states of a machine.
 
-    :ivar changes: the changes that lead from the first to the second, but for
-        those that are withheld.
-    :ivar has_withheld: whether there are more changes, at places whose values
-        are withheld, as a sensitive rule has set them.
+    :ivar changes: the changes that lead from the first state to the second,
+        except for withheld changes.
+    :ivar has_withheld: whether there are also changes at places whose values
+        are withheld, because a sensitive rule has set them.
     """
 
     changes: list[engine_change.Change]
@@ -33,7 +33,7 @@ class StateDifference(typing.NamedTuple):
 
 
 class _Pair(typing.NamedTuple):
-    """The values at a path before and after; ABSENT where there is none."""
+    """The values at a path before and after; ABSENT if there is no value."""
 
     path: data_path.Path
     before: typing.Any
@@ -43,21 +43,21 @@ class _Pair(typing.NamedTuple):
 def between(
     before: working_copy.Facts, after: working_copy.Facts, ports: Ports
 ) -> StateDifference:
-    """Compare two states of a machine in all that rules may change.
+    """Compare everything that rules may change in two states of a machine.
 
     A list counts as one value. The trace that rules leave in the plugin data
-    is not compared. Secrets are masked. Where a sensitive rule has set a
-    value, nobody may see it: a change there is left out, and the result only
-    says that there is one.
+    is ignored. Secrets are masked. If a sensitive rule has set a value, nobody
+    may see it. A change of such a value is left out, and the result only says
+    that there is one.
 
-    :param ports: the ports of the machine. Their addresses name them in
-        changes.
+    :param ports: the ports of the machine. Changes use their addresses as
+        names.
     """
     node_before = _without(before.node, working_copy.TRAITS)
     node_after = _without(after.node, working_copy.TRAITS)
     changes = _compare(working_copy.NODE, node_before, node_after)
     changes += _compare_traits(_traits(before), _traits(after))
-    # Rules neither add ports nor remove them: they stay in their order.
+    # Rules cannot add, remove or reorder ports.
     for index, port in enumerate(ports):
         name = engine_change.port_name(port)
         changes += _compare(name, before.ports[index], after.ports[index])
@@ -79,11 +79,12 @@ def _touches_any(
 ) -> bool:
     """Return whether a change is at one of the places, above or below it.
 
-    A change of the node at ``/extra`` or ``/extra/rack/unit`` touches the
-    place ``('node', ('extra', 'rack'))``; one at ``/extra/row`` does not.
+    For example, a change of the node at ``/extra`` or ``/extra/rack/unit``
+    touches the place ``('node', ('extra', 'rack'))``, but a change at
+    ``/extra/row`` does not.
     """
     for name, path in places:
-        # Where one path begins with the other, one value is in the other.
+        # If one path begins with the other, one value contains the other.
         common = min(len(path), len(change.place))
         if name == change.object and path[:common] == change.place[:common]:
             return True
@@ -93,8 +94,8 @@ def _touches_any(
 def _without(data: State | None, omitted: str) -> State:
     """Return a copy of an object without one of its values.
 
-    :param data: the node or the plugin data; None for a node that is not
-        known, which counts as one without values.
+    :param data: the node or the plugin data. None for an unknown node, which
+        is treated as empty.
     """
     if data is None:
         return {}
@@ -115,8 +116,8 @@ def _compare_traits(
 ) -> list[engine_change.Change]:
     """Return the changes of traits: first all removals, then all additions.
 
-    From ``{'CUSTOM_A'}`` to ``{'CUSTOM_B'}``, they are ``remove`` at
-    ``/CUSTOM_A`` and ``add`` at ``/CUSTOM_B``.
+    For example, the changes from ``{'CUSTOM_A'}`` to ``{'CUSTOM_B'}`` are
+    ``remove`` at ``/CUSTOM_A`` and ``add`` at ``/CUSTOM_B``.
     """
     changes = []
     for name in sorted(before - after):
@@ -145,9 +146,9 @@ def _compare(
 ) -> list[engine_change.Change]:
     """Return the changes that lead from one state of an object to another.
 
-    Values in them are without secrets.
+    Secrets in their values are masked.
 
-    :param name: the object as changes name it, such as ``node``.
+    :param name: the name of the object in changes, e.g. ``node``.
     """
     changes = []
     for pair in _find_differing(before, after):
@@ -175,16 +176,17 @@ def _find_differing(before: State, after: State) -> typing.Iterator[_Pair]:
 
     Between ``{'extra': {'a': 1, 'b': [2]}}`` and ``{'extra': {'b': [3]}}``,
     these are 1 and no value at ``('extra', 'a')``, and ``[2]`` and ``[3]`` at
-    ``('extra', 'b')``. Only mappings are compared part by part.
+    ``('extra', 'b')``. Only mappings are compared member by member.
     """
-    # A stack, so that no depth of the data exhausts Python's.
+    # Use a stack instead of recursion, so that deep data do not exhaust
+    # Python's stack.
     ahead = [_Pair((), before, after)]
     while ahead:
         pair = ahead.pop()
         if pair.before is pair.after:
             continue
         if isinstance(pair.before, dict) and isinstance(pair.after, dict):
-            # The end of the stack is next: that must be the first name.
+            # Reverse the members, because the end of the stack comes first.
             ahead += reversed(_pair_members(pair))
         elif not data_path.same(pair.before, pair.after):
             yield pair
@@ -193,8 +195,8 @@ def _find_differing(before: State, after: State) -> typing.Iterator[_Pair]:
 def _pair_members(mappings: _Pair) -> list[_Pair]:
     """Pair the members of two mappings by name, in the order of the names.
 
-    Members that are one object in both mappings are left out. That is true of
-    most that are equal, as rules copy only what they change.
+    Members that are the same object in both mappings are skipped. Most equal
+    members are the same object, because rules copy only what they change.
     """
     path, before, after = mappings
     members = []
@@ -207,7 +209,7 @@ def _pair_members(mappings: _Pair) -> list[_Pair]:
 
 
 def _disclose(path: data_path.Path, value: typing.Any) -> typing.Any:
-    """Return a value without secrets; None if there is none."""
+    """Return a value without secrets, or None if there is no value."""
     if value is data_path.ABSENT:
         return None
     return disclosure.value_at(path, value)

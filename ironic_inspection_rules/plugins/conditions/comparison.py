@@ -2,10 +2,10 @@
 
 """Conditions that compare values: eq, lt, version-lt, one-of.
 
-Versions compare as in rpm (rpmvercmp of rpm 4.18). Runs of digits compare as
-numbers and are newer than letters, the longer of two versions is newer; ``~``
-sorts before the end of a version, ``^`` after it. All other characters are
-separators.
+Versions are compared as in rpm (rpmvercmp of rpm 4.18). Runs of digits compare
+as numbers and are newer than letters, and otherwise the longer of two versions
+is newer. ``~`` sorts before the end of a version, and ``^`` after it. All
+other characters are separators.
 """
 
 import itertools
@@ -22,7 +22,7 @@ from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
 _LONGEST_CACHED = 64  # Maximum length of a machine's text in the cache.
-# Numbers as text; machines send it, so that there is an end to the digits.
+# Numbers as text. The digits are limited, because machines send the text.
 _INTEGER = re.compile(r'\s*[+-]?[0-9]{1,300}\s*')
 _DECIMAL = re.compile(
     r'\s*[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})'
@@ -42,11 +42,11 @@ VersionKey = tuple[tuple[typing.Any, ...], ...]
 
 @text_cache.cache_short_texts(maxsize=1024, longest=_LONGEST_CACHED)
 def as_number(text: str) -> int | float | None:
-    """Read a string as a number, to compare it with a number.
+    """Read text as a number, to compare it with a number.
 
-    White space around the number is allowed. A text with more than 300 digits
-    before or behind the point, or more than four in the exponent, is read as
-    no number, and so is a number beyond the range of a float.
+    White space around the number is allowed. The text is not a number if it
+    has more than 300 digits before or after the point or more than four in the
+    exponent, or if the number exceeds the range of a float.
 
     :returns: 16 for ``' 16 '``, 1.5 for ``'1.5'``, None for ``'16 GiB'``.
     """
@@ -59,22 +59,22 @@ def as_number(text: str) -> int | float | None:
 
 @text_cache.cache_short_texts(maxsize=1024, longest=_LONGEST_CACHED)
 def version_key(version: str) -> VersionKey:
-    """Return a sort key of a version, with a tuple for each part.
+    """Return a sort key for a version, with a tuple for each part.
 
     ``1.0~rc1`` has the key ``((4, 1, '1'), (4, 0, ''), (0,), (3, 'rc'), (4, 1,
     '1'), (1,))``. The first number of a tuple is the rank of its kind: ``~``
     (0), the end of the version (1), ``^`` (2), letters (3), digits (4). So
-    1.0~rc1 comes before 1.0, and 1.0^fix after it, but before 1.0.1.
-    Separators and zeros before a number make no difference: 1.01 has the key
-    of 1-1.
+    1.0~rc1 comes before 1.0, and 1.0^fix comes after 1.0 but before 1.0.1.
+    Separators and leading zeros make no difference: 1.01 has the same key as
+    1-1.
     """
     parts: list[tuple[typing.Any, ...]] = []
     for part in _VERSION_PART.finditer(version):
         if part['mark']:
             parts.append(_PARTS_OF_MARKS[part['mark']])
         elif part['digits']:
-            # As text, as a machine may send more digits than Python reads:
-            # the longer number is the larger number.
+            # Keep the number as text, because a machine may send more digits
+            # than Python reads. The longer number is larger.
             digits = part['digits'].lstrip('0')
             parts.append((_RANK_OF_DIGITS, len(digits), digits))
         else:
@@ -85,12 +85,12 @@ def version_key(version: str) -> VersionKey:
 def _make_comparable(
     first: typing.Any, second: typing.Any
 ) -> tuple[typing.Any, typing.Any]:
-    """Convert a string that is compared with a number to a number.
+    """Convert a text that is compared with a number to a number.
 
-    ``('16', 8)`` becomes ``(16, 8)``.
+    For example, ``('16', 8)`` becomes ``(16, 8)``.
 
-    :returns: both values, in their order; unchanged if they have other types,
-        or the string reads as no number.
+    :returns: both values, in order. They are unchanged if they have other
+        types, or if the text is not a number.
     """
     if isinstance(first, str) and _is_number(second):
         number = as_number(first)
@@ -108,7 +108,7 @@ def _is_number(value: typing.Any) -> bool:
 
 
 def equal(left: typing.Any, right: typing.Any) -> bool:
-    """Return whether two values are equal to ``eq``, as 16 and "16" are."""
+    """Return whether ``eq`` considers two values equal, e.g. 16 and "16"."""
     if left.__class__ is not right.__class__:
         left, right = _make_comparable(left, right)
     are_equal: bool = left == right
@@ -118,26 +118,27 @@ def equal(left: typing.Any, right: typing.Any) -> bool:
 class ValueComparison(plugin.Relation):
     """Holds if the relation holds between each value and the next.
 
-    A number and a string that reads as a number compare as numbers; values
-    of types without a common order are neither less nor greater.
+    If a number is compared with a text that is a number, they are compared as
+    numbers. Values whose types have no common order are neither less nor
+    greater.
     """
 
-    # With force_strings a list or a mapping is compared as text, which is as
-    # long as all that is in it.
+    # With force_strings, a list or mapping is compared as text, which includes
+    # everything in it and may be long.
     PAYS = True
 
     compare: typing.ClassVar[typing.Any]
-    """The function of ``operator`` that compares two values."""
+    """The function from ``operator`` that compares two values."""
 
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield the relation of every value to the next value.
+        """Yield the relation of each value to the next value.
 
-        ``lt`` of 4, ``{inventory.cpu.count}`` and 16 has two facts: 4 is less
-        than the field, and the field is less than 16. With ``force_strings``
-        there are no facts: it compares 5 and "5.0" as text, while a fact says
-        how the values themselves compare.
+        For example, ``lt`` of 4, ``{inventory.cpu.count}`` and 16 states two
+        facts: 4 is less than the field, and the field is less than 16. With
+        ``force_strings`` there are no facts, because it compares 5 and "5.0"
+        as text, but a fact says how the values themselves compare.
         """
         values = arguments.get('values')
         if not isinstance(values, list) or arguments.get('force_strings'):
@@ -146,8 +147,8 @@ class ValueComparison(plugin.Relation):
         unordered = False
         if inverted:
             if len(values) != 2:
-                # Of three values there are two relations, and nobody knows
-                # which of them does not hold.
+                # Three values have two relations, and it is unknown which of
+                # them does not hold.
                 return
             relation = plugin.OPPOSITES[relation]
             # "!lt" also holds for values without a common order.
@@ -155,7 +156,7 @@ class ValueComparison(plugin.Relation):
         for left, right in itertools.pairwise(values):
             yield plugin.Fact(left, relation, right, unordered=unordered)
 
-    # With PAYS, a plugin is called with the budget before the arguments.
+    # Because of PAYS, the budget is passed before the arguments.
     def __call__(  # type: ignore[override]
         self,
         allowance: budget.Budget,
@@ -164,10 +165,11 @@ class ValueComparison(plugin.Relation):
     ) -> bool:
         """Return whether the relation holds between each value and the next.
 
-        A single list stands for its items. For a single value it always holds.
+        If the only value is a list, its items are the values. The relation
+        always holds for a single value.
 
-        :param allowance: pays for values that are made text.
-        :param force_strings: whether values are compared as text.
+        :param allowance: the budget that pays for values converted to text.
+        :param force_strings: whether to compare values as text.
         """
         for left, right in self.pairs(values):
             if force_strings:
@@ -182,9 +184,9 @@ class ValueComparison(plugin.Relation):
     def holds(self, left: typing.Any, right: typing.Any) -> bool:
         """Return whether the relation holds between two values.
 
-        It never holds for values without a common order, as a text and null.
+        It never holds for values without a common order, e.g. a text and null.
         """
-        # Values of one class need no conversion, and are spared the call.
+        # Save the call for values of one class, which need no conversion.
         if left.__class__ is not right.__class__:
             left, right = _make_comparable(left, right)
         try:
@@ -199,8 +201,8 @@ class Equal(ValueComparison):
 
     compare = operator.eq
 
-    # Most conditions are this one: it is spared the call of "compare", and a
-    # bound method for each condition of a rule set.
+    # Most conditions use "eq". This saves the call of "compare", and a bound
+    # method for each condition of a rule set.
     holds = staticmethod(equal)
 
 
@@ -237,18 +239,18 @@ class GreaterOrEqual(ValueComparison):
 class VersionComparison(plugin.Relation):
     """Holds if the relation holds between each version and the next.
 
-    Versions must be text: in YAML an unquoted 2.10 is the number 2.1.
+    Versions must be text, because an unquoted 2.10 in YAML is the number 2.1.
     """
 
     SCHEMAS = {'values': [{'type': 'string'}]}
 
     compare: typing.ClassVar[typing.Any]
-    """The function of ``operator`` that compares two keys."""
+    """The function from ``operator`` that compares two keys."""
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield a problem for every value that is no text.
+        """Yield a problem for each value that is not text.
 
-        In YAML, 1.10 without quotes is the number 1.1.
+        An unquoted 1.10 in YAML is the number 1.1.
         """
         for value in arguments.get('values', ()):
             if not isinstance(value, str):
@@ -258,10 +260,10 @@ class VersionComparison(plugin.Relation):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield the relation of every version to the next version."""
+        """Yield the relation of each version to the next version."""
         if inverted:
-            # It also holds for values that are no text, and no fact can say
-            # that.
+            # The inverted condition also holds for values that are not text,
+            # which a fact cannot express.
             return
         relation = f'{plugin.VERSION}{self.compare.__name__}'
         for left, right in self.pairs(arguments.get('values') or ()):
@@ -270,7 +272,7 @@ class VersionComparison(plugin.Relation):
     def holds(self, left: typing.Any, right: typing.Any) -> bool:
         """Return whether the relation holds between two versions.
 
-        It never holds for a value that is no text.
+        It never holds for a value that is not text.
         """
         if left.__class__ is not str or right.__class__ is not str:
             return False
@@ -334,8 +336,8 @@ class OneOf(plugin.Condition):
     def __call__(self, value: typing.Any, values: typing.Any) -> bool:
         """Return whether the value equals one in the list.
 
-        :raises: :class:`.exceptions.OperationError` if a field has given no
-            list.
+        :raises: :class:`.exceptions.OperationError` if the value of a field is
+            not a list.
         """
         if not isinstance(values, list):
             raise exceptions.OperationError(

@@ -23,12 +23,12 @@ Test = typing.Callable[[typing.Any], bool]
 
 
 class _Select(plugin.Filter):
-    """Base of filters that select items by a condition."""
+    """The base of filters that select items by a condition."""
 
     TAKES = sequence.KINDS
     TAKES_ITEMS = True
     GIVES = 'list'
-    # It calls a condition for each item.
+    # The filter calls a condition for each item.
     PAYS = True
     REARRANGES = True
     KEEPS: typing.ClassVar[bool] = True
@@ -37,7 +37,7 @@ class _Select(plugin.Filter):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         """Check the name of the condition, and its literal value.
 
-        A value with a field is checked only when the filter is called.
+        A value with a field is only checked when the filter is called.
         """
         name = str(arguments.get('op'))
         conditions = _list_usable_conditions()
@@ -47,8 +47,8 @@ class _Select(plugin.Filter):
         op = conditions[name]
         parameter = _find_parameter(op)
         if 'value' not in arguments:
-            # There is no value, or it is a field. A regular expression must
-            # be written out, as a machine must not choose it.
+            # There is no value, or it is a field. A regular expression must be
+            # literal, because a machine must not choose it.
             if parameter and parameter.type is pattern.Pattern:
                 yield 'value', _('must be a regular expression')
         elif parameter is None:
@@ -65,9 +65,8 @@ class _Select(plugin.Filter):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., typing.Any]:
-        # Called only for its errors, so that a wrong rule is refused. None of
-        # the arguments has a field, so a value that is not among them is
-        # missing.
+        # Call this only for its errors, so that an invalid rule is rejected.
+        # No argument has a field here, so if there is no value, it is missing.
         _make_test(
             arguments['op'],
             arguments.get('value', data_path.ABSENT),
@@ -85,15 +84,15 @@ class _Select(plugin.Filter):
     ) -> sequence.Items:
         """Return the items for whose value the condition gives :attr:`KEEPS`.
 
-        ``choose(…, disks, sizes, 'ge', 64)`` keeps the disks whose size is at
-        least 64. For a missing value a condition is false, unless it is one
-        that takes missing values, such as ``is-none``.
+        For example, ``choose(…, disks, sizes, 'ge', 64)`` keeps the disks
+        whose size is at least 64. For a missing value, a condition is false
+        unless it accepts missing values, e.g. ``is-none``.
 
-        :param values: what is tested of every item: the item itself, or its
-            attribute.
+        :param values: the tested value of each item: the item itself, or an
+            attribute of it.
         :param op: the name of the condition.
-        :param operand: what a value is compared with; ABSENT for a condition
-            that takes one value only.
+        :param operand: the value to compare with; ABSENT for a condition that
+            takes only one value.
         """
         test, holds_for_missing = _make_test(op, operand, allowance)
         chosen = []
@@ -138,16 +137,16 @@ class SelectAttribute(_Select):
         op: str,
         value: typing.Any = data_path.ABSENT,
     ) -> sequence.Items:
-        """Test an attribute of every item, and return the items to keep.
+        """Test an attribute of each item, and return the items to keep.
 
-        :param name: the name of the attribute, or names with dots between
-            them, such as ``wwn.vendor``.
+        :param name: the name of the attribute, or names separated by dots,
+            e.g. ``wwn.vendor``.
         """
         path = tuple(name.split('.'))
         is_one_step = len(path) == 1
         values = []
         for item in items:
-            # Most names are one step into a mapping, which costs no call.
+            # Save the call for most names, which are one step into a mapping.
             if is_one_step and item.__class__ is dict:
                 values.append(item.get(name, data_path.ABSENT))
             else:
@@ -163,7 +162,7 @@ class RejectAttribute(SelectAttribute):
 
 @functools.cache
 def _list_usable_conditions() -> typing.Mapping[str, registry.Op]:
-    """Return the conditions that a filter can select items by, by name."""
+    """Return the conditions that can select items, by name."""
     conditions = registry.installed().conditions
     return {name: op for name, op in conditions.items() if _can_test(op)}
 
@@ -171,11 +170,11 @@ def _list_usable_conditions() -> typing.Mapping[str, registry.Op]:
 def _can_test(op: registry.Op) -> bool:
     """Return whether a condition can be called with one or two values.
 
-    The first value is the item or its attribute; the second value, if the
+    The first value is the item or its attribute. The second value, if the
     condition takes two, is the argument ``value`` of the filter.
     """
     if op.plugin.NEEDS_VIEW or isinstance(op.plugin, plugin.ConditionGroup):
-        # It needs the data of the machine, or other conditions.
+        # The condition needs the data of the machine, or other conditions.
         return False
     if not op.signature.arguments:
         return False
@@ -188,13 +187,13 @@ def _can_test(op: registry.Op) -> bool:
 def _find_parameter(op: registry.Op) -> engine_arguments.Argument | None:
     """Return the argument of a condition that gets ``value`` of the filter.
 
-    For ``one-of(value, values)`` that is ``values``.
+    For example, this is ``values`` of ``one-of(value, values)``.
 
     :returns: None if the condition takes only the value that it tests.
     """
     tested, *others = op.signature.arguments
     if tested.variadic:
-        # It takes any number of values, as "eq" does: this one, too.
+        # The argument takes any number of values, as "eq" does.
         return tested
     if others:
         return others[0]
@@ -217,18 +216,18 @@ def _convert_literal(
 def _make_test(
     name: str, operand: typing.Any, allowance: budget.Budget
 ) -> tuple[Test, bool]:
-    """Make the function that tests one value by a condition.
+    """Build the function that tests one value with a condition.
 
-    Of ``ge`` and 64, it returns whether a value is at least 64.
+    For ``ge`` and 64, it returns whether a value is at least 64.
 
     :param name: the name of the condition.
-    :param operand: what a value is compared with; ABSENT for a condition that
-        takes one value only.
-    :param allowance: charged by a condition that takes long.
+    :param operand: the value to compare with; ABSENT for a condition that
+        takes only one value.
+    :param allowance: the budget that a slow condition charges.
     :returns: the function; and the result for a missing value, for which the
-        caller does not call it.
+        caller does not call the function.
     :raises: :class:`.exceptions.OperationError` if the condition needs an
-        operand, or does not take this one.
+        operand, or rejects this one.
     """
     op = _list_usable_conditions()[name]
     parameter = _find_parameter(op)
@@ -249,21 +248,21 @@ def _bind_operand(
     operand: typing.Any,
     allowance: budget.Budget,
 ) -> Test:
-    """Bind the operand of a condition, so that only the tested value is left.
+    """Bind the operand of a condition, so that it only takes the tested value.
 
-    :param parameter: the argument that gets the operand, None if none does.
-    :param operand: what a value is compared with; ABSENT for none.
-    :param allowance: charged by a condition that takes long.
-    :raises: :class:`.exceptions.OperationError` if the condition does not take
-        such an operand.
+    :param parameter: the argument that gets the operand, or None.
+    :param operand: the value to compare with; ABSENT for none.
+    :param allowance: the budget that a slow condition charges.
+    :raises: :class:`.exceptions.OperationError` if the condition rejects the
+        operand.
     """
     first_arguments = []
     if op.plugin.PAYS:
-        # A condition that charges for its own work takes the budget first.
+        # A condition that charges for its own work gets the budget first.
         first_arguments = [allowance]
     if parameter is not None and parameter.variadic:
-        # The condition takes any number of values, as "eq" does. A relation
-        # has a quicker function for two of them.
+        # The condition takes any number of values, as "eq" does. If it is a
+        # relation, use its faster function for two values.
         compare = op.relation()
         if compare is None:
             compare = functools.partial(op.bind({}), *first_arguments)

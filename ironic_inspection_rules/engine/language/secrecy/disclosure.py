@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What readers may see of a rule, and of the data of a machine.
+"""Decides what readers may see of a rule, and of the data of a machine.
 
-Whoever shows something, logs it or keeps it asks here, so that nobody else
-asks whether a rule is sensitive, or what a secret is called.
+All code that shows, logs or keeps something calls this module. So no other
+code needs to know whether a rule is sensitive, or how secrets are named.
 """
 
 import dataclasses
@@ -16,11 +16,11 @@ from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language.secrecy import masking
 
 WITHHELD = 'withheld'
-"""The key by which readers know that the rest is not shown."""
+"""The key that tells readers that the rest is withheld."""
 
 Operation = typing.Mapping[str, typing.Any]
 Entry = dict[str, typing.Any]
-"""What an answer, a record or a report says of a rule."""
+"""The description of a rule in an answer, a record or a report."""
 
 Description = typing.TypeVar('Description')
 
@@ -29,19 +29,19 @@ ALWAYS, SENSITIVE, NEVER = 'always', 'sensitive', 'never'
 
 
 def data(content: typing.Any) -> typing.Any:
-    """Return data of a machine as anybody may see them."""
+    """Return data of a machine in a form that anybody may see."""
     return masking.mask(content)
 
 
 def is_secret(path: typing.Iterable[str]) -> bool:
-    """Return whether a place of the data is secret by any name in its path."""
+    """Return whether a place in the data is secret by any name in its path."""
     return any(masking.is_secret(token) for token in path)
 
 
 def row(
     cells: typing.Mapping[str, typing.Any], secret: typing.Collection[str]
 ) -> dict[str, typing.Any]:
-    """Return a row of a table as anybody may see it.
+    """Return a row of a table in a form that anybody may see.
 
     A cell of a secret column reads ``******``, unless it is null or empty.
 
@@ -59,8 +59,8 @@ def tables(
 ) -> typing.Mapping[str, typing.Any]:
     """Return the tables of a rule set as a rule sees them.
 
-    Secret columns are masked for rules that are not sensitive, whatever
-    ``mask_secrets`` is.
+    Secret columns are masked for rules that are not sensitive, whatever the
+    value of ``mask_secrets``.
     """
     if rule.sensitive:
         return of_set
@@ -68,14 +68,14 @@ def tables(
 
 
 def free_text(text: str) -> str:
-    """Return free text of a machine as anybody may see it."""
+    """Return free text of a machine in a form that anybody may see."""
     return masking.mask_text(text)
 
 
 def is_masked(value: typing.Any) -> bool:
-    """Return whether a value that was kept is masked, or any part of it.
+    """Return whether a kept value, or any part of it, is masked.
 
-    The value with its secrets is not kept, so that it cannot be compared.
+    The original value is not kept, so this looks for ``******``.
     """
     if isinstance(value, str):
         return value == masking.MASK
@@ -83,9 +83,10 @@ def is_masked(value: typing.Any) -> bool:
 
 
 def value_at(path: data_path.Path, value: typing.Any) -> typing.Any:
-    """Return a value of the data as anybody may see it.
+    """Return a value of the data in a form that anybody may see.
 
-    :param path: the place of the value; names tell which values are secret.
+    :param path: the path of the value. Names in it determine which values are
+        secret.
     """
     _path, masked = masking.mask_along(path, value)
     return masked
@@ -109,9 +110,9 @@ def has_secrets(written: Operation) -> bool:
 def _arguments_of(written: Operation) -> typing.Mapping[str, typing.Any]:
     """Return the arguments of a condition or an action, by name.
 
-    A list of arguments gets the names that the action declares. Of a
-    condition, and of an op that is not installed, the last two arguments are
-    returned as ``path`` and ``value``.
+    If the arguments are a list, they get the names that the action declares.
+    For a condition, and for an op that is not installed, the last two
+    arguments are returned as ``path`` and ``value``.
     """
     arguments = written.get('args')
     if isinstance(arguments, dict):
@@ -122,14 +123,14 @@ def _arguments_of(written: Operation) -> typing.Mapping[str, typing.Any]:
     action = registry.installed().actions.get(name)
     if action is not None:
         return action.signature.bind(arguments).values
-    # An older rule may have an op that is not installed any more. Mostly, the
-    # last argument is a value, and its path comes before.
+    # An older rule may have an op that is no longer installed. Usually the
+    # last argument is a value, and the one before it is the path.
     names = ('value', 'path')
     return dict(zip(names, reversed(arguments), strict=False))
 
 
 def hides_secrets(rule: model.Rule, mask_secrets: str) -> bool:
-    """Return whether a rule does not see the secrets of a machine.
+    """Return whether a rule must not see the secrets of a machine.
 
     :param mask_secrets: ``always``, ``never``, or ``sensitive`` to let only
         sensitive rules see them (spec 003 "Other deployer impact").
@@ -140,7 +141,7 @@ def hides_secrets(rule: model.Rule, mask_secrets: str) -> bool:
 
 
 def is_kept_masked(mask_secrets: str) -> bool:
-    """Return whether the kept data of machines have no secrets."""
+    """Return whether secrets are masked in the data of machines to keep."""
     return mask_secrets != NEVER
 
 
@@ -157,7 +158,7 @@ def gives_reasons(rule: model.Rule) -> bool:
 def label(rule: model.Rule) -> str:
     """Return the name of a rule in errors and logs: ``UUID (description)``.
 
-    The description of a sensitive rule is left out.
+    The description of a sensitive rule is omitted.
     """
     if rule.description and not rule.sensitive:
         return f'{rule.uuid} ({rule.description})'
@@ -167,7 +168,7 @@ def label(rule: model.Rule) -> str:
 def disclose_text(rule: model.Rule, text: str, instead: str = '') -> str:
     """Return a text about the content of a rule, unless it is sensitive.
 
-    :param instead: the text about a sensitive rule.
+    :param instead: the text for a sensitive rule.
     """
     if rule.sensitive:
         return instead
@@ -175,7 +176,7 @@ def disclose_text(rule: model.Rule, text: str, instead: str = '') -> str:
 
 
 def disclose_rule(rule: model.Rule) -> model.Rule:
-    """Return a rule as everybody may see it: a sensitive one is empty."""
+    """Return a rule in a form that anybody may see; empty if sensitive."""
     if not rule.sensitive:
         return rule
     return dataclasses.replace(rule, conditions=(), actions=(), vars={})
@@ -186,12 +187,12 @@ def disclose_entry(
     describe: typing.Callable[[model.Rule], Entry],
     **members: typing.Any,
 ) -> Entry:
-    """Return the entry of a rule as anybody may see it.
+    """Return the entry of a rule in a form that anybody may see.
 
-    A sensitive rule has ``{'uuid': UUID, 'withheld': True}``.
+    The entry of a sensitive rule is ``{'uuid': UUID, 'withheld': True}``.
 
-    :param describe: makes the entry of a rule that is not sensitive.
-    :param members: members of a sensitive rule's entry besides these.
+    :param describe: builds the entry of a rule that is not sensitive.
+    :param members: further members for the entry of a sensitive rule.
     """
     if rule.sensitive:
         return {'uuid': rule.uuid, WITHHELD: True, **members}
@@ -199,11 +200,11 @@ def disclose_entry(
 
 
 def disclose_answer(rule: model.Rule | None, entry: Entry) -> Entry:
-    """Return an answer about what a rule did as anybody may see it.
+    """Return an answer about what a rule did in a form that anybody may see.
 
-    Of a sensitive rule, only the UUID is left, and whether it matched.
+    For a sensitive rule, only its UUID and whether it matched are kept.
 
-    :param rule: None if the rule is not known any more. The entry then says
+    :param rule: the rule; None if it is no longer known. The entry then says
         itself whether it is withheld.
     :param entry: the answer, with ``rule`` and ``matched``.
     """
@@ -218,7 +219,7 @@ def disclose_answer(rule: model.Rule | None, entry: Entry) -> Entry:
 
 
 def is_shown(entry: Entry) -> bool:
-    """Return whether an entry that a client got says what the rule does."""
+    """Return whether an entry that a client received is not withheld."""
     return not entry.get(WITHHELD)
 
 
@@ -227,9 +228,9 @@ def read(
     build: typing.Callable[[Entry], Description],
     if_withheld: Description,
 ) -> Description:
-    """Return the description of an entry that a client got in an answer.
+    """Return the description of an entry that a client received.
 
-    :param build: makes the description of an entry that is not withheld.
+    :param build: builds the description of an entry that is not withheld.
     :param if_withheld: the description of a withheld entry.
     """
     if is_shown(entry):
@@ -250,8 +251,9 @@ def mark(rule: model.Rule) -> dict[str, bool]:
 def as_not_sensitive(rule: model.Rule) -> model.Rule:
     """Return a copy of a rule that is not sensitive.
 
-    For code that needs traces of all rules, and whose result shows nothing of
-    the rule: traces of a sensitive rule are withheld from this code as well.
+    Use this for code that needs traces of all rules, and whose result does not
+    reveal anything about the rule. Otherwise the traces of sensitive rules
+    would be withheld from this code too.
     """
     return dataclasses.replace(rule, sensitive=False)
 
@@ -259,10 +261,10 @@ def as_not_sensitive(rule: model.Rule) -> model.Rule:
 def make_error(
     rule: model.Rule, op: str, exc: Exception
 ) -> exceptions.RuleError:
-    """Make the error of a rule, which names the rule and its failing op.
+    """Build the error of a rule, which names the rule and its failing op.
 
-    The error of a sensitive rule has no reason and no cause: both may have
-    parts of the rule or a secret in their text.
+    The error of a sensitive rule has no reason and no cause, because the text
+    of both may contain parts of the rule or a secret.
 
     :param op: the condition or action that failed.
     :param exc: the exception that it raised.
@@ -274,7 +276,7 @@ def make_error(
         cause = None
     error: exceptions.RuleError
     if isinstance(exc, exceptions.FailRequested):
-        # The action "fail" ran: the rule itself ends the inspection.
+        # The action "fail" ran, so the rule ends the inspection on purpose.
         error = exceptions.RuleFailed(
             rule.uuid, label(rule), op, reason, exc.maintenance
         )
