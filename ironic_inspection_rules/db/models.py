@@ -14,8 +14,8 @@ from sqlalchemy.dialects import mysql
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 
-# A binary collation: MySQL would otherwise find the scope "rack1" when asked
-# for "Rack1", which no other database does.
+# Use a binary collation, because MySQL would otherwise find the scope "rack1"
+# when asked for "Rack1", which no other database does.
 TABLE_ARGS = {
     'mysql_engine': 'InnoDB',
     'mysql_charset': 'utf8mb4',
@@ -27,8 +27,9 @@ class _Table(models.ModelBase):
     __table_args__: Any = TABLE_ARGS
 
 
-# Not Ironic's base class: its metadata must not know these tables, nor ours
-# Ironic's. The names of indexes are those that the migrations give them.
+# Do not use Ironic's base class, because its metadata must not contain these
+# tables, and this metadata must not contain Ironic's. The names of indexes are
+# those in the migrations.
 Base: Any = orm.declarative_base(
     cls=_Table,
     metadata=sa.MetaData(
@@ -43,7 +44,7 @@ _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 
 
 class _CompactDict(db_types.JsonEncodedDict):
-    """JSON without spaces, for a column that each inspection writes."""
+    """JSON without spaces, for a column that every inspection writes."""
 
     cache_ok = True
 
@@ -54,7 +55,7 @@ class _CompactDict(db_types.JsonEncodedDict):
 
 
 class _StorableText(sa.TypeDecorator):
-    """Text that is made to fit every database, see ``storable``."""
+    """Text that is converted to fit every database, see ``storable``."""
 
     impl = sa.Text
     cache_ok = True
@@ -74,8 +75,8 @@ _LIST: Any = db_types.JsonEncodedList(mysql_as_long=True)
 DIGEST = sa.String(27)
 """160 bits, as Base64 text that is safe in URLs."""
 
-# Where most readers of a row do not need a large column of it, the column is
-# deferred below: who needs it names it, or asks with orm.undefer().
+# Large columns that most readers of a row do not need are deferred below: code
+# that needs such a column names it, or asks for it with orm.undefer().
 _LONG_BINARY = sa.LargeBinary().with_variant(
     mysql.LONGBLOB(), 'mysql', 'mariadb'
 )
@@ -84,9 +85,9 @@ _LONG_BINARY = sa.LargeBinary().with_variant(
 def _columns_of_fields() -> Any:
     """Build the base class with the columns of a rule's plain fields.
 
-    These are fields of :class:`.model.Rule` that hold a text, a number or a
-    boolean, but for the UUID. A plain field that is added to the rule so needs
-    no column here, only a migration.
+    These are all fields of :class:`.model.Rule` that hold a text, a number or
+    a boolean, except the UUID. A new plain field of the rule therefore needs
+    no column here, but only a migration.
     """
     column_types: dict[Any, Any] = {
         bool: sa.Boolean(),
@@ -99,7 +100,7 @@ def _columns_of_fields() -> Any:
             continue
         default: Any = field.default
         if default is None:
-            # All fields that may be None are text.
+            # All fields that may be None are texts.
             columns[name] = sa.Column(sa.String(255), nullable=True)
         elif field.type in column_types:
             columns[name] = sa.Column(
@@ -142,9 +143,9 @@ class RuleVersionRow(Base):
     """A rule as it was from one revision of the rule set to another.
 
     The rules of revision *n* are those with ``first_revision`` <= *n* <
-    ``end_revision``, which is NULL for what holds now. So the cost of a change
-    does not depend on how many rules there are. ``fields`` are those that
-    authors of rules set.
+    ``end_revision``, which is NULL for versions in force. Because of this, the
+    cost of a change does not depend on the number of rules. ``fields`` are the
+    fields that authors of rules set.
     """
 
     __tablename__ = 'ir_rule_versions'
@@ -163,9 +164,9 @@ class RuleVersionRow(Base):
 class TableVersionRow(Base):
     """A table as it was from one revision of the rule set to another.
 
-    Revisions are as in :class:`RuleVersionRow`. ``table_revision`` is the one
-    that last changed the table, ``size`` the number of its rows.
-    ``definition`` is all of the table but its rows, which are in chunks.
+    Revisions are as in :class:`RuleVersionRow`. ``table_revision`` is the
+    revision that last changed the table, ``size`` the number of its rows.
+    ``definition`` is the table without its rows, which are stored in chunks.
     """
 
     __tablename__ = 'ir_table_versions'
@@ -180,11 +181,11 @@ class TableVersionRow(Base):
 
 
 class TableChunkRow(Base):
-    """Some neighbouring rows of a table, from one revision to another.
+    """Some neighboring rows of a table, from one revision to another.
 
-    A change of one row makes one new chunk, whatever the size of the table.
-    ``position`` sorts the chunks of a table, ``digest`` names what is in one,
-    ``data`` is compressed JSON: a list of pairs of the key and the row.
+    A change of one row makes one new chunk, regardless of the table's size.
+    ``position`` sorts the chunks of a table, ``digest`` identifies the
+    contents, and ``data`` is compressed JSON: a list of pairs of key and row.
     """
 
     __tablename__ = 'ir_table_chunks'
@@ -199,7 +200,7 @@ class TableChunkRow(Base):
 
 
 class RevisionRow(Base):
-    """One change of the rule set: when, who, why, and what of which rules.
+    """One change of the rule set: when, who, why, and which rules changed how.
 
     ``changes`` is a list of ``{'uuid', 'description', 'outcome'}`` of rules
     and ``{'table', 'outcome', 'rows'}`` of tables.
@@ -216,11 +217,12 @@ class RevisionRow(Base):
 
 
 class RulesRevisionRow(Base):
-    """The one row that counts the changes of the rule set.
+    """The single row that counts the changes of the rule set.
 
-    Every change of ``ir_rules`` adds one to it in the same transaction. So a
-    process learns by one small query whether its rules are still in force.
-    As the change locks the row, no two changes happen at the same time.
+    Every change of ``ir_rules`` increments it in the same transaction. With
+    one small query, a process can therefore find out whether its rules are
+    still in force. No two changes happen at the same time, because a change
+    locks the row.
     """
 
     __tablename__ = 'ir_rules_revision'
@@ -232,15 +234,16 @@ class RulesRevisionRow(Base):
 class RequestRow(models.TimestampMixin, Base):
     """One request for an inspection (spec 001 "Data model impact").
 
-    ``open_node_uuid`` is the node's UUID until the request is done, then
-    NULL; as it is unique, a node has one open request at most. ``token``
-    counts deliveries, and whatever else ends one; ``lock_failures`` counts
-    the deliveries that found the node locked since the last attempt.
-    ``due_at`` is when the queue may act on the request, in seconds of the
-    database's own clock, NULL for never: to deliver it, to find its worker
-    dead or, once it is done, to check that its node is in a final state.
-    ``sender`` is the address that the data came from,
-    ``inspection_began_at`` the begin of their inspection, as the node has it.
+    ``open_node_uuid`` is the node's UUID until the request is done, and then
+    NULL. It is unique, so that a node has at most one open request. ``token``
+    is incremented by every delivery and by everything else that ends one.
+    ``lock_failures`` counts the failures because of the surroundings, e.g. a
+    locked node, since the last attempt. ``due_at`` is the time at which the
+    queue may act on the request, in seconds by the clock of the database; NULL
+    for never. The queue then delivers the request, finds its worker dead or,
+    if the request is done, checks that its node is in a final state.
+    ``sender`` is the address that the data came from, ``inspection_began_at``
+    the start of the inspection, as stored with the node.
     """
 
     __tablename__ = 'ir_requests'
@@ -272,12 +275,12 @@ class RequestRow(models.TimestampMixin, Base):
 class InspectionDataRow(models.TimestampMixin, Base):
     """Inspection data as they came, before any hook or rule has seen them.
 
-    ``posted`` is true where the ramdisk posted them; others are for a single
-    reapplication. The table has the last data of both kinds of a node. Those
-    of an open request are in the row itself. Some time after the request has
-    ended, the leader stores posted ones by content: then ``content`` is the
-    digest of a document with ``inventory`` and ``plugin_data``, and these two
-    columns are empty. Others are removed.
+    ``posted`` is true if the ramdisk posted them; otherwise they were given
+    for a single reapplication. The table has the last data of both kinds of a
+    node. The data of an open request are in the row itself. Some time after
+    the request has ended, the leader stores posted data by content: then
+    ``content`` is the digest of a document with ``inventory`` and
+    ``plugin_data``, and these two columns are empty. Other data are removed.
     """
 
     __tablename__ = 'ir_unprocessed'
@@ -293,10 +296,10 @@ class InspectionDataRow(models.TimestampMixin, Base):
 class RunRow(models.TimestampMixin, Base):
     """One run: what the rules did in one inspection of a node.
 
-    ``created_at`` is when it ended, ``revision`` that of the rules it ran,
-    ``phases`` what they did. ``content`` is the digest of the machine's data
-    if the run failed. ``places`` are those that sensitive rules set, which
-    ``phases`` do not show.
+    ``created_at`` is the time when it ended, ``revision`` the revision of its
+    rules, and ``phases`` what they did. ``content`` is the digest of the
+    machine's data if the run failed. ``places`` are the places that sensitive
+    rules set, which ``phases`` do not show.
     """
 
     __tablename__ = 'ir_runs'
@@ -319,9 +322,9 @@ class RunRow(models.TimestampMixin, Base):
 class EarlyPhaseRow(Base):
     """What early rules did, from the API's request to the inspection.
 
-    ``request_id`` is that of the request, ``stored_at`` when it was stored, in
-    seconds of the database's own clock. The conductor removes the row as it
-    takes up what is ``kept``.
+    ``request_id`` is the ID of the request, ``stored_at`` the time when it was
+    stored, in seconds by the clock of the database. The conductor removes the
+    row when it reads what is ``kept``.
     """
 
     __tablename__ = 'ir_early_phases'
@@ -336,8 +339,8 @@ class EarlyPhaseRow(Base):
 class RuleStatisticsRow(Base):
     """Counters of one rule, built-in or stored.
 
-    ``runs`` is how often the rule was decided, ``audited`` how many of
-    ``matched`` were in the mode ``audit``. ``since`` is when counting began.
+    ``runs`` is how often the rule was decided. ``audited`` is the number of
+    ``matched`` runs in the mode ``audit``. ``since`` is when counting began.
     """
 
     __tablename__ = 'ir_rule_statistics'
@@ -354,12 +357,12 @@ class RuleStatisticsRow(Base):
 
 
 class ContentRow(Base):
-    """A JSON document, stored once however many rows name its digest.
+    """A JSON document, stored once regardless of how many rows name it.
 
-    ``frame`` is the document without its sections, compressed, ``size`` the
-    characters of the whole as JSON. ``used_at`` is when it was last stored,
-    in seconds of the database's own clock, and is renewed only if that is
-    some time ago. A document that no row names is removed some time later.
+    ``frame`` is the compressed document without its sections, ``size`` the
+    length of the whole document as JSON. ``used_at`` is the time when it was
+    last stored, in seconds by the clock of the database; it is renewed only if
+    it is old. A document that no row names is removed some time later.
     """
 
     __tablename__ = 'ir_contents'
@@ -371,7 +374,7 @@ class ContentRow(Base):
 
 
 class ContentSectionRow(Base):
-    """Which sections a document has, in the order of their places."""
+    """The sections of a document, in the order of their places."""
 
     __tablename__ = 'ir_content_sections'
 
@@ -394,9 +397,9 @@ class KeptInventoryRow(Base):
     """The data of one inspection, and what the rules made of them.
 
     ``content`` is the digest of a document, and ``patch`` the small difference
-    of this inspection's document from it. ``parts`` is the digest of what was
-    then known of the machine's parts; ``changed`` is true if they differ from
-    those of the inspection before.
+    from it to the document of this inspection. ``parts`` is the digest of the
+    machine's parts that were known then; ``changed`` is true if they differ
+    from the parts of the previous inspection.
     """
 
     __tablename__ = 'ir_inventories'
@@ -413,10 +416,10 @@ class KeptInventoryRow(Base):
 
 
 class PartStayRow(Base):
-    """That a part was in a machine: from when, and until when.
+    """The stay of a part in a machine: from when, and until when.
 
     A part has a row for each of its identities. ``ended_at`` is when it was
-    last reported there, NULL as long as it is.
+    last reported in the machine; NULL while it is there.
     """
 
     __tablename__ = 'ir_parts'

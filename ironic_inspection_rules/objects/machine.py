@@ -157,13 +157,13 @@ class InspectedMachine(base.IronicObject):
 def _sum_lengths(*columns):
     """Build the SQL sum of the lengths of columns that may be null.
 
-    MySQL counts bytes, other databases characters. This is the same, as Ironic
-    writes JSON in ASCII.
+    MySQL counts bytes, and other databases characters. Both are the same here,
+    because Ironic writes JSON in ASCII.
     """
     total: sa.ColumnElement[int] = sa.literal(0)
     for column in columns:
-        # Without the type, SQLAlchemy would take the length for JSON, as the
-        # column is, and decode it.
+        # Without the type, SQLAlchemy would assume that the length is JSON,
+        # like the column, and would decode it.
         length = sa.func.length(column, type_=sa.Integer)
         total += sa.func.coalesce(length, 0)
     return total.label('length')
@@ -184,7 +184,7 @@ def _select_of_nodes(table, node_ids, *columns):
     """Build the query for rows of nodes, in the order of their creation.
 
     :param table: all columns of the table, by their names.
-    :param node_ids: the ``id`` of each node.
+    :param node_ids: the ``id`` of every node.
     :param columns: the columns to read.
     """
     return (
@@ -197,7 +197,7 @@ def _select_of_nodes(table, node_ids, *columns):
 def _convert_like_objects(model, rows):
     """Convert the values of rows to JSON data, as Ironic's objects do.
 
-    Times become text such as ``2026-05-17T10:00:00+00:00``, and a mapping that
+    Times become text, e.g. ``2026-05-17T10:00:00+00:00``, and a mapping that
     is null in the database becomes empty. The rows are changed in place.
     """
     names_of_times = []

@@ -26,10 +26,10 @@ from ironic_inspection_rules.objects import remotable
 
 @contextlib.contextmanager
 def _raise_errors_of_ironic() -> Iterator[None]:
-    """Raise Ironic's exceptions in place of ours inside the ``with`` block.
+    """Raise Ironic's exceptions instead of ours inside the ``with`` block.
 
-    The caller may be an API without a database, and Ironic's RPC carries only
-    Ironic's own exceptions from the conductor to it.
+    The caller may be an API without a database, and Ironic's RPC transfers
+    only Ironic's own exceptions from the conductor to it.
     """
     try:
         yield
@@ -48,8 +48,8 @@ def _raise_errors_of_ironic() -> Iterator[None]:
 def _object_field(field):
     """Build the field of a versioned object for a field of a rule.
 
-    The field ``priority``, an int, becomes an ``IntegerField`` with the same
-    default.
+    For example, the field ``priority``, an int, becomes an ``IntegerField``
+    with the same default.
 
     :param field: a field of the dataclass :class:`.model.Rule`.
     """
@@ -60,7 +60,8 @@ def _object_field(field):
     if field.name == model.VARS:
         return object_fields.FlexibleDictField(default={})
     if isinstance(field.type, types.UnionType):
-        # Its type is "str | None", as all fields that may be None are text.
+        # Its type is "str | None", because all fields that may be None are
+        # texts.
         return object_fields.StringField(nullable=True)
     class_by_type = {
         int: object_fields.IntegerField,
@@ -73,7 +74,7 @@ def _object_field(field):
 def origin(context, message=None):
     """Return the origin of a change: who asked the API for it, and why.
 
-    :param message: what the user has given as the reason of the change.
+    :param message: the reason of the change, as the user has given it.
     """
     return rule_set.ChangeOrigin(
         user_id=context.user_id,
@@ -273,13 +274,13 @@ def _describe_version(rule, is_secret):
 
     :param rule: a row of :class:`.models.RuleVersionRow`.
     :param is_secret: whether the rule is sensitive in any revision. Its
-        content is returned anyway: whoever shows the rule leaves it out.
+        content is returned anyway; code that shows the rule leaves it out.
     """
     created_at = None
     if rule.rule_created_at:
         created_at = rule.rule_created_at.isoformat() + '+00:00'
     return {
-        # A revision does not have fields that rules got in later releases.
+        # A revision lacks fields that were added to rules in later releases.
         **model.DEFAULTS,
         **rule.fields,
         'revision': rule.rule_revision,
@@ -289,7 +290,7 @@ def _describe_version(rule, is_secret):
 
 
 def _with_plain_lists(values):
-    """Return values with plain lists in place of lists of versioned objects.
+    """Return values with plain lists instead of lists of versioned objects.
 
     A list of a versioned object never equals the list in the database, so a
     rule that is saved without a change would count as changed.
@@ -314,6 +315,6 @@ def _columns(values):
     columns = {**values, 'version': StoredRule.VERSION}
     if columns.get('created_at'):
         created_at = timeutils.parse_isotime(columns['created_at'])
-        # The database takes times in UTC, without a time zone.
+        # The database accepts times in UTC, without a time zone.
         columns['created_at'] = timeutils.normalize_time(created_at)
     return columns

@@ -200,8 +200,8 @@ class DatabaseQueue:
                     return open_request
         if not displaces:
             raise exceptions.RequestPending(node_uuid)
-        # Use the token that was read: if a worker has claimed the request since
-        # then, it has another token, and already processes the data.
+        # Use the token that was read: a worker that has claimed the request
+        # since then has another token, and already processes the data.
         renewed = db_request.renew_request(
             open_request.uuid,
             token=open_request.token,
