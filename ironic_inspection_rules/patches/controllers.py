@@ -107,8 +107,8 @@ NAMES = (
     ANSWER,
 )
 
-# A context variable, as calls of Ironic lie between the API that lists nodes
-# and the query, and they pass on only filters that they know.
+# Use a context variable, because Ironic's code lies between the API that lists
+# nodes and the query, and passes on only filters that it knows.
 _CONDITIONS_ON_NODES: contextvars.ContextVar[
     tuple[sa.ColumnElement[bool], ...]
 ] = contextvars.ContextVar('node_query_conditions', default=())
@@ -126,15 +126,15 @@ _stock_post = POST.find()
 def serve(path: str, controller: Controller) -> None:
     """Route ``/v1/<path>`` to a controller.
 
-    :param controller: replaces Ironic's, if it has one.
+    :param controller: the controller, which replaces Ironic's if there is one.
     """
     MAP.find()[path] = controller
 
 
 def serve_of_chassis(controller: Controller) -> None:
     """Route ``/v1/chassis/<uuid>/nodes`` to a controller."""
-    # Ironic's controller of nodes reads this mark: with it, it lists nothing
-    # but the nodes of a chassis.
+    # Ironic's controller of nodes reads this mark. If it is set, it lists only
+    # the nodes of a chassis.
     controller.from_chassis = True
     OF_CHASSIS.put(controller)
 
@@ -159,13 +159,12 @@ def show_in_root(path: str, allowed: Callable[[], bool]) -> None:
 def undecorated(method: _Method) -> _Method:
     """Return a method of an Ironic controller without its JSON decorators.
 
-    The method itself answers with JSON and a status. The function that is
-    returned converts its arguments as well, but returns plain data and raises
-    errors.
+    The method itself answers with JSON and a status. The returned function
+    also converts its arguments, but returns plain data and raises errors.
     """
     # Ironic sets arguments_transformed on a function that converts its
-    # arguments, and functools.wraps copies that to the decorators around it.
-    # Of the functions that have it, the innermost is the one without JSON.
+    # arguments, and functools.wraps copies it to the decorators around it. The
+    # innermost function that has it is the one without JSON.
     undecorated_method = method
     while True:
         inner = getattr(undecorated_method, '__wrapped__', None)
@@ -177,7 +176,7 @@ def undecorated(method: _Method) -> _Method:
 def validated_inspection_data(data: typing.Any) -> dict[str, typing.Any]:
     """Return inspection data as Ironic's own check accepts them.
 
-    :raises: InvalidParameterValue
+    :raises: InvalidParameterValue if Ironic refuses the data.
     """
     return _stock_validator('data', data)
 
@@ -190,15 +189,15 @@ def post_inspection_data(
     """Find a node and hand its inspection data to a conductor, as Ironic does.
 
     :param node_uuid: the UUID that the ramdisk sends, if any.
-    :param hand_over: called in place of ``ConductorAPI.continue_inspection``
+    :param hand_over: called instead of ``ConductorAPI.continue_inspection``
         when the node is found, with the same arguments; None for Ironic's own.
     """
     if hand_over is not None:
-        # Ironic makes a ConductorAPI for each request, so this replaces the
-        # method only for the present one.
+        # Ironic creates a ConductorAPI per request, so this replaces the
+        # method only for the current request.
         api.request.rpcapi.continue_inspection = hand_over
-    # The decorators of the method would turn an error into an answer, and the
-    # caller could not tell that the data were refused.
+    # Unwrap the method, because its decorators would turn an error into an
+    # answer, and the caller could not tell that the data were refused.
     post = inspect.unwrap(_stock_post)
     return post(ramdisk.ContinueInspectionController(), data, node_uuid)
 
@@ -206,8 +205,8 @@ def post_inspection_data(
 def patch_node_lists() -> None:
     """Patch Ironic's lists of nodes for the two ``with`` blocks below.
 
-    Their query then applies :func:`node_conditions`, and their answer
-    :func:`only_uuids`, if this Ironic has the patched functions.
+    After this, their query applies :func:`node_conditions`, and their answer
+    applies :func:`only_uuids`, if this Ironic has the patched functions.
     """
     if name.are_here([FILTERS]):
         FILTERS.put(_add_nodes_filters)
@@ -217,11 +216,11 @@ def patch_node_lists() -> None:
 
 @contextlib.contextmanager
 def only_uuids() -> Iterator[None]:
-    """Have lists of nodes inside the ``with`` block answer with UUIDs only.
+    """Make lists of nodes inside the ``with`` block return only UUIDs.
 
-    Ironic makes the whole answer for every node, with links, before it removes
-    the fields that were not asked for. For a fleet, that takes longer than the
-    query.
+    Ironic builds the whole answer for every node, with links, before it
+    removes the fields that were not asked for. For a fleet, this takes longer
+    than the query.
     """
     token = _ONLY_UUIDS.set(True)
     try:
@@ -234,12 +233,12 @@ def only_uuids() -> Iterator[None]:
 def node_conditions(
     conditions: Iterable[sa.ColumnElement[bool]],
 ) -> Iterator[None]:
-    """Add conditions to the query by which Ironic lists nodes.
+    """Add conditions to the query with which Ironic lists nodes.
 
-    They hold for all lists of nodes that Ironic makes inside the ``with``
-    block, beside the filters of the request.
+    They apply to all lists of nodes that Ironic makes inside the ``with``
+    block, in addition to the filters of the request.
 
-    :param conditions: over the columns of Ironic's models.
+    :param conditions: conditions on the columns of Ironic's models.
     :raises: Invalid if the query of this Ironic could not be patched.
     """
     if FILTERS.find() is not _add_nodes_filters:
@@ -261,15 +260,15 @@ def _convert_nodes(
     *args: typing.Any,
     **kwargs: typing.Any,
 ) -> typing.Any:
-    """Make the answer of a list of nodes: Ironic's own, or only UUIDs.
+    """Build the answer of a list of nodes: Ironic's own, or only UUIDs.
 
-    Ironic checks for every node which fields the client may see. Everybody may
-    see UUIDs, so nothing is checked for these.
+    Ironic checks for every node which fields the client may see. Nothing is
+    checked for UUIDs, because everybody may see them.
     """
     if not _ONLY_UUIDS.get():
         return _stock_answer(nodes, limit, url, *args, **kwargs)
     listed_nodes = [{'uuid': node.uuid} for node in nodes]
-    # It also adds the link to the next page, which the caller needs.
+    # This also adds the link to the next page, which the caller needs.
     return collection.list_convert_with_links(
         listed_nodes, 'nodes', limit, url, *args, **kwargs
     )
