@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Locks with a lease in the coordination service, and its URL.
+"""Locks with a lease in the coordination service, and the check of its URL.
 
-No other module depends on which driver of tooz the operator has chosen.
+No other module depends on which tooz driver the operator has chosen.
 """
 
 import base64
@@ -39,7 +39,7 @@ _EXTRAS = {
 }
 """The extra of tooz that a driver needs, by the scheme of the URL.
 
-These are the supported drivers: ``tests/functional/coordination`` holds
+These are the supported drivers: ``tests/functional/coordination`` runs
 elections with them.
 """
 
@@ -49,15 +49,15 @@ _PROBE_TIMEOUT = 5
 _DIRECTORY_MODE = 0o700
 _FILE_MODE = 0o600
 _MODE_OF_OTHERS = 0o077
-"""Bits of a mode that let the group or all users in."""
+"""Mode bits that give access to the group or to all users."""
 
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Check the options before an election begins, without connecting.
 
     During an election, a wrong URL would look like a service that is out of
-    reach, and be tried for ever. The directory of a ``file://`` URL is created
-    if it does not exist.
+    reach, and would be retried forever. The directory of a ``file://`` URL is
+    created if it does not exist.
 
     :param conf: the configuration with the options of ``[coordination]``.
     :raises: Invalid that names ``[coordination]backend_url``.
@@ -71,8 +71,8 @@ def check(conf: cfg.ConfigOpts) -> None:
 def probe(conf: cfg.ConfigOpts, member: str) -> None:
     """Check the options, and connect to the service once.
 
-    No directory is created, nor its mode changed, as the services may run as
-    another user.
+    No directory is created and no mode is changed, because the services may
+    run as another user.
 
     :param member: name of this member, unique in the cluster.
     :raises: Invalid that names ``[coordination]backend_url``.
@@ -95,17 +95,17 @@ def probe(conf: cfg.ConfigOpts, member: str) -> None:
 
 
 def _why_not_connected(backend_url: str, member: str) -> str | None:
-    """Return why there is no connection to the service, None if there is one.
+    """Return why connecting to the service fails, None if it succeeds.
 
     :param member: name of this member, unique in the cluster.
     """
-    # One at most. A list, as the thread below puts it there.
+    # At most one error. It is a list, because the thread below fills it.
     failures = []
 
     def connect() -> None:
         try:
-            # The block connects at its begin and disconnects at its end. The
-            # lock is never acquired, so any name will do.
+            # The block connects when it begins and disconnects when it ends.
+            # The lock is never acquired, so any name is good.
             with LeasedLock(
                 url=backend_url,
                 member=member,
@@ -117,8 +117,8 @@ def _why_not_connected(backend_url: str, member: str) -> str | None:
         except Exception as exc:
             failures.append(exc)
 
-    # A daemon, as it may hang in the library: the redis library tries again
-    # for a minute.
+    # Use a daemon, because it may hang in the library, e.g. the redis library
+    # retries for a minute.
     thread = threading.Thread(target=connect, name='probe', daemon=True)
     thread.start()
     thread.join(_PROBE_TIMEOUT)
@@ -131,10 +131,10 @@ def _why_not_connected(backend_url: str, member: str) -> str | None:
 
 @contextlib.contextmanager
 def _name_option_in_errors() -> Iterator[None]:
-    """Have errors inside of the ``with`` block name the option.
+    """Make errors inside of the ``with`` block name the option.
 
-    :raises: Invalid, such as "[coordination]backend_url cannot be used: it is
-        not a URL".
+    :raises: Invalid, e.g. "[coordination]backend_url cannot be used: it is not
+        a URL".
     """
     try:
         yield
@@ -150,8 +150,8 @@ def _check_url(backend_url: str) -> urllib.parse.SplitResult:
     Good URLs are ``file:///var/lib/ironic/locks`` and
     ``redis://:secret@192.0.2.1:6379``.
 
-    :raises: Invalid if it is no URL of a supported driver, names no directory
-        or no host, or the library of the driver is not installed.
+    :raises: Invalid if it is not a URL of a supported driver, if it has no
+        directory or host, or if the library of the driver is not installed.
     """
     try:
         url = urllib.parse.urlsplit(backend_url)
@@ -164,14 +164,14 @@ def _check_url(backend_url: str) -> urllib.parse.SplitResult:
             % {'scheme': url.scheme, 'schemes': ', '.join(_EXTRAS)}
         )
     if url.scheme == 'file':
-        # With two slashes the first part of the path is read as a host.
+        # With two slashes the first part of the path is parsed as a host.
         if url.netloc or not url.path.startswith('/'):
             raise exceptions.Invalid(
                 _('a directory is given as file:///directory')
             )
     else:
-        # The message does not show the port, and has no cause that would: in
-        # etcd3+http://user:se/cret@host, the "port" is "se", of the password.
+        # The message and its cause must not show the port: in
+        # etcd3+http://user:se/cret@host, the "port" is "se" of the password.
         if not url.hostname or not _has_valid_port(url):
             raise exceptions.Invalid(_('it names no host, or a bad port'))
         _check_library(url.scheme)
@@ -179,14 +179,14 @@ def _check_url(backend_url: str) -> urllib.parse.SplitResult:
 
 
 def _check_writable(path: pathlib.Path) -> None:
-    """Check that this user could make files in a directory.
+    """Check that this user could create files in a directory.
 
-    Nothing is created. For a directory that does not exist yet, the user must
-    be able to create it.
+    Nothing is created. If the directory does not exist yet, the user must be
+    able to create it.
 
     :raises: NotADirectoryError or PermissionError if the user could not.
     """
-    # The directory, or the nearest folder around it that exists.
+    # The directory, or its nearest parent that exists.
     nearest = path
     while not os.path.lexists(nearest):
         nearest = nearest.parent
@@ -201,9 +201,9 @@ def _check_writable(path: pathlib.Path) -> None:
 
 
 def _has_valid_port(url: urllib.parse.SplitResult) -> bool:
-    """Return whether the port of a URL is from 1 to 65535, or left out."""
+    """Return whether the port of a URL is from 1 to 65535, or omitted."""
     # Python parses the port only when it is read here, and raises ValueError
-    # if it is no number or too large. It accepts 0, where no service can
+    # if it is not a number or too large. It accepts 0, on which no service can
     # listen.
     try:
         return url.port != 0
@@ -214,8 +214,8 @@ def _has_valid_port(url: urllib.parse.SplitResult) -> bool:
 def _check_library(scheme: str) -> None:
     """Check that the client library of a driver is installed.
 
-    This package does not require it: an operator needs only the library of
-    the chosen service.
+    This package does not require it, because an operator needs only the
+    library of the chosen service.
 
     :param scheme: the scheme of the URL, which is the name of the driver.
     :raises: Invalid that says what to install.
@@ -242,23 +242,23 @@ class LockLost(Exception):
 class LeasedLock:
     """A lock in the coordination service, of a leader or of a power-on.
 
-    The leader of an election holds such a lock, or the worker whose turn it
-    is to power a machine on. Each lock has a connection of its own.
+    The leader of an election holds such a lock, and so does the worker whose
+    turn it is to power on a machine. Every lock has its own connection.
 
-    A context manager for a single use: it connects on entry; on exit it
-    releases the lock, if it holds it, and disconnects. Errors on exit are
-    only logged.
+    It is a context manager for a single use: it connects on entry; on exit it
+    releases the lock if it holds it, and disconnects. Errors on exit are only
+    logged.
 
     :param url: tooz URL of the coordinator.
     :param member: name of this member, unique in the cluster.
-    :param name: name of the lock; also that of its file.
+    :param name: name of the lock, and of its file.
     :param lease: seconds that the coordinator keeps the lock after a
         heartbeat, and that it may take to answer.
     """
 
     def __init__(self, url: str, member: str, name: str, lease: float) -> None:
-        # An argument replaces only the option of the same name in the URL,
-        # which may set any of these three to another time.
+        # An argument overrides only the option of the same name in the URL,
+        # and the URL may set any of these three, so pass all of them.
         self._coordinator: typing.Any = coordination.get_coordinator(
             url,
             member.encode(),
@@ -267,10 +267,10 @@ class LeasedLock:
             membership_timeout=lease,
         )
         self._name = name
-        # None while this process does not hold it.
+        # None while this process does not hold the lock.
         self._lock: locking.Lock | None = None
         # The file that the driver "file" locks, and its inode when it was
-        # locked: another file may take its name. Other drivers have none.
+        # locked, because the file may be replaced. Other drivers have no file.
         self._file: pathlib.Path | None = None
         self._inode = 0
         parsed = urllib.parse.urlsplit(url)
@@ -281,8 +281,8 @@ class LeasedLock:
         """Connect to the service, without acquiring the lock."""
         if self._file is not None:
             _prepare_directory(str(self._file.parent))
-            # tooz would create the file with a mode by which other users can
-            # open it, and lock it.
+            # tooz would create the file with a mode that allows other users to
+            # open and lock it.
             self._file.touch(_FILE_MODE)
         self._coordinator.start()
         return self
@@ -295,7 +295,7 @@ class LeasedLock:
     ) -> None:
         """Release the lock if it is held, and disconnect.
 
-        Both are tried, even if the first fails.
+        Disconnecting is tried even if releasing fails.
         """
         steps: list[Callable[[], object]] = []
         if self._lock is not None:
@@ -304,8 +304,8 @@ class LeasedLock:
         for step in steps:
             try:
                 step()
-            # Raised, it would hide the error that ended the block, if there is
-            # one. A lock that is not released expires by itself.
+            # Do not raise, because this would hide an error that ended the
+            # block. A lock that is not released expires by itself.
             except Exception as failure:
                 LOG.debug(
                     'Leaving %(name)s: %(reason)s',
@@ -317,11 +317,11 @@ class LeasedLock:
 
         :returns: whether this process holds it; False if another process does.
         :raises: LockLost, or any error of the driver or of the file system.
-            The connection must not be used any more then.
+            The connection must not be used afterwards.
         """
-        # The heartbeat renews the lock, if this process holds it. If it has
-        # expired meanwhile, some drivers raise no error: so the owner of the
-        # lock is checked below.
+        # The heartbeat renews the lock if this process holds it. If the lock
+        # has expired, some drivers raise no error, so the owner of the lock is
+        # checked below.
         self._coordinator.heartbeat()
         if self._lock is None:
             lock = self._coordinator.get_lock(self._name.encode())
@@ -329,7 +329,7 @@ class LeasedLock:
                 return False
             self._lock = lock
             if self._file is not None:
-                # _is_held_by_us() compares it, as the file may be replaced.
+                # Store it for _is_held_by_us(): the file may be replaced.
                 self._inode = self._file.stat().st_ino
             return True
         if not self._is_held_by_us(self._lock):
@@ -343,8 +343,8 @@ class LeasedLock:
         :raises: OSError if the lock file is gone, or any error of the driver.
         """
         if self._file is not None:
-            # The kernel locks a file, not a name. Once the file is replaced by
-            # another of the same name, another process can lock the new one.
+            # The kernel locks a file, not a name. If the file is replaced by
+            # another with the same name, another process can lock the new one.
             inode = self._file.stat().st_ino
             if inode != self._inode:
                 return False
@@ -352,20 +352,20 @@ class LeasedLock:
             return lock.is_still_owner()
         except tooz.NotImplemented:
             if self._file is not None:
-                # Earlier releases of tooz cannot tell this for files. But the
-                # kernel keeps the lock of a file for as long as this process
+                # Earlier tooz releases cannot tell this for files. But the
+                # kernel keeps the lock of a file as long as this process
                 # lives, and the file is still the same.
                 return True
-            # Of the other drivers, only that of etcd cannot tell.
+            # Among the other drivers, only the etcd driver cannot tell.
             return self._is_held_by_us_in_etcd(lock)
 
     def _is_held_by_us_in_etcd(self, lock: typing.Any) -> bool:
         """Return whether the key of a lock has the value of this process.
 
-        The key is read from etcd, as the driver has no ``is_still_owner``, and
-        its ``heartbeat`` ignores the answer that the lease has expired.
+        The key is read from etcd, because the driver has no ``is_still_owner``
+        and its ``heartbeat`` ignores the answer that the lease has expired.
         """
-        # The driver keeps its own value encoded, and decodes what it reads.
+        # The driver stores its own value encoded, but decodes what it reads.
         values = self._coordinator.client.get(lock._key)
         encoded = [base64.b64encode(value).decode() for value in values]
         return encoded == [lock._uuid]
@@ -374,11 +374,10 @@ class LeasedLock:
 def _prepare_directory(path: str) -> None:
     """Create the directory of lock files, with mode 0700.
 
-    A directory that exists, and is owned by this user, gets that mode as well.
-    Another user who could open a lock file could lock it, and so prevent an
-    election.
+    An existing directory that this user owns gets that mode as well. Another
+    user who can open a lock file could lock it, and block an election.
 
-    :raises: OSError when it cannot be created or its mode changed.
+    :raises: OSError if it cannot be created or its mode cannot be changed.
     """
     os.makedirs(path, _DIRECTORY_MODE, exist_ok=True)
     status = os.stat(path)

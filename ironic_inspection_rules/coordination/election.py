@@ -64,13 +64,14 @@ class _LeaseExpired(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Leadership:
-    """When a holder of the lock is the leader, in ``time.monotonic`` seconds.
+    """The period in which a holder of the lock is the leader.
 
-    A member that acquires the lock has to wait for a lease, as an earlier
-    leader may not know that it has lost the lock. At first ``until`` is before
-    ``since``, so that it does not lead. Every renewal moves ``until``.
+    Times are in ``time.monotonic`` seconds. A member that acquires the lock
+    must wait for a lease, because an earlier leader may not know that it has
+    lost the lock. At first ``until`` is before ``since``, so the member does
+    not lead. Every renewal moves ``until``.
 
-    :param since: the time at which leadership of any earlier leader is over.
+    :param since: the time when the leadership of any earlier leader is over.
     :param until: the time from which another member may hold the lock.
     """
 
@@ -78,7 +79,7 @@ class Leadership:
     until: float
 
     def remaining(self, now: float) -> float:
-        """Return the seconds until leadership ends, 0.0 without leadership."""
+        """Return the seconds until leadership ends, 0.0 if it is not held."""
         if now < self.since:
             return 0.0
         return max(self.until - now, 0.0)
@@ -93,10 +94,11 @@ def _notify_nobody() -> None:
 
 
 class Candidacy:
-    """Acquires and renews the lock of an election, in a thread of its own.
+    """Acquires and renews the lock of an election, in its own thread.
 
-    For a single use: a thread that still hangs in the coordinator's library
-    after :meth:`leave` changes its own candidacy only, not the next one.
+    It is used only once: a thread that still hangs in the coordinator's
+    library after :meth:`leave` can then change only its own candidacy, not the
+    next one.
 
     :param make_lock: builds the lock for the next connection.
     :param lease: seconds that a confirmation is valid.
@@ -121,7 +123,7 @@ class Candidacy:
         self._heartbeat = heartbeat
         self._retry_interval = retry_interval
         self._outage = outage
-        # Set when the thread is to release the lock and end.
+        # Set to ask the thread to release the lock and end.
         self._leave = threading.Event()
         self.changed = threading.Event()
         self.leadership: Leadership | None = None
@@ -129,7 +131,7 @@ class Candidacy:
     def leave(self) -> None:
         """Ask the thread to release the lock and end, without waiting.
 
-        It ends as soon as the coordinator answers.
+        The thread ends as soon as the coordinator answers.
         """
         self._leave.set()
 
@@ -146,9 +148,9 @@ class Candidacy:
         retrying(self._hold_lock)
 
     def _hold_lock(self) -> None:
-        """Connect, acquire and renew the lock until :meth:`leave` is called.
+        """Connect, then acquire and renew the lock until :meth:`leave`.
 
-        :raises: the first error. The lock is released then, if the coordinator
+        :raises: the first error. The lock is then released if the coordinator
             answers.
         """
         try:
@@ -159,7 +161,7 @@ class Candidacy:
                         self._outage.over()
                         self._leave.wait(self._heartbeat)
                 finally:
-                    # Leadership ends first: the end of the outer "with" block
+                    # End leadership first: the end of the outer "with" block
                     # releases the lock, and then another member may lead.
                     self._publish(None)
         # A driver of tooz may raise any error of its library.
@@ -168,11 +170,11 @@ class Candidacy:
             raise
 
     def _acquire_or_renew(self, lock: coordinator.LeasedLock) -> None:
-        """Ask for the lock once, and publish the leadership that follows.
+        """Request the lock once, and publish the resulting leadership.
 
         With a lease of 3 seconds, a member that acquires the lock at 10.0 is
-        the leader from 13.0, if it has renewed the lock by then. A renewal
-        that it asks for at 12.5 makes it the leader until 15.5.
+        the leader from 13.0 if it has renewed the lock by then. A renewal that
+        it requests at 12.5 makes it the leader until 15.5.
 
         :raises: _LeaseExpired if the answer to a renewal came too late, or any
             error of :meth:`.LeasedLock.hold`.
@@ -180,52 +182,53 @@ class Candidacy:
         asked_at = time.monotonic()
         is_held = lock.hold()
         answered_at = time.monotonic()
-        # A lease runs from the question, not from the answer: nobody knows how
-        # long before its answer the coordinator has renewed the lock.
+        # A lease starts with the request, not with the answer, because the
+        # coordinator may have renewed the lock long before it answered.
         end_of_lease = asked_at + self._lease
-        present = self.leadership
+        current = self.leadership
         if not is_held:
             self._publish(None)
-        elif present is None:
+        elif current is None:
             # The lock was acquired just now. An earlier leader may not know
             # that it has lost the lock. But it was last confirmed before this
-            # answer, so that its leadership ends within a lease from now.
+            # answer, so its leadership ends within a lease from now.
             begin = answered_at + self._lease
             self._publish(Leadership(since=begin, until=end_of_lease))
-        elif answered_at < present.until:
-            self._publish(dataclasses.replace(present, until=end_of_lease))
+        elif answered_at < current.until:
+            self._publish(dataclasses.replace(current, until=end_of_lease))
         else:
-            # The lease was over before this answer came, and another member
-            # may have led since. This one has to begin anew.
-            confirmed_at = present.until - self._lease
+            # The lease ended before this answer came, and another member may
+            # have led since. This member must start again.
+            confirmed_at = current.until - self._lease
             silence = answered_at - confirmed_at
             raise _LeaseExpired(_('no answer for %.1f seconds') % silence)
 
     def _publish(self, leadership: Leadership | None) -> None:
-        """Set the leadership, and wake the thread that follows it."""
+        """Set the leadership, and wake up the thread that watches it."""
         self.leadership = leadership
         self.changed.set()
 
 
 class Election:
-    """One member's part in an election.
+    """The part of one member in an election.
 
     ``on_gained`` and ``on_lost`` are called alternately, in the thread of
-    :meth:`run`. A slow callback delays the other one, but leadership ends in
-    time nevertheless. So exclusive work has to check :meth:`remaining`.
+    :meth:`run`. A slow callback delays the other one, but leadership still
+    ends in time, so exclusive work must check :meth:`remaining`.
 
-    A member retries for as long as the coordinator is out of reach, and does
-    not lead meanwhile.
+    If the coordinator is out of reach, a member retries without limit, and
+    does not lead in the meantime.
 
-    :param name: of the election, the same for all members; valid as a file
-        name.
+    :param name: the name of the election, which is the same for all members
+        and valid as a file name.
     :param backend_url: tooz URL of the coordinator. ``lease`` overrides
         timeouts in it.
     :param member: unique name of this member.
     :param on_gained: called when this member has become the leader.
-    :param on_lost: called when it no longer is, also before :meth:`run` ends.
+    :param on_lost: called when it is no longer the leader, and before
+        :meth:`run` ends.
     :param retries_before_error: number of retries after which a coordinator
-        that stays out of reach is logged as an error; retries go on.
+        that stays out of reach is logged as an error; retries continue.
     :param connection_retry_interval: seconds from a failure of the
         coordinator to the next connection.
     :param lease: seconds, see the module. An integer, except for ``file://``.
@@ -245,7 +248,7 @@ class Election:
         lease: float = LEASE,
         heartbeat: float = HEARTBEAT,
     ) -> None:
-        """Prepare a part in an election; :meth:`run` takes it."""
+        """Prepare the part in an election, which :meth:`run` starts."""
         self.name = name
         self._backend_url = backend_url
         self._member = member
@@ -259,17 +262,17 @@ class Election:
             '([coordination]backend_url)',
             retries_before_error,
         )
-        # The present one; None while the member takes no part.
+        # The current candidacy; None while the member does not take part.
         self._candidacy: Candidacy | None = None
 
     def remaining(self) -> float:
         """Return the seconds for which this member is the only leader.
 
-        May be called from any thread.
+        It may be called from any thread.
 
-        :returns: 0.0 when it is not the leader.
+        :returns: 0.0 if this member is not the leader.
         """
-        # Other threads replace both at any time, so each is read once.
+        # Other threads may replace both at any time, so read them only once.
         candidacy = self._candidacy
         if candidacy is None:
             return 0.0
@@ -286,13 +289,13 @@ class Election:
     def run(self, stop: threading.Event) -> None:
         """Take part in the election until a stop is requested.
 
-        May be called again afterwards.
+        It may be called again afterwards.
 
-        Returns within a heartbeat, or a lease if the coordinator hangs, not
+        It returns within a heartbeat, or a lease if the coordinator hangs, not
         counting the callbacks. The lock is released after ``on_lost`` has
         returned.
 
-        :raises: what a callback raises, which ends this part as a stop does.
+        :raises: any error of a callback, which ends this part like a stop.
         """
         candidacy = Candidacy(
             self._make_lock,
@@ -302,7 +305,7 @@ class Election:
             self._outage,
         )
         self._candidacy = candidacy
-        # A daemon, as it may hang in the library of the coordinator.
+        # Use a daemon, because it may hang in the coordinator's library.
         heartbeats = threading.Thread(
             target=candidacy.run, name=f'election-{self.name}', daemon=True
         )
@@ -311,7 +314,7 @@ class Election:
             self._call_back_on_changes(candidacy, stop)
         finally:
             candidacy.leave()
-            # A thread that hangs for longer is left behind; its lock expires.
+            # Do not wait longer for a thread that hangs; its lock expires.
             heartbeats.join(self._lease)
 
     def _make_lock(self) -> coordinator.LeasedLock:
@@ -325,14 +328,14 @@ class Election:
         """Call ``on_gained`` and ``on_lost`` until a stop is requested.
 
         They are called when leadership begins and ends. Every call of
-        ``on_gained`` is followed by one of ``on_lost``, even if it fails.
+        ``on_gained`` is followed by a call of ``on_lost``, even if it fails.
         """
-        # Whether the last callback was on_gained.
+        # True if the last callback was on_gained.
         was_leader = False
         try:
             while not stop.is_set():
-                # Cleared before leadership is read, so that a change behind
-                # this line ends the wait below at once.
+                # Clear before leadership is read, so that a change after this
+                # line ends the wait below at once.
                 candidacy.changed.clear()
                 if self.is_leader != was_leader:
                     # Set before the callback, so that on_lost is called even
@@ -343,7 +346,7 @@ class Election:
                     self._seconds_to_wait(candidacy.leadership, was_leader)
                 )
         finally:
-            # Without a candidacy this member does not lead: so leadership has
+            # Without a candidacy this member does not lead, so leadership has
             # ended when on_lost is called.
             self._candidacy = None
             if was_leader:
@@ -354,12 +357,13 @@ class Election:
     ) -> float:
         """Return the seconds until leadership begins or ends by the clock.
 
-        It is a heartbeat at most, so that the caller notices a stop. An answer
-        of the coordinator ends the wait earlier: it sets ``changed``.
+        The maximum is a heartbeat, so that the caller notices a stop. An
+        answer of the coordinator ends the wait earlier, because it sets
+        ``changed``.
 
         :param was_leader: whether the last callback was ``on_gained``.
-        :returns: 0.0 only if leadership has ended, but ``on_lost`` was not
-            called yet.
+        :returns: 0.0 only if leadership has ended, but ``on_lost`` has not
+            been called yet.
         """
         if leadership is None:
             return self._heartbeat
@@ -369,16 +373,16 @@ class Election:
         elif now < leadership.until:
             change_at = leadership.until
         elif was_leader:
-            # It has ended since the caller looked at it.
+            # Leadership has ended since the caller checked it.
             return 0.0
         else:
-            # It is over. Only an answer of the coordinator, which may hang,
-            # begins another one.
+            # Leadership is over. Only an answer of the coordinator, which may
+            # hang, can start it again.
             return self._heartbeat
         return min(change_at - now, self._heartbeat)
 
     def _call_back(self, leading: bool) -> None:
-        """Call ``on_gained`` or ``on_lost``, and log which.
+        """Call ``on_gained`` or ``on_lost``, and log which one.
 
         :param leading: True if leadership has begun, False if it has ended.
         """

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Regular expressions as languages (sets of texts) of a solver.
+"""Translate regular expressions to languages (sets of texts) of a solver.
 
-A machine may send any text. No rule tells all characters apart, so that a few
-stand for the others: those that the rules name and their neighbours, ASCII,
-and several of each class of characters that a regular expression can ask for.
-What the solver has no language for, such as looking ahead, is refused.
+A machine may send any text, but no rule distinguishes all characters, so a few
+characters represent the others: those that the rules name and their neighbors,
+ASCII, and several of every class that a regular expression can ask for. An
+expression for which the solver has no language, e.g. a lookahead, is refused.
 """
 
 from collections.abc import Iterable
@@ -18,27 +18,27 @@ import z3
 from ironic_inspection_rules.kit.proof import effort
 from ironic_inspection_rules.kit.proof import logic
 
-# Python parses a pattern as it does when it runs the rule. Its parser is
-# private; other parsers read other patterns.
+# Patterns must be parsed by Python's own parser, because the engine uses it to
+# run the rule. The parser is private; other parsers accept other patterns.
 _parser: typing.Any = getattr(re, '_parser')  # noqa: B009
 _constants: typing.Any = getattr(re, '_constants')  # noqa: B009
 _compiler: typing.Any = getattr(re, '_compiler')  # noqa: B009
 
-# "^" and "$" hold at a place of a text, and a language has only texts. So a
-# text is put between two marks, characters that no text has, and an anchor in
-# a regular expression is one of the marks.
+# "^" and "$" match at a position in a text, but a language has only texts. A
+# text is therefore put between two marks, characters that no text contains,
+# and an anchor in a regular expression matches one of the marks.
 _BEGIN = '\x02'
 _END = '\x03'
 _LAST_CODE = 0x2FFFF  # Of the characters that the solver has.
 
 _ANCHORS = ('AT_BEGINNING', 'AT_BEGINNING_STRING', 'AT_END', 'AT_END_STRING')
-"""The anchors that hold at one of the marks, in the words of the parser."""
+"""The anchors that match one of the marks, by their names in the parser."""
 
 _ANCHORS_OF_LINES = ('AT_BEGINNING', 'AT_END')
-"""The anchors of these that hold at every line where a flag says so."""
+"""The anchors that match at every line if the MULTILINE flag is set."""
 
 _OTHER_CHARACTER = '\u2603'
-"""Stands for all characters that no rule names."""
+"""Represents all characters that no rule names."""
 
 _PRINTABLE = ''.join(map(chr, range(32, 127)))
 _OTHER_SAMPLES = (
@@ -51,35 +51,35 @@ _OTHER_SAMPLES = (
 
 
 class Alphabet:
-    """The characters that texts of a proof may have; a few stand for all.
+    """The characters that a proof uses in texts; they represent all others.
 
-    :param texts: all texts of the rules, regular expressions among them.
+    :param texts: all texts of the rules, including regular expressions.
     """
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         # The characters beyond ASCII that rules name, such as "é".
         named: set[str] = set()
         for text in texts:
-            # Only such a text names one, by itself or by an escape.
+            # No other text can name one, either directly or by an escape.
             if not text.isascii() or '\\' in text:
                 named |= _named_characters(text)
         for character in tuple(named):
             named |= {*character.lower(), *character.upper()}
-            # What is before or after it in an order, and beside a range.
+            # Add its neighbors, for comparisons and for ranges in patterns.
             named |= {chr(ord(character) - 1), chr(ord(character) + 1)}
         candidates = {*_PRINTABLE, *_OTHER_SAMPLES, *named}
         self.characters = frozenset(filter(_is_usable, candidates))
-        # Rules ask for the same expressions again and again, and the solver
-        # takes long for a language: what was made or decided is kept.
+        # Rules use the same expressions again and again, and the solver is
+        # slow with languages, so all results are cached.
         self._languages: dict[tuple[str, bool], logic.Language] = {}
         self._all_match: dict[tuple[str, bool, str], bool | None] = {}
         self._all_below: dict[tuple[str, str], bool | None] = {}
 
     def cleaned(self, text: str) -> str:
-        """Return a text with only characters of the alphabet: "☃" for others.
+        """Replace the characters of a text that the alphabet does not have.
 
-        To the solver, all characters that no rule names are one, and it may
-        put any of them into a text. Python tells them apart.
+        They become "☃". The solver does not distinguish the characters that no
+        rule names, and may put any of them into a text, but Python does.
         """
         cleaned = ''
         for character in text:
@@ -96,22 +96,22 @@ class Alphabet:
     def language(self, pattern: str, searches: bool = False) -> logic.Language:
         """Return the language of texts that match a pattern as a whole.
 
-        A language is a set of texts, as the solver has it: that of ``a[bc]``
+        A language is a set of texts in the solver: the language of ``a[bc]``
         has the texts "ab" and "ac". ``^`` and ``$`` in the pattern become the
         marks that :func:`marked` puts around a text.
 
-        :param searches: whether ``$`` also matches before a newline that ends
-            the text, as it does in a search.
-        :raises: :class:`.logic.Untranslatable` where the solver has no
-            language for the pattern.
+        :param searches: whether ``$`` also matches before a newline at the end
+            of the text, as it does in a search.
+        :raises: :class:`.logic.Untranslatable` if the solver has no language
+            for the pattern.
         """
         key = (pattern, searches)
         if key in self._languages:
             return self._languages[key]
         parsed = _parser.parse(pattern)
         parts = list(parsed)
-        # A text has each mark once, but "^^a" matches "a": with a mark for
-        # each of the two anchors, no text would match.
+        # "^^a" matches "a", but a text has every mark only once: if both
+        # anchors became a mark, no text would match.
         for kind in ('BEGIN', 'END'):
             if _count_anchors(parts, kind) > 1:
                 raise logic.Untranslatable('two anchors of a kind')
@@ -125,21 +125,21 @@ class Alphabet:
     def matching(self, pattern: str, searches: bool) -> logic.Language:
         """Return all texts that match a regular expression, with their marks.
 
-        The solver has no anchors. So :func:`marked` puts every text between
-        two marks: with ``<`` and ``>`` for the marks, "abc" is "<abc>". The
-        anchor ``^`` matches the mark ``<``, and ``$`` matches ``>``, in a
-        search also with a newline before it.
+        The solver has no anchors, so :func:`marked` puts every text between
+        two marks. With ``<`` and ``>`` for the marks, "abc" becomes "<abc>".
+        The anchor ``^`` matches the mark ``<``, and ``$`` matches ``>``; in a
+        search, ``$`` may also match a newline before the mark.
 
-        :param searches: True if the expression has to match only a part of
-            the text, False if it has to match the whole text.
-        :raises: :class:`.logic.Untranslatable` where the solver has no
-            language for the pattern.
+        :param searches: True if the expression must match only a part of the
+            text, False if it must match the whole text.
+        :raises: :class:`.logic.Untranslatable` if the solver has no language
+            for the pattern.
         """
         body = self.language(pattern, searches)
         if searches:
             return z3.Concat(_all_texts(), body, _all_texts())
-        # The language of "^a" has "<a", with the mark of the anchor, and that
-        # of "a" only "a": with a mark that may be missing, both match "<a>".
+        # The language of "^a" has "<a", with the mark of the anchor, and the
+        # language of "a" has only "a". An optional mark lets both match "<a>".
         begin = z3.Option(z3.Re(_BEGIN))
         end = z3.Option(z3.Re(_END))
         return z3.Concat(begin, body, end)
@@ -147,9 +147,9 @@ class Alphabet:
     def below(self, text: str) -> logic.Language:
         """Return the language of texts that sort before a text.
 
-        Before "ab" sort its beginnings, "" and "a", and all texts in which a
-        lower character follows a beginning, such as "Zoo" and "aaz". The
-        solver is much better at languages than at the order of texts.
+        The texts before "ab" are its proper prefixes, "" and "a", and all
+        texts in which a lower character follows a prefix, e.g. "Zoo" and
+        "aaz". The solver is much better at languages than at comparing texts.
         """
         rest = _all_texts()
         # Nothing sorts before the empty text.
@@ -170,9 +170,9 @@ class Alphabet:
         All texts of integers sort before "a", none before "", and some before
         "8".
 
-        :param among: a regular expression of the language, such as
-            ``-?[0-9]+``.
-        :returns: False if no text does, None if perhaps only some texts do.
+        :param among: a regular expression of the language, e.g. ``-?[0-9]+``.
+        :returns: False if no text does; None if only some texts do, or if it
+            is not known.
         """
         key = (text, among)
         if key not in self._all_below:
@@ -187,18 +187,19 @@ class Alphabet:
     ) -> bool | None:
         """Return whether all texts of a language match a pattern.
 
-        All texts of integers match ``[0-9]``, if a part is enough; none
-        matches ``kB``; and some match ``^8``.
+        In a search, all texts of integers match ``[0-9]``, none matches
+        ``kB``, and some match ``^8``.
 
-        :param searches: whether a match of a part of the text is enough.
+        :param searches: whether matching a part of the text is enough.
         :param among: a regular expression of the language.
-        :returns: False if no text matches, None if perhaps only some texts do.
-        :raises: :class:`.logic.Untranslatable` where the solver has no
-            language for the pattern.
+        :returns: False if no text matches; None if only some texts match, or
+            if it is not known.
+        :raises: :class:`.logic.Untranslatable` if the solver has no language
+            for the pattern.
         """
         key = (pattern, searches, among)
         if key not in self._all_match:
-            # No language that callers ask about has texts with marks in them.
+            # Callers never ask about a language whose texts contain marks.
             language = self.matching(pattern, searches)
             term = z3.String('text')
             matches = z3.InRe(marked(term), language)
@@ -209,14 +210,15 @@ class Alphabet:
     def example(self, pattern: str, searches: bool, among: str) -> str:
         """Find a text of a language that matches a pattern.
 
-        Among the texts of integers, "8" or "18" match ``8$`` in a part.
+        For example, a search for ``8$`` among the texts of integers may find
+        "8" or "18".
 
-        :param searches: whether a match of a part of the text is enough.
+        :param searches: whether matching a part of the text is enough.
         :param among: a regular expression of the language.
-        :returns: an empty text if there is no such text, or the solver does
+        :returns: an empty text if there is no such text, or if the solver does
             not find one within its limit.
-        :raises: :class:`.logic.Untranslatable` where the solver has no
-            language for the pattern.
+        :raises: :class:`.logic.Untranslatable` if the solver has no language
+            for the pattern.
         """
         text = z3.String('text')
         solver = effort.new_solver()
@@ -236,10 +238,10 @@ class Alphabet:
         """Return whether a formula holds for all texts of a language.
 
         :param text: the text of the solver that the formula is about.
-        :param matches: the formula, such as that a pattern matches the text.
+        :param matches: the formula, e.g. that a pattern matches the text.
         :param among: a regular expression of the language.
-        :returns: False if it holds for no text. None if it holds for some
-            texts only, or if the solver does not know within its limit.
+        :returns: False if it holds for no text. None if it holds only for some
+            texts, or if the solver does not know within its limit.
         """
         if self._surely_none_holds(text, matches, among):
             return False
@@ -250,9 +252,9 @@ class Alphabet:
     def _surely_none_holds(
         self, text: logic.Term, wanted: logic.Formula, among: str
     ) -> bool:
-        """Return whether surely no text of a language fulfils a formula.
+        """Return whether a formula is known to hold for no text of a language.
 
-        It is False where the solver does not know within its limit.
+        The result is False if the solver does not know within its limit.
 
         :param text: the text of the solver that the formula is about.
         :param wanted: the formula.
@@ -270,11 +272,11 @@ class Alphabet:
 def _is_usable(character: str) -> bool:
     """Return whether texts of the solver may have a character.
 
-    The marks that stand for ``^`` and ``$`` are in no text.
+    The marks for ``^`` and ``$`` must not occur in a text.
     """
     if ord(character) > _LAST_CODE or character in (_BEGIN, _END):
         return False
-    # A surrogate is half of a character, and none to the solver.
+    # A surrogate is half of a character; the solver does not support it.
     return not '\ud800' <= character <= '\udfff'
 
 
@@ -296,7 +298,10 @@ def marked(text: logic.Term) -> logic.Term:
 
 @functools.cache
 def without_marks() -> logic.Language:
-    """Return the language of texts without a mark, as :func:`marked` takes."""
+    """Return the language of texts without marks.
+
+    Only such texts may be passed to :func:`marked`.
+    """
     below = (0, ord(_BEGIN) - 1)
     above = (ord(_END) + 1, _LAST_CODE)
     return z3.Star(_union_of_ranges([below, above]))
@@ -306,8 +311,8 @@ def _named_characters(text: str) -> set[str]:
     r"""Return the characters beyond ASCII that a text of a rule names.
 
     A regular expression may name them by escapes such as ``\u20ac``. Every
-    text is read as an expression, whatever the rule does with it. A text that
-    is no valid expression names only the characters in it.
+    text is parsed as an expression, no matter how the rule uses it. A text
+    that is not a valid expression names only the characters in it.
     """
     characters = {character for character in text if not character.isascii()}
     try:
@@ -317,7 +322,7 @@ def _named_characters(text: str) -> set[str]:
     while ahead:
         part = ahead.pop()
         if isinstance(part, tuple):
-            # Every alphabet has the printable ASCII up to 126.
+            # Every alphabet contains the printable ASCII characters up to 126.
             characters |= {
                 chr(code) for code in _named_codes(part) if code > 126
             }
@@ -328,13 +333,13 @@ def _named_characters(text: str) -> set[str]:
 
 
 def _named_codes(part: tuple[typing.Any, ...]) -> tuple[int, ...]:
-    """Return the codes that a part of a parsed expression names.
+    """Return the character codes that a part of a parsed expression names.
 
     The part ``('LITERAL', 97)`` of ``a`` names ``(97,)``, and the part
     ``('RANGE', (97, 122))`` of ``a-z`` names ``(97, 122)``.
     """
     kind = str(part[0])
-    # Also NOT_LITERAL, for "[^a]".
+    # This includes NOT_LITERAL, for "[^a]".
     if kind.endswith('LITERAL'):
         return part[1:]
     if kind == 'RANGE':
@@ -345,8 +350,8 @@ def _named_codes(part: tuple[typing.Any, ...]) -> tuple[int, ...]:
 def _count_anchors(parts: list[typing.Any], kind: str) -> int:
     """Count the anchors of a kind that a single match may have to pass.
 
-    Of the kind ``BEGIN``, ``^a`` has one, ``^^a`` has two, and ``^a|^b`` has
-    one, as a match passes only one of the branches.
+    For the kind ``BEGIN``, ``^a`` has one and ``^^a`` has two. ``^a|^b`` has
+    one, because a match passes only one of the branches.
 
     :param parts: the parts of a parsed expression.
     :param kind: ``BEGIN`` or ``END``, as in the names of the parser.
@@ -365,8 +370,8 @@ def _count_anchors(parts: list[typing.Any], kind: str) -> int:
             count += _count_anchors(list(inner), kind)
         elif str(name).endswith('_REPEAT'):
             least, _most, repeated = value
-            # In "(^|a){2}" a match may pass the anchor in both turns. Turns
-            # that need not be there do not count.
+            # In "(^|a){2}" a match may pass the anchor in both repetitions.
+            # Optional repetitions do not count.
             count += max(least, 1) * _count_anchors(list(repeated), kind)
     return count
 
@@ -385,16 +390,16 @@ class _Reader:
     def translate_sequence(
         self, parts: list[typing.Any], flags: int, is_last: bool
     ) -> logic.Language:
-        """Return the language of parts that follow one another, as ``ab*``.
+        """Return the language of a sequence of parts, e.g. ``ab*``.
 
-        :param parts: of Python's parser, for ``ab*`` a ``LITERAL`` and a
-            ``MAX_REPEAT``.
-        :param is_last: whether they are the end of the expression.
-        :raises: :class:`.logic.Untranslatable` as :meth:`_translate_part`
-            does, and for two anchors in a row.
+        :param parts: parts of Python's parser, e.g. a ``LITERAL`` and a
+            ``MAX_REPEAT`` for ``ab*``.
+        :param is_last: whether the sequence ends the whole expression.
+        :raises: :class:`.logic.Untranslatable` if :meth:`_translate_part`
+            raises it, and for two anchors in a row.
         """
         for part, next_part in zip(parts, parts[1:], strict=False):
-            # "AT" is an anchor to the parser.
+            # The parser calls an anchor "AT".
             if str(part[0]) == str(next_part[0]) == 'AT':
                 raise logic.Untranslatable('two anchors in a row')
         languages = []
@@ -404,10 +409,10 @@ class _Reader:
                 self._translate_part(str(kind), value, flags, is_end)
             )
         if not languages:
-            # An empty expression, which matches the empty text.
+            # An empty expression matches the empty text.
             return z3.Re('')
         if len(languages) == 1:
-            # z3 concatenates two languages or more.
+            # z3 only concatenates two or more languages.
             return languages[0]
         return z3.Concat(*languages)
 
@@ -416,14 +421,14 @@ class _Reader:
     ) -> logic.Language:
         """Return the language of one part of a parsed expression.
 
-        ``a*`` is the part ``MAX_REPEAT`` of Python's parser, with the content
-        ``(0, MAXREPEAT, [(LITERAL, 97)])``. To the solver it is
+        For ``a*``, Python's parser returns the part ``MAX_REPEAT`` with the
+        content ``(0, MAXREPEAT, [(LITERAL, 97)])``. In the solver it is
         ``Star(Range("a", "a"))``.
 
-        :param kind: the parser's name of the part, such as ``LITERAL``.
-        :param value: the content of the part, such as the code of a character.
+        :param kind: the name of the part in the parser, e.g. ``LITERAL``.
+        :param value: the content of the part, e.g. the code of a character.
         :raises: :class:`.logic.Untranslatable` for a part that depends on the
-            text around it, such as a reference to a group.
+            text around it, e.g. a reference to a group.
         """
         if kind in ('LITERAL', 'NOT_LITERAL', 'IN'):
             return self._language_of(
@@ -444,7 +449,7 @@ class _Reader:
                 return languages[0]
             return z3.Union(*languages)
         if kind == 'SUBPATTERN':
-            # "(a)", or "(?i:a)" which adds a flag.
+            # "(a)", or "(?i:a)", which adds a flag.
             _group, added, removed, inner = value
             inner_flags = (flags | added) & ~removed
             return self.translate_sequence(list(inner), inner_flags, is_last)
@@ -460,16 +465,16 @@ class _Reader:
     def _translate_repetition(
         self, least: int, most: typing.Any, inner: typing.Any, flags: int
     ) -> logic.Language:
-        """Return the language of a repetition, such as ``a{2,5}`` or ``a*``.
+        """Return the language of a repetition, e.g. ``a{2,5}`` or ``a*``.
 
-        :param most: a number, or the ``MAXREPEAT`` of Python's parser.
+        :param most: a number, or ``MAXREPEAT`` of Python's parser.
         :param inner: the parts of the expression that are repeated.
         """
-        # What is repeated is never the end of the expression: the next turn
-        # follows it.
+        # A repeated part is never the end of the expression, because the next
+        # repetition may follow it.
         repeated = self.translate_sequence(list(inner), flags, is_last=False)
         if most == 0:
-            # To the solver, a loop up to 0 has no end.
+        # For the solver, a loop with the maximum 0 has no end.
             return z3.Re('')
         has_end = most is not _constants.MAXREPEAT
         if has_end:
@@ -478,7 +483,7 @@ class _Reader:
             return z3.Star(repeated)
         if least == 1:
             return z3.Plus(repeated)
-        # "a{2,}" is "aa" and "a*".
+        # "a{2,}" is "aa" followed by "a*".
         return z3.Concat(z3.Loop(repeated, least, least), z3.Star(repeated))
 
     def _translate_anchor(
@@ -486,17 +491,17 @@ class _Reader:
     ) -> logic.Language:
         """Return the language of an anchor such as ``^`` or ``$``.
 
-        An anchor is the mark that :func:`marked` puts before or behind a text.
+        An anchor is the mark that :func:`marked` puts before or after a text.
 
-        :param kind: a name of Python's parser, such as ``AT_END``.
-        :param is_last: whether nothing of the expression follows it.
-        :raises: :class:`.logic.Untranslatable` for an anchor that may hold
-            inside of the text, such as that of a line with ``(?m)``, and for
-            an anchor of the end that is not last.
+        :param kind: a name of Python's parser, e.g. ``AT_END``.
+        :param is_last: whether the anchor ends the whole expression.
+        :raises: :class:`.logic.Untranslatable` for an anchor that may match
+            inside of the text, e.g. at a line with ``(?m)``, and for an end
+            anchor that is not last.
         """
         is_of_line = flags & re.MULTILINE and kind in _ANCHORS_OF_LINES
-        # "^" may stand anywhere: no text has its mark behind other characters,
-        # so that "a^b" matches no text, as in Python.
+        # "^" is allowed anywhere: no text has its mark after other characters,
+        # so "a^b" matches no text, as in Python.
         if is_of_line or kind not in _ANCHORS:
             raise logic.Untranslatable(
                 f'{kind.lower().replace("_", " ")} in a regular expression'
@@ -506,7 +511,7 @@ class _Reader:
         if not is_last:
             raise logic.Untranslatable('an anchor before the end')
         if kind == 'AT_END' and self._searches:
-            # In a search "$" also holds before a newline at the end.
+            # In a search, "$" also matches before a newline at the end.
             return z3.Concat(z3.Option(z3.Re('\n')), z3.Re(_END))
         return z3.Re(_END)
 
@@ -517,13 +522,13 @@ class _Reader:
 
         For ``a`` with the flag ``re.IGNORECASE`` these are "a" and "A".
 
-        :param kind: the parser's name of a part for a single character, such
-            as ``LITERAL``, ``NOT_LITERAL`` or ``IN``.
-        :param value: the content of the part, such as the code of a character.
-        :param flags: those of the expression, such as ``re.IGNORECASE``.
+        :param kind: the parser's name of a part for a single character, e.g.
+            ``LITERAL``, ``NOT_LITERAL`` or ``IN``.
+        :param value: the content of the part, e.g. the code of a character.
+        :param flags: the flags of the expression, e.g. ``re.IGNORECASE``.
         """
-        # Python itself compiles the part and matches it, so that cases of
-        # letters and classes such as "\w" are the same as where the rule runs.
+        # Let Python compile and match the part, so that letter case and
+        # classes such as "\w" behave exactly as when the rule runs.
         part = (getattr(_constants, kind), value)
         state = _parser.State()
         state.flags = flags
@@ -536,9 +541,9 @@ class _Reader:
     def _language_of(self, characters: Iterable[str]) -> logic.Language:
         """Return the language of the texts that are one of some characters.
 
-        If "☃" is among them, it stands for all characters that are not in the
-        alphabet. Then the language has every character but the marks and those
-        of the alphabet that are not among them.
+        If "☃" is among them, it represents all characters that are not in the
+        alphabet. The language then has every character except the marks and
+        the characters of the alphabet that were not passed.
         """
         codes = set(map(ord, characters))
         stands_for_others = ord(_OTHER_CHARACTER) in codes
@@ -546,7 +551,7 @@ class _Reader:
             return _union_of_ranges(_group_into_ranges(codes))
         codes_left_out = set(map(ord, self._all)) - codes
         codes_left_out |= {ord(_BEGIN), ord(_END)}
-        # The ranges between two codes that are left out: without 2 and 3,
+        # Build the ranges between the excluded codes: if 2 and 3 are excluded,
         # they are (0, 1) and (4, _LAST_CODE).
         ranges = []
         first = 0
@@ -563,7 +568,7 @@ def _group_into_ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
     for code in sorted(codes):
         first = code
         if ranges and ranges[-1][1] == code - 1:
-            # The code goes on with the last range.
+            # The code extends the last range.
             first, _last = ranges.pop()
         ranges.append((first, code))
     return ranges
@@ -572,7 +577,7 @@ def _group_into_ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
 def _union_of_ranges(ranges: list[tuple[int, int]]) -> logic.Language:
     """Return the language of the characters in ranges of codes.
 
-    With the range ``(97, 99)`` it has the texts "a", "b" and "c".
+    For the range ``(97, 99)`` it has the texts "a", "b" and "c".
     """
     languages = []
     for first, last in ranges:
@@ -582,6 +587,6 @@ def _union_of_ranges(ranges: list[tuple[int, int]]) -> logic.Language:
     if not languages:
         return _no_texts()
     if len(languages) == 1:
-        # z3 unites two languages or more.
+        # z3 only unites two or more languages.
         return languages[0]
     return z3.Union(*languages)

@@ -35,34 +35,34 @@ Pieces = Sequence[str | interpolation.Field]
 
 @dataclasses.dataclass(frozen=True)
 class Scope:
-    """The data that fields are looked up in, by the name of a root."""
+    """The data in which fields are looked up, by the name of their root."""
 
     machine: machines.SymbolicMachine
     roots: Mapping[str, Value]
 
     @property
     def fingerprint(self) -> Hashable:
-        """A key, which is equal for scopes of the same data."""
+        """A key that is equal for scopes with the same data."""
         return tuple(
             (name, values.fingerprint(self.roots[name]))
             for name in sorted(self.roots)
         )
 
     def within(self, **roots: Value) -> 'Scope':
-        """Return the scope with other roots beside its own."""
+        """Return the scope with additional roots."""
         return dataclasses.replace(self, roots={**self.roots, **roots})
 
 
 def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
-    """Evaluate a text with fields, such as ``['rack-', <field>]``.
+    """Evaluate a text with fields, e.g. ``['rack-', <field>]``.
 
-    If the field ``name`` may be missing or a text, so may the whole::
+    If the field ``name`` may be missing or a text, the result is::
 
         name is missing → missing
         name is a text  → the text "rack-" + name
 
-    The value of a single field may be of any type, that of any other text is
-    a text. It is missing or an error where a field is. Where the fields have
+    If the text is a single field, the value may have any type; otherwise it is
+    a text. The result is missing or an error if a field is. If the fields have
     too many combinations of values, the text is unknown.
 
     :param pieces: texts, and the fields between them.
@@ -76,8 +76,8 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
     if len(parts) == 1:
         return parts[0]
     if math.prod(len(part) for part in parts) > values.MOST_ALTERNATIVES:
-        # A term for every combination would be exact. But the solver would
-        # spend the time of all other questions on such terms.
+        # A term for every combination would be exact, but the solver would
+        # spend on these terms the time that other questions need.
         unknown_text = values.unknown_value(
             'a value with too many alternatives', 'text', *parts
         )
@@ -91,14 +91,15 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
 
 
 def evaluate(written: typing.Any, scope: Scope) -> Value:
-    """Evaluate data of a rule, such as ``{'rack': '{vars.rack}'}``.
+    """Evaluate data of a rule, e.g. ``{'rack': '{vars.rack}'}``.
 
-    The value of this is a mapping whose entry ``rack`` is what the variable is
-    on a machine. It is missing or an error where a part is.
+    The result for this example is a mapping whose entry ``rack`` has the value
+    of the variable on a machine. The result is missing or an error if a part
+    is.
 
-    :param written: any JSON, in whose texts there may be fields.
+    :param written: any JSON, whose texts may contain fields.
     """
-    # Raises where the time of the proof is over.
+    # This raises if the time of the proof is over.
     scope.machine.keep_going()
     if isinstance(written, str):
         return evaluate_pieces(interpolation.parse(written), scope)
@@ -106,7 +107,7 @@ def evaluate(written: typing.Any, scope: Scope) -> Value:
         interpolation.fields(written)
     )
     if not has_fields:
-        # It is the same on all machines.
+        # Without fields, the value is the same on all machines.
         return values.const(template.compile_value(written))
     if isinstance(written, list):
         parts = [evaluate(part, scope) for part in written]
@@ -115,7 +116,7 @@ def evaluate(written: typing.Any, scope: Scope) -> Value:
         return _require_parts(parts, values.ItemList(length, items, 'a list'))
     has_fields_in_keys = bool(interpolation.fields(list(written)))
     if has_fields_in_keys:
-        # The names of a mapping have to be known.
+        # The names in a mapping must be known.
         return values.unknown(
             'a key with a field in it',
             scope.fingerprint,
@@ -128,12 +129,12 @@ def evaluate(written: typing.Any, scope: Scope) -> Value:
 
 
 def _require_parts(parts: list[Value], whole: values.Alternative) -> Value:
-    """Return a list, a mapping or a text where all its parts have a value.
+    """Return a list, a mapping or a text if all its parts have a value.
 
-    The engine reads the parts in order, and the first without a value decides:
-    a missing part makes the whole missing, and an error makes it an error. An
-    unknown part may be either, so that the whole is unknown. For the list
-    ``['{inventory.hostname}', '{vars.rack}']`` the result is::
+    The engine reads the parts in order, and the first part without a value
+    decides: if it is missing, the whole is missing, and if it is an error, the
+    whole is an error. An unknown part may be either, so the whole is unknown.
+    For the list ``['{inventory.hostname}', '{vars.rack}']`` the result is::
 
         the hostname is missing                   → missing
         the hostname is a text, the rack an error → an error
@@ -142,7 +143,7 @@ def _require_parts(parts: list[Value], whole: values.Alternative) -> Value:
     :param parts: the values of the parts.
     :param whole: the list, mapping or text.
     """
-    # From the last part to the first: where a part has a value, the parts
+    # Go from the last part to the first: if a part has a value, the parts
     # after it decide.
     decided = values.only(whole)
     for part in reversed(parts):
@@ -162,9 +163,9 @@ def _require_parts(parts: list[Value], whole: values.Alternative) -> Value:
 def evaluate_argument(
     declared: arguments.Argument, written: typing.Any, scope: Scope
 ) -> Value:
-    """Evaluate an argument, and convert it as its op declares.
+    """Evaluate an argument, and convert it to the type that its op declares.
 
-    :param written: the argument as the rule has it, as ``{vars.count}``.
+    :param written: the argument as the rule has it, e.g. ``{vars.count}``.
     """
     return convert_argument(declared, evaluate(written, scope))
 
@@ -172,8 +173,8 @@ def evaluate_argument(
 def convert_argument(declared: arguments.Argument, value: Value) -> Value:
     """Convert the value of an argument to the type that its op declares.
 
-    Every alternative of the value is converted by itself: "8" to 8 for an
-    ``int``, say.
+    Every alternative of the value is converted separately, e.g. "8" to 8 for
+    an ``int``.
     """
     if not declared.converts:
         return value
@@ -187,9 +188,9 @@ def _convert_alternative(
 ) -> Value:
     """Convert an alternative of an argument to the type that an op declares.
 
-    "8" becomes 8 for an ``int``. A value that cannot be converted, such as a
-    list for an ``int``, is an error. A text of the machine becomes unknown for
-    an ``int``, as only the engine can read the number in it.
+    "8" becomes 8 for an ``int``. A value that cannot be converted, e.g. a list
+    for an ``int``, is an error. A text of the machine becomes unknown for an
+    ``int``, because only the engine can parse the number in it.
     """
     if values.has_no_value(alternative):
         return values.only(alternative)
@@ -211,28 +212,28 @@ def _convert_alternative(
             return values.only(alternative)
         return values.FAILED
     if not isinstance(alternative, values.SolverTerm):
-        # A list or a mapping is neither text nor number.
+        # A list or a mapping is neither a text nor a number.
         return values.FAILED
     if declared.type is str:
         return values.only(alternative)
     if declared.type is bool and alternative.is_boolean:
         return values.only(alternative)
-    # Which texts read as a number or as a truth value, only the engine knows.
+    # Only the engine knows which texts it reads as a number or truth value.
     return unknown
 
 
 def evaluate_path(written: str, scope: Scope) -> Value:
-    """Evaluate a path, such as ``/extra/{inventory.hostname}``.
+    """Evaluate a path, e.g. ``/extra/{inventory.hostname}``.
 
-    A field is one token, also if its text has separators in it.
+    A field is a single token, even if its text contains separators.
 
     :returns: ``('extra', 'rack')`` for ``/extra/{vars.place}``, if the
-        variable is the constant "rack". Where a token is read from the
-        machine, the path is unknown.
+        variable is the constant "rack". If a token is read from the machine,
+        the path is unknown.
     """
     tokens = []
     for pieces in engine_call.split_path(interpolation.parse(written)):
-        # Between a separator and a field there is an empty text.
+        # There is an empty text between a separator and a field.
         pieces_of_token = [piece for piece in pieces if piece]
         tokens.append(evaluate_pieces(pieces_of_token, scope))
     return values.join(
@@ -244,19 +245,18 @@ def evaluate_path(written: str, scope: Scope) -> Value:
 
 
 def _build_path(tokens: tuple[values.Alternative, ...], written: str) -> Value:
-    """Build a path of the values of its tokens.
+    """Build a path from the values of its tokens.
 
-    :param tokens: such as the constant "extra" and a text of the machine.
-    :param written: the path as the rule has it, such as ``/extra/{item}``.
-    :returns: a constant such as ``('extra', 'rack')``. Where a token is
-        missing or an error, so is the path. It is unknown where a token
-        differs from machine to machine: a write can be followed only to a
-        known place.
+    :param tokens: e.g. the constant "extra" and a text of the machine.
+    :param written: the path as the rule has it, e.g. ``/extra/{item}``.
+    :returns: a constant such as ``('extra', 'rack')``. If a token is missing
+        or an error, so is the path. If a token differs between machines, the
+        path is unknown, because a write can be followed only to a known place.
     """
     for token in tokens:
         if values.has_no_value(token):
             return values.only(token)
-    # A "-" that the rule itself writes is the end of a list. A "-" out of a
+    # A "-" that the rule itself writes is the end of a list. A "-" from a
     # field is the key of a mapping.
     appends_to_list = written.endswith(('/-', '.-')) or '/-/' in written
     path: list[str] = []
@@ -266,16 +266,16 @@ def _build_path(tokens: tuple[values.Alternative, ...], written: str) -> Value:
                 'a path out of the data of a machine', *tokens
             )
         if isinstance(token.value, list | dict):
-            # A list is no name.
+            # A list or a mapping cannot be a name.
             return values.FAILED
         text = str(token.value)
         if appends_to_list and data_path.is_append(text):
             path.append(text)
         else:
-            # A Key is never taken for the end of a list.
+            # A Key is never interpreted as the end of a list.
             path.append(data_path.Key(text))
     try:
-        # Raises for a path that is too long, for example.
+        # This raises if the path is too long, for example.
         data_path.check(path, written)
     except exceptions.OperationError:
         return values.FAILED
@@ -285,9 +285,9 @@ def _build_path(tokens: tuple[values.Alternative, ...], written: str) -> Value:
 def _join_text(
     parts: tuple[values.Alternative, ...], machine: machines.SymbolicMachine
 ) -> Value:
-    """Join values to one text: "rack-" and 8 to "rack-8".
+    """Join values to one text, e.g. "rack-" and 8 to "rack-8".
 
-    Where a value is missing or an error, so is the text. Of "rack-" and a text
+    If a value is missing or an error, so is the text. For "rack-" and a text
     ``name`` that the solver chooses, it is the term ``"rack-" + name``.
     """
     for part in parts:
@@ -309,17 +309,18 @@ def _join_text(
 
 
 def evaluate_field(field: interpolation.Field, scope: Scope) -> Value:
-    """Evaluate a field, with its filters and its format.
+    """Evaluate a field, including its filters and its format.
 
-    For ``{inventory.cpu.count | int}`` it is the number that the filter makes
-    of the count, on all machines; missing where the count is.
+    The value of ``{inventory.cpu.count | int}`` is the number to which the
+    filter converts the count, on all machines. It is missing if the count is
+    missing.
     """
     if effects.reads_table(field):
-        # The look-up of a row is the first of its filters.
+        # The first filter of the field looks up the row.
         value = _evaluate_row(field, scope)
     else:
         value = _apply_filters(field.filters, _look_up(field, scope), scope)
-    # The solver can make the text of a value, but no other format of it.
+    # The solver can convert a value to text, but to no other format.
     if field.conversion == 's' and not field.spec:
         as_text = functools.partial(_convert_to_text, scope.machine)
         return values.transform(value, as_text)
@@ -332,7 +333,7 @@ def evaluate_field(field: interpolation.Field, scope: Scope) -> Value:
 def _convert_to_text(
     machine: machines.SymbolicMachine, alternative: values.Alternative
 ) -> Value:
-    """Return the text of an alternative, as ``!s`` makes it."""
+    """Return an alternative as text, as the conversion ``!s`` does."""
     return _join_text((alternative,), machine)
 
 
@@ -341,7 +342,7 @@ def _forget_format(
 ) -> Value:
     """Return an unknown value for a format such as ``{node.memory:>8}``.
 
-    A missing value stays missing: the engine does not format it.
+    A missing value stays missing, because the engine does not format it.
     """
     if alternative.is_missing:
         return values.only(alternative)
@@ -351,8 +352,8 @@ def _forget_format(
 def _evaluate_row(field: interpolation.Field, scope: Scope) -> Value:
     """Evaluate a field that reads a row of a table.
 
-    Only ``{tables.NAME | row}`` without a key, the row of the machine itself,
-    is followed. With any other key the value is unknown.
+    Only ``{tables.NAME | row}`` without a key, which reads the row of the
+    machine itself, is supported. With any other key the value is unknown.
     """
     if not _is_row_of_machine(field):
         return values.unknown(
@@ -362,33 +363,33 @@ def _evaluate_row(field: interpolation.Field, scope: Scope) -> Value:
     unknown = expected_row.unknown_row(expected, field.text, scope.fingerprint)
     if unknown is not None:
         return unknown
-    # A table that is not there is unknown, too.
+    # unknown_row() returns a value for a table that does not exist.
     assert expected is not None
     if expected.definition.of is None:
-        # The table does not say which row a machine has.
+        # The table does not define which row belongs to a machine.
         return values.NOTHING
     if interpolation.sole_field(expected.definition.of) is None:
-        # Such a key is missing where a field in it is null. evaluate() would
-        # make the text "None" of that.
+        # In the engine, such a key is missing if a field in it is null, but
+        # evaluate() would convert null to the text "None".
         return values.unknown(
             'a row by a key of several fields', field.text, scope.fingerprint
         )
     key = evaluate(expected.definition.of, scope)
     row = expected_row.find_row(expected, key, scope.machine)
-    # The first filter is ``row`` itself.
+    # Skip the first filter, because it is ``row`` itself.
     return _apply_filters(field.filters[1:], row, scope)
 
 
 def _is_row_of_machine(field: interpolation.Field) -> bool:
     """Return whether a field reads the row of the machine itself.
 
-    ``{tables.cpus | row}`` does; with an argument the key is another.
+    ``{tables.cpus | row}`` does. With an argument, it reads another row.
     """
     if field.root != interpolation.TABLES or not field.filters:
         return False
     if field.filters[0].arguments:
         return False
-    # The first of its fields is the field itself.
+    # The first element of fields_of_field() is the field itself.
     has_inner_fields = len(effects.fields_of_field(field)) > 1
     return not has_inner_fields
 
@@ -396,10 +397,10 @@ def _is_row_of_machine(field: interpolation.Field) -> bool:
 def _look_up(field: interpolation.Field, scope: Scope) -> Value:
     """Return the value at the path of a field, with secrets masked.
 
-    It is what the first filter of the field gets. Some roots have rules of
-    their own, as in the engine: ``node.traits`` is a list of names, plugin
-    data may be in the inventory by another name, and which port is read by an
-    address, as in ``{ports[ADDRESS].name}``, is unknown.
+    The first filter of the field is applied to this value. As in the engine,
+    some roots are special: ``node.traits`` is a list of names, and plugin data
+    may be in the inventory under another name. A port that is read by address,
+    as in ``{ports[ADDRESS].name}``, is unknown.
     """
     root = field.root or ''
     steps = field.steps
@@ -408,7 +409,7 @@ def _look_up(field: interpolation.Field, scope: Scope) -> Value:
         is_by_address = data_path.index(steps[0]) is None
         if is_by_address:
             return values.unknown(f'the port of {{{field.text}}}', value)
-    # The machine of a proof has traits by name; rules read a list of names.
+    # A proof keeps traits by name, but rules read a list of names.
     if root == 'node' and steps[:1] == ('traits',):
         traits = values.step(value, cells.TRAITS[1])
         value = values.only(values.TraitNames(traits))
@@ -419,22 +420,22 @@ def _look_up(field: interpolation.Field, scope: Scope) -> Value:
         hide = functools.partial(secret.mask_inside, scope.machine)
         value = values.transform(value, hide)
     if root == interpolation.ITEM:
-        # An item that the rule writes out may have fields in it, some of them
-        # missing: read as a whole, it is then missing itself.
+        # If the rule itself writes the item, some fields in it may be missing.
+        # An item that is read as a whole is then missing too.
         value = values.transform(value, _read_whole_item)
     if root == 'plugin_data' and steps:
-        # A machine may have sent it in its inventory, by another name.
+        # The machine may have sent it in its inventory, under another name.
         value = _try_second_names(value, steps, scope)
     return value
 
 
 def _read_whole_item(alternative: values.Alternative) -> Value:
-    """Return the item of a loop that a rule reads as a whole, as ``{item}``.
+    """Return an item of a loop that a rule reads as a whole, by ``{item}``.
 
-    An item that the rule writes has no value where a part has none. Any other
-    item stays as it is.
+    If the rule itself writes the item, it has no value if one of its parts has
+    none. Any other item is returned unchanged.
     """
-    # Only items that a rule writes out are of this class.
+    # Only items that the rule itself writes are of this class.
     if not isinstance(alternative, values.LenientMapping):
         return values.only(alternative)
     parts = [
@@ -447,10 +448,10 @@ def _read_whole_item(alternative: values.Alternative) -> Value:
 def _try_second_names(
     value: Value, steps: data_path.Path, scope: Scope
 ) -> Value:
-    """Return a value of plugin data, or from its second place if missing.
+    """Return a value of plugin data, or of its second place if it is missing.
 
     Rules for ironic-inspector expect some values of the inventory in plugin
-    data. As in the engine, an empty value at the second place is passed over.
+    data. As in the engine, an empty value at the second place is ignored.
     """
     chosen = value
     for root, *parents in rendering.SECOND_NAMES.get(steps[0], ()):
@@ -466,9 +467,9 @@ def _try_second_names(
 def _where_empty(
     value: Value, machine: machines.SymbolicMachine
 ) -> logic.Formula:
-    """Return the formula that the value at a second place is passed over.
+    """Return the formula that the value at a second place is ignored.
 
-    It is if the value is missing, or false to Python, as ``''`` or ``[]``.
+    It is ignored if it is missing, or false in Python, e.g. ``''`` or ``[]``.
     """
     parts = []
     # The guard of an alternative holds on the machines that have it.
@@ -491,10 +492,10 @@ def _where_empty(
 
 
 def _where_term_empty(alternative: values.SolverTerm) -> logic.Formula:
-    """Return the formula that a term is false to Python: '', False or 0.
+    """Return the formula that a term is false in Python: '', False or 0.
 
-    The term is the value at a second place, in the inventory, of something
-    that plugin data do not have. The engine passes over such a value there.
+    The term is a value of the inventory that replaces a missing value of
+    plugin data. The engine ignores such a value if it is false.
     """
     if alternative.is_text:
         return alternative.term == ''
@@ -508,8 +509,8 @@ def _apply_filters(
 ) -> Value:
     """Apply filters to a value, one after another.
 
-    In ``{inventory.hostname | lower | length}``, the second filter gets what
-    the first has made of the hostname.
+    In ``{inventory.hostname | lower | length}``, the second filter gets the
+    result of the first.
     """
     for call in calls:
         value = _apply_filter(call, value, scope)
@@ -521,19 +522,19 @@ def _apply_filter(
 ) -> Value:
     """Apply a filter to a value.
 
-    The result is unknown where an argument is a field, or where the filter
-    applies another filter: the engine computes with known arguments only.
+    If an argument is a field, or if the filter applies another filter, the
+    result is unknown, because the engine filters with known arguments only.
     """
     op = registry.filters()[call.name]
     args, _problems = op.signature.bind_call(call.arguments)
-    # An argument that is a field is a tuple: the field as it was parsed.
+    # An argument that is a field has been parsed to a tuple.
     has_field = any(isinstance(part, tuple) for part in args.values())
-    # Arguments without a name, as in "map('upper')", are for another filter
-    # that it applies to the items of the value.
+    # Arguments without a name, as in "map('upper')", belong to another filter,
+    # which is applied to the items of the value.
     has_unnamed = any(not name for name, _part in call.arguments)
     applies_filter = op.plugin.TAKES_FILTER and has_unnamed
     if has_field or applies_filter:
-        # For the reason of an answer.
+        # This word appears in the reason of an answer.
         kind_of_argument = 'field'
         if applies_filter:
             kind_of_argument = 'filter'

@@ -2,10 +2,11 @@
 
 """Run rules on all possible machines at once: phases, order, undoing.
 
-Data are *symbolic*: a value is a list of alternatives with the formula, or
-guard, that holds on the machines which have it. A :class:`.state.State` is all
-machines at one moment. ``prove`` runs rules so, and asks the solver whether
-there is a machine for which two rules conflict, or one has no effect.
+Data are *symbolic*: a value is a list of alternatives, and every alternative
+has a formula, called its guard, that holds on the machines that have it. A
+:class:`.state.State` represents all machines at one moment. ``prove`` runs
+rules this way, and asks the solver whether there is a machine for which two
+rules conflict, or a rule has no effect.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,9 +38,9 @@ _UNKNOWN_ROOTS = ('port_groups', 'previous')
 
 
 def collect_texts(rules: Iterable[model.Rule]) -> set[str]:
-    """Return all texts in rules, keys of mappings included.
+    """Return all texts in rules, including the keys of mappings.
 
-    A proof makes the texts of machines from the characters in these texts.
+    A proof builds the texts of machines from the characters in these texts.
     """
     texts: set[str] = set()
     values_ahead: list[typing.Any] = []
@@ -50,7 +51,7 @@ def collect_texts(rules: Iterable[model.Rule]) -> set[str]:
         if isinstance(value, str):
             texts.add(value)
         elif isinstance(value, typing.Mapping):
-            # The keys of a mapping are texts.
+            # Iterating over a mapping adds its keys, which are texts.
             texts.update(value)
             values_ahead += value.values()
         elif isinstance(value, list | tuple):
@@ -59,10 +60,11 @@ def collect_texts(rules: Iterable[model.Rule]) -> set[str]:
 
 
 def _list_trait_prefixes(rules: Iterable[model.Rule]) -> set[str]:
-    """Return the prefixes of traits with which rules call ``set-traits``.
+    """Return the prefixes of traits that rules pass to ``set-traits``.
 
-    Such an action replaces all traits with the prefix, such as ``CUSTOM_A``.
-    Without a prefix it replaces all traits: the prefix is an empty text.
+    The action replaces all traits with the prefix, e.g. ``CUSTOM_A``. If a
+    rule passes no prefix, it replaces all traits, and the prefix is an empty
+    text.
     """
     op = registry.installed().actions['set-traits']
     prefixes = set()
@@ -77,11 +79,12 @@ def _list_trait_prefixes(rules: Iterable[model.Rule]) -> set[str]:
 class SymbolicInspection:
     """Runs rules on all machines at once.
 
-    Compiled rules and decided conditions are cached: the same rules run many
-    times, with one left out or in another order.
+    Compiled rules and translated conditions are cached, because the same rules
+    run many times, without one of them or in another order.
 
     :param machine: the data of all machines before any rule.
-    :param deadline: of the proof, looked at before every rule and action.
+    :param deadline: the deadline of the proof, which is checked before every
+        rule and action.
     :param rules: all rules that may run.
     """
 
@@ -95,16 +98,16 @@ class SymbolicInspection:
         self._deadline = deadline
         self._messages = pair.Messages()
         # Two caches have the id() of objects in their keys: truths of
-        # conditions, see _translate_conditions(), and compiled rules. Another
-        # object may get the id once the first is gone: so the conditions and
-        # the rules are kept as well.
+        # conditions, see _translate_conditions(), and compiled rules. The
+        # objects must be kept alive, because the id of a deleted object may be
+        # used for another one.
         self._truths: dict[typing.Any, condition.Truth] = {}
         self._kept_conditions: list[typing.Any] = []
         self._plans: dict[int, compiler.CompiledRule] = {}
         self._kept_rules: list[model.Rule] = []
-        # The traits that the proof distinguishes: every text of the rules that
-        # may be a trait. "PREFIX*" stands for all others with that prefix, and
-        # "*" for all that are left.
+        # The traits that the proof distinguishes: every text in the rules that
+        # is a valid trait. "PREFIX*" represents all other traits with that
+        # prefix, and "*" all remaining traits.
         self._traits = set(filter(trait_names.is_good, collect_texts(rules)))
         self._traits.add('*')
         for prefix in _list_trait_prefixes(rules):
@@ -113,21 +116,22 @@ class SymbolicInspection:
     def decides_first(self, rule: model.Rule) -> bool:
         """Return whether a rule is decided before any rule of its phase acts.
 
-        Rules of ironic-inspector are, and rules that may undo what they did.
+        This applies to rules of ironic-inspector, and to rules that may undo
+        their earlier changes.
         """
         return self._compile(rule).decides_first
 
     def _may_undo(self, rule: model.Rule) -> bool:
-        """Return whether a rule may undo what it did in the past."""
+        """Return whether a rule may undo changes of earlier inspections."""
         return any(action.reverts for action in self._compile(rule).actions)
 
     def _compile(self, rule: model.Rule) -> compiler.CompiledRule:
-        """Compile a rule, or return it from the cache."""
+        """Return the compiled form of a rule, cached after the first call."""
         key = id(rule)
         if key not in self._plans:
             ops = registry.installed()
             self._plans[key] = compiler.compile_rule(rule, ops)
-            # Kept, so that no other rule gets its id.
+            # Keep the rule alive, so that no other rule gets its id.
             self._kept_rules.append(rule)
         return self._plans[key]
 
@@ -139,12 +143,13 @@ class SymbolicInspection:
     ) -> State:
         """Run rules on all machines, phase by phase, as an inspection does.
 
-        Rules in mode ``off`` are left out.
+        Rules in mode ``off`` are skipped.
 
         :param rules: in the order in which they run.
-        :param state: the machines before the first of these rules; None for
+        :param state: the machines before the first of these rules. None means
             the machines at the start of an inspection.
-        :param notes: gets what every rule did; None if nobody needs that.
+        :param notes: a list to which the pass of every rule is appended, or
+            None.
         :returns: the machines after the last rule.
         """
         if state is None:
@@ -159,7 +164,7 @@ class SymbolicInspection:
                 continue
             first_state = state
             if phase == model.EARLY:
-                # The node is not known yet.
+                # The node is not known yet in this phase.
                 no_node = dict.fromkeys(interpolation.OF_NODE, values.NOTHING)
                 first_state = state.having(**no_node)
             state = self._run_phase(
@@ -175,7 +180,7 @@ class SymbolicInspection:
         """Return the machines before any rule.
 
         ``previous``, the data of the last inspection, and ``port_groups`` are
-        unknown: what a rule reads there may be anything.
+        unknown: a rule may read any value there.
         """
         roots = {name: self.machine.root(name) for name in _ROOTS}
         for name in _UNKNOWN_ROOTS:
@@ -187,20 +192,20 @@ class SymbolicInspection:
     ) -> State:
         """Return the machines after an inspection without a certain rule.
 
-        So a proof finds out what the rule changes in the end. Only later rules
-        run again, from the state before the rule: earlier rules did the same.
-        For the second of the rules A, B and C, that is C on the machines as A
-        has left them.
+        The proof uses it to find the final effect of the rule. Only later
+        rules run again, from the state before the rule, because the rule does
+        not affect earlier ones. For the second of the rules A, B and C, only C
+        runs again, on the machines after A.
 
-        :param rule_pass: what the rule did in a run of all rules.
+        :param rule_pass: the pass of the rule in a run of all rules.
         :param others: all other rules, in order.
-        :param number: the index in ``others`` of the next rule.
+        :param number: the index in ``others`` of the rule after it.
         """
         phase = rule_pass.rule.phase
         all_of_phase = [rule for rule in others if rule.phase == phase]
         if any(map(self.decides_first, (rule_pass.rule, *all_of_phase))):
-            # Rules that are decided first also undo first: the state before
-            # the rule depends on all of them, so that everything runs again.
+            # Rules that are decided first also undo their changes first. The
+            # state before the rule depends on all of them, so run all again.
             return self.run(others)
         rules_after = others[number:]
         rest_of_phase = [rule for rule in rules_after if rule.phase == phase]
@@ -224,21 +229,22 @@ class SymbolicInspection:
     ) -> State:
         """Run the rules of a phase on all machines.
 
-        Rules of ironic-inspector, and rules that may undo what they did, are
+        Rules of ironic-inspector, and rules that may undo their changes, are
         decided before any rule of the phase acts: their conditions read the
-        machines as they were then.
+        machines as they are at that moment.
 
-        :param begin: the machines before the phase; a machine on which an
-            error ends the phase stays as it was then.
-        :param state: the machines as the first of the rules finds them.
-        :param notes: gets what every rule did; None if nobody needs that.
+        :param begin: the machines before the phase. If an error ends the phase
+            on a machine, the machine keeps this state.
+        :param state: the machines as the first of the rules reads them.
+        :param notes: a list to which the pass of every rule is appended, or
+            None.
         :returns: the machines after the phase.
         """
         scope = values.step(
             begin.roots['node'], 'properties', model.SCOPE_PROPERTY
         )
         before_all_rules = state
-        # A rule in mode audit undoes and ends nothing.
+        # A rule in mode audit neither undoes changes nor ends inspections.
         decided_first = [
             rule
             for rule in rules
@@ -247,7 +253,7 @@ class SymbolicInspection:
         if decided_first:
             state = self._decide_first(decided_first, begin, state)
         for rule in rules:
-            # The machines as the conditions of the rule find them.
+            # The machines as the conditions of the rule read them.
             decided_on = state
             if self.decides_first(rule):
                 decided_on = before_all_rules
@@ -267,22 +273,22 @@ class SymbolicInspection:
     ) -> State:
         """Return the machines after some rules are decided, before any acts.
 
-        A decision may be an error, which ends the inspection: on which
-        machines, the solver chooses. A rule that does not match may undo what
-        it did in an earlier inspection, which is unknown: so are node, plugin
-        data and ports afterwards, if any of the rules can undo.
+        A decision may be an error that ends the inspection. The solver guesses
+        on which machines. A rule that does not match may undo its changes of
+        an earlier inspection, which are not known. If any of the rules can
+        undo, node, plugin data and ports therefore become unknown.
 
         :param decided: the rules that are decided first.
         :param begin: the machines before the phase.
-        :param state: the machines as the first rule of the phase finds them.
+        :param state: the machines as the first rule of the phase reads them.
         """
         raw_rules = []
         for rule in decided:
             raw_rules.append(
                 [rule.scope, rule.conditions, rule.actions, dict(rule.vars)]
             )
-        # What the unknown data depend on: for equal rules on equal data they
-        # are the same unknown.
+        # The unknown data depend on these, so that equal rules on equal data
+        # lead to the same unknown data.
         about = (
             *begin.roots.values(),
             *state.roots.values(),
@@ -304,23 +310,23 @@ class SymbolicInspection:
     def _end_phase(begin: State, state: State, phase: str) -> State:
         """Return the machines after a phase, which saves all or nothing.
 
-        A machine on which an error ended the phase has the data from before
-        the phase; all others have what the rules have made of them.
+        If an error ended the phase on a machine, the machine has the data from
+        before the phase. All other machines have the changes of the rules.
 
         :param begin: all machines before the phase.
         :param state: all machines after the last of its rules.
         """
-        # A formula that is true of the machines on which this phase, and no
-        # phase before it, ended with an error. If it is true of all or of
-        # none, settled() makes it a constant, and choose() has nothing to do.
+        # The formula holds on the machines on which this phase, and no earlier
+        # phase, ended with an error. If it holds on all or on no machines,
+        # settled() makes it a constant, and choose() needs no alternatives.
         where_ended_with_error = logic.settled(
             logic.conj(begin.going, state.result == states.ERROR)
         )
         roots = {}
         for name, value in state.roots.items():
             if phase == model.EARLY and name in interpolation.OF_NODE:
-                # An early phase does not know the node, and saves nothing
-                # below {node}, {ports} and the like.
+                # An early phase does not know the node, and does not save
+                # {node}, {ports} and the like.
                 roots[name] = begin.roots[name]
             else:
                 roots[name] = values.choose(
@@ -340,33 +346,33 @@ class SymbolicInspection:
     ) -> tuple[RulePass, State]:
         """Run one rule on all machines: its vars, conditions and actions.
 
-        The rule matches where a formula holds. Where it does not, the machines
-        after the rule are as they were before. The formula is::
+        The rule matches if a formula holds. On all other machines, the rule
+        changes nothing. The formula is::
 
             the inspection goes on, and the rule has the scope of the node,
             and no variable and no condition is an error,
             and the conditions hold
 
-        A rule in mode ``audit`` only matches. An error in its vars or
-        conditions ends the inspection of a machine, in any other mode.
+        A rule in mode ``audit`` only matches. In any other mode, an error in
+        its vars or conditions ends the inspection of a machine.
 
         :param state: the machines before the rule.
         :param begin: the machines before its phase.
         :param scope: the scope of the node, to compare with that of the rule.
-        :param decided_on: the machines as vars and conditions find them:
+        :param decided_on: the machines as vars and conditions read them:
             ``state``, or the machines before all rules of the phase.
-        :returns: what the rule did, and the machines after it.
+        :returns: the pass of the rule, and the machines after it.
         :raises: :class:`.search.Exhausted` after the deadline of the proof.
         """
-        # Raises after the deadline.
+        # This raises after the deadline.
         self._deadline.left()
         in_scope = self._where_in_scope(rule, scope)
-        # Variables are computed before the conditions, and an error of one is
-        # an error of the rule, also where no condition reads it.
+        # Variables are computed before the conditions. An error in a variable
+        # is an error of the rule, even if no condition reads the variable.
         data, vars_fail = self._compute_vars(rule, decided_on)
         conditions = self._translate_conditions(rule.conditions, data)
-        # A rule does not run where the inspection ended before it, or where
-        # the node is of another scope.
+        # A rule does not run if the inspection ended before it, or if the node
+        # has another scope.
         runs = logic.conj(state.going, in_scope)
         matched = logic.conj(
             runs,
@@ -379,7 +385,7 @@ class SymbolicInspection:
             return rule_pass, state
         has_error = logic.disj(vars_fail, conditions.fails)
         rule_pass.ends = logic.conj(runs, has_error)
-        # It changes the machines where the rule has matched, action by action.
+        # Run the actions, which change the machines that the rule matches.
         rule_actions = actions.Actions(
             rule_pass,
             state=state.ended(rule_pass.ends),
@@ -395,15 +401,15 @@ class SymbolicInspection:
     def _compute_vars(
         self, rule: model.Rule, state: State
     ) -> tuple[expression.Scope, logic.Formula]:
-        """Compute the vars of a rule, one after the other.
+        """Compute the vars of a rule, one after another.
 
-        With ``{half: '{inventory.cpu.count | divide(2)}'}``, the data have
-        ``vars.half``, and the formula is that the count is there, but is no
-        number.
+        For ``{half: '{inventory.cpu.count | divide(2)}'}``, the returned data
+        have ``vars.half``, and the formula is that the count exists but is not
+        a number.
 
         :param state: the machines on which the vars are computed.
-        :returns: the data that conditions and actions read, with the vars;
-            and the formula that a variable is an error.
+        :returns: the data that conditions and actions read, including the
+            vars, and the formula that a variable is an error.
         """
         data = expression.Scope(self.machine, state.roots)
         own_vars: dict[str, Value] = {}
@@ -414,7 +420,7 @@ class SymbolicInspection:
                 fails, values.where_failed(value), self.machine.may_fail(value)
             )
             own_vars[name] = value
-            # A variable sees those before it.
+            # A variable can read those before it.
             vars_so_far = values.Mapping(cell=None, entries=dict(own_vars))
             data = data.within(vars=values.only(vars_so_far))
         return data, fails
@@ -422,8 +428,8 @@ class SymbolicInspection:
     def _where_in_scope(self, rule: model.Rule, scope: Value) -> logic.Formula:
         """Return the formula that a rule has the scope of the node.
 
-        A rule without a scope applies to all nodes. With the scope "edge" it
-        applies to nodes that have this text as their property
+        A rule without a scope applies to all nodes. A rule with the scope
+        "edge" applies to nodes that have this text as their property
         ``inspection_scope``, and the formula is ``scope of node == "edge"``.
 
         :param scope: the scope of the node, with its alternatives.
@@ -431,13 +437,13 @@ class SymbolicInspection:
         if not rule.scope:
             return logic.TRUE
         parts = []
-        # The property is a text on one machine and missing on another. The
+        # The property may be a text on one machine and missing on another. The
         # guard of an alternative holds on the machines that have it.
         for guard, alternative in scope:
-            # A list, a mapping or a number is no scope.
+            # A list, a mapping or a number never equals a scope.
             is_same = logic.FALSE
             if isinstance(alternative, values.UnknownValue):
-                # The solver may choose.
+                # Let the solver choose whether it equals the scope.
                 is_same = self.machine.guess(
                     alternative.reason, 'scope', alternative, rule.scope
                 )
@@ -447,7 +453,7 @@ class SymbolicInspection:
                 isinstance(alternative, values.SolverTerm)
                 and alternative.is_text
             ):
-                # A text that the search has to try for this term.
+                # The search must try this text for the term.
                 self.machine.note_text(alternative.term, rule.scope)
                 is_same = alternative.term == logic.text_term(rule.scope)
             parts.append(logic.conj(guard, is_same))
@@ -458,20 +464,20 @@ class SymbolicInspection:
     ) -> condition.Truth:
         """Return the formulas that all conditions of a rule hold, or fail.
 
-        They are cached: a proof runs the same rules many times, mostly on the
-        same data.
+        They are cached, because a proof runs the same rules many times, mostly
+        on the same data.
 
-        :param scope: the data that conditions read, with the rule's vars.
+        :param scope: the data that conditions read, including the rule's vars.
         """
         written = json.dumps(conditions, default=str)
-        # Some ops read data that their arguments do not name.
+        # Some ops read data that are not in their arguments.
         reads_all_roots = False
         for name, op in registry.installed().conditions.items():
             if name in written and op.plugin.NEEDS_VIEW:
                 reads_all_roots = True
         # The key has the roots that the conditions read, and the rule's own
-        # values. Any text with the name of a root counts as reading it: at
-        # worst the conditions are translated again in vain.
+        # values. Any text that contains the name of a root counts as reading
+        # it. At worst, conditions are translated again without need.
         data_of_key = []
         for name, value in scope.roots.items():
             is_of_machine = name in (*_ROOTS, *_UNKNOWN_ROOTS)
@@ -480,7 +486,7 @@ class SymbolicInspection:
                 data_of_key.append((name, values.fingerprint(value)))
         key = id(conditions), tuple(data_of_key)
         if key not in self._truths:
-            # Both are kept, so that no other object gets an id in the key.
+            # Keep both alive, so that no other object gets an id in the key.
             self._kept_conditions.append((conditions, scope))
             self._truths[key] = condition.all_hold(conditions, scope)
         return self._truths[key]

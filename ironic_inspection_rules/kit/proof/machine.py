@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The machine that a solver makes up: its fields, and guesses about it."""
+"""The symbolic machine of a solver: its fields, and guesses about it."""
 
 from collections.abc import Callable, Iterable
 import re
@@ -23,40 +23,40 @@ LIST = r'(?s)\[.*\]'
 MAPPING = r'(?s)\{.*\}'
 """The texts of lists and mappings in Python, as regular expressions."""
 
-# Of a number that is tried, and its sign: rules hardly compare with a longer
-# one.
+# Longest text of a number that is tried, including its sign. Rules rarely
+# compare with a longer number.
 _MOST_DIGITS = 18
 
 
 class SymbolicMachine:
-    """All fields that rules have asked for, and the formulas about them.
+    """All fields that rules have read, and the formulas about them.
 
-    A term is a key by its number (``get_id()``), as ``==`` between terms makes
-    a formula. The solver gives the number of a term that is gone to another
-    one: so whatever has such a key keeps the term as well.
+    Dictionaries use the id of a term (``get_id()``) as the key, because ``==``
+    between terms makes a formula. The solver reuses the id of a deleted term,
+    so everything with such a key must keep the term alive.
 
-    :param alphabet: the characters that its texts may have.
-    :param tables: that rules read, by name.
-    :ivar domain: formulas that hold for all machines, such as that no list
-        has a negative length.
+    :param alphabet: the characters that texts of the machine may have.
+    :param tables: the tables that rules read, by name.
+    :ivar domain: formulas that hold for all machines, e.g. that no list has a
+        negative length.
     :ivar restrictions: formulas that hold for the machines that the search
-        looks at first, such as that a list has at most five items.
-    :ivar cells: the fields, by the steps to them, as ``('inventory', 'cpu')``.
-    :ivar texts: texts of the solver, by the number of their term.
-    :ivar numbers: numbers of whose text something was asked or that are
-        compared, by the number of their term.
-    :ivar numbers_of: the number whose text a term is, by the number of that
-        term.
-    :ivar reasons: why something is guessed, by the name of the guess, such as
+        tries first, e.g. that a list has at most five items.
+    :ivar cells: the fields, by their paths, e.g. ``('inventory', 'cpu')``.
+    :ivar texts: texts of the solver, by the id of their term.
+    :ivar numbers: numbers that are compared or whose text is used, by the id
+        of their term.
+    :ivar numbers_of: the number that a text was made from, by the id of the
+        text's term.
+    :ivar reasons: why something is guessed, by the name of the guess, e.g.
         ``guess 3``.
-    :ivar keep_going: called for every part of a rule that is translated: one
-        rule may be so large that its translation takes longer than a proof.
-    :ivar loops: names of guesses about the items of a list that are not looked
-        at, by the name of the list.
-    :ivar likely: guesses that mostly hold, which the search tries first, by
-        the number of their term.
-    :ivar rounded: pairs of a real number and the same rounded to a float, by
-        the number of the first term.
+    :ivar keep_going: called for every part of a rule that is translated,
+        because translating a large rule may exceed the time of a proof.
+    :ivar loops: the names of guesses about the later items of a list, by the
+        name of the list.
+    :ivar likely: guesses that usually hold, which the search tries first, by
+        the id of their term.
+    :ivar rounded: pairs of a real number and the same number rounded to a
+        float, by the id of the first term.
     """
 
     def __init__(
@@ -78,22 +78,22 @@ class SymbolicMachine:
         self.loops: dict[str, set[str]] = {}
         self.likely: dict[int, logic.Formula] = {}
         self.rounded: dict[int, tuple[logic.Term, logic.Term]] = {}
-        # Texts that have no marks in them, by the number of their term.
+        # Texts that are known to contain no marks, by the id of their term.
         self._without_marks: dict[int, logic.Term] = {}
-        # The text of a number, by the number of the number's term.
+        # The text of a number, by the id of the number's term.
         self._number_texts: dict[int, logic.Term] = {}
-        # Terms whose numbers are in keys: as long as they are kept, no other
-        # term gets such a number.
+        # Terms whose ids are in keys. They are kept alive, so that no other
+        # term gets the same id.
         self._kept: list[typing.Any] = []
-        # The truth value of every guess, by what it depends on.
+        # The truth value of every guess, by the things it depends on.
         self._guesses: dict[typing.Any, logic.Formula] = {}
-        # The place in an order, by what rank() orders a text by.
+        # The rank of a text, by the sort key that rank() computes for it.
         self._ranks: dict[typing.Any, logic.Term] = {}
 
     def root(self, name: str) -> Value:
         """Return the value of a root on all machines before the first rule.
 
-        :param name: such as ``node`` or ``inventory``.
+        :param name: e.g. ``node`` or ``inventory``.
         """
         return self.cell((name,), inventory_fields.known_fields()).value
 
@@ -103,17 +103,17 @@ class SymbolicMachine:
         above: inventory_fields.InventoryField | None,
         is_item: bool = False,
     ) -> cells.Cell:
-        """Return a field of the machine, which is made when first asked for.
+        """Return a field of the machine, which is created on first use.
 
-        :param steps: the path of the field, from the name of a root on.
-        :param above: the field that it is in, as inspection is known to report
-            it; None where nothing is known of that.
+        :param steps: the path of the field, including the name of the root.
+        :param above: the field that contains it, as inspection is known to
+            report it; None if nothing is known about it.
         :param is_item: whether the last step is the index of a list.
         """
         key = steps
         if is_item:
             # The field above may be a list with an item 0 on one machine, and
-            # a mapping with a key 0 on another: the item has the key "[0]".
+            # a mapping with a key 0 on another, so the item has the key "[0]".
             key = (*steps[:-1], f'[{steps[-1]}]')
         if key not in self.cells:
             reported_field = None
@@ -123,13 +123,13 @@ class SymbolicMachine:
         return self.cells[key]
 
     def new_text(self, name: str, derived: bool = False) -> logic.Term:
-        """Make a text that the solver chooses, and return its term.
+        """Create a text that the solver chooses, and return its term.
 
-        What rules compare it with is noted later, so that the search tries
-        these texts.
+        Texts that rules compare it with are recorded later, so that the search
+        tries them.
 
-        :param name: the name of the term, such as ``inventory.hostname``.
-        :param derived: whether a filter makes it of another text.
+        :param name: the name of the term, e.g. ``inventory.hostname``.
+        :param derived: whether a filter computes it from another text.
         """
         term = z3.String(name)
         self.texts[term.get_id()] = texts.TextVariable(
@@ -138,21 +138,21 @@ class SymbolicMachine:
         return term
 
     def keep_marks_out(self, text: logic.Term) -> None:
-        """Add to the domain that a text has no marks in it.
+        """Add to the domain that a text contains no marks.
 
         A mark in the text would be taken for an anchor of a regular
         expression, see :func:`.alphabet.marked`.
 
-        :param text: a text of the solver, or several in a row.
+        :param text: a text of the solver, or a concatenation of several.
         """
         term_id = text.get_id()
         if term_id in self._without_marks:
             return
         self._without_marks[term_id] = text
         if term_id in self.texts:
-            # It is a single text of the solver.
+            # This is a single text of the solver.
             self.domain.append(z3.InRe(text, alphabets.without_marks()))
-        # The parts of several texts in a row.
+        # Visit the parts of a concatenation.
         for part in text.children():
             if z3.is_string(part):
                 self.keep_marks_out(part)
@@ -160,12 +160,12 @@ class SymbolicMachine:
     def text_of(self, alternative: values.Alternative) -> logic.Term:
         """Return the text of a value, as templates write it, as a term.
 
-        Of a number ``count`` that the solver chooses it is a term that the
-        solver computes from it: "8" where the count is 8. Of a truth value it
-        is "True" or "False", as Python writes them.
+        For a number ``count`` that the solver chooses, the term is computed
+        from it, e.g. "8" if the count is 8. For a truth value it is "True" or
+        "False", as in Python.
 
         :returns: None for an unknown value, and for a list or mapping that is
-            no constant.
+            not a constant.
         """
         if isinstance(alternative, values.Const):
             return logic.text_term(str(alternative.value))
@@ -176,8 +176,8 @@ class SymbolicMachine:
             return term
         if alternative.is_boolean:
             return z3.If(term, z3.StringVal('True'), z3.StringVal('False'))
-        # It is a number. There is one term for its text, and numbers_of leads
-        # from the text back to the number.
+        # The value is a number. Create only one term for its text, and record
+        # in numbers_of which number the text belongs to.
         number_id = term.get_id()
         if number_id not in self._number_texts:
             text = self._text_of_number(term)
@@ -188,9 +188,9 @@ class SymbolicMachine:
     def _text_of_number(self, term: logic.Term) -> logic.Term:
         """Return the text of a number as a term.
 
-        The solver computes the text of an integer ``count``: "8" for 8, and
-        "-8" for -8. For a float it is a new term, which may be the text of any
-        float.
+        The solver computes the text of an integer ``count``, e.g. "8" for 8
+        and "-8" for -8. For a float, the result is a new term that may be the
+        text of any float.
         """
         if z3.is_int(term):
             # The solver has no texts of negative numbers: IntToStr(-8) is
@@ -199,7 +199,7 @@ class SymbolicMachine:
             is_negative = term < 0
             text_if_negative = z3.Concat(minus, z3.IntToStr(-term))
             return z3.If(is_negative, text_if_negative, z3.IntToStr(term))
-        # The solver knows nothing about the texts of floats.
+        # The solver cannot convert floats to texts.
         text = self.new_text(
             f'text {len(self._number_texts)} of a float', derived=True
         )
@@ -216,18 +216,19 @@ class SymbolicMachine:
     ) -> logic.Formula:
         """Return the formula that the text of a number has a property.
 
-        The solver hardly finds a machine where it has to look into such a
-        text. So the formula is a truth value that the solver chooses, and that
-        Python computes for a few numbers, which are tried. For the question
-        whether ``8$`` matches, the solver knows afterwards::
+        The solver rarely finds a machine if it has to look into such a text.
+        The formula is therefore a truth value that the solver chooses, and
+        Python computes it for the few numbers that are tried. If the property
+        is that ``8$`` matches, the solver then knows::
 
             count == 7 → false
             count == 8 → true
 
-        :param number: the number, a term.
-        :param question: a name of the property, such as ``search '8$'``:
-            questions with one name have one formula.
-        :param compute: returns whether the text of a known number has it.
+        :param number: the term of the number.
+        :param question: a name for the property, e.g. ``search '8$'``. Calls
+            with the same name return the same formula.
+        :param compute: returns whether the text of a known number has the
+            property.
         :param near: a text for which the answer may be unusual. If it is the
             text of an integer, the integer is tried.
         """
@@ -236,17 +237,18 @@ class SymbolicMachine:
         return self._number_variable(number).ask(question, compute)
 
     def note_number(self, number: logic.Term, value: float) -> None:
-        """Let the search try what a number is compared with.
+        """Let the search try a value that a number is compared with.
 
-        The result of ``count > 8`` changes at 8: the search tries 7, 8 and 9
-        where it has to try numbers.
+        The result of ``count > 8`` changes at 8, so the search tries 7, 8 and
+        9 if it has to try numbers.
 
-        :param value: what it is compared with; a fraction is cut off.
+        :param value: the value that it is compared with; a fraction is cut
+            off.
         """
         self._number_variable(number).near.add(int(value))
 
     def _number_variable(self, term: logic.Term) -> texts.NumberVariable:
-        """Return the variable of a number, made when first asked for."""
+        """Return the variable of a number, created on first use."""
         key = term.get_id()
         if key not in self.numbers:
             name = f'number {len(self.numbers)}'
@@ -254,25 +256,25 @@ class SymbolicMachine:
         return self.numbers[key]
 
     def guess(self, reason: str, *about: typing.Any) -> logic.Formula:
-        """Return a truth value that the solver may choose, as ``guess 3``.
+        """Return a truth value that the solver may choose, e.g. ``guess 3``.
 
-        It stands in a formula for what nobody can compute, for example whether
-        a text matches a pattern that the solver cannot read. With guesses an
-        answer becomes "unknown", and never a wrong "no": the solver finds a
-        machine for either choice. If the engine does not confirm the machine,
-        the reasons of its guesses are those of the answer.
+        It is used in a formula for something that cannot be computed, e.g.
+        whether a text matches a pattern that the solver does not support. The
+        solver finds machines for either choice, so a guess may make an answer
+        "unknown", but never a wrong "no". If the engine does not confirm the
+        machine, the reasons of its guesses become the reason of the answer.
 
-        :param reason: why the truth is not known, such as ``the format of
+        :param reason: why the truth is not known, e.g. ``the format of
             {inventory.cpu}``.
-        :param about: all that the truth depends on: equal things have the same
-            guess.
+        :param about: everything that the truth depends on. Calls with equal
+            arguments return the same guess.
         """
         key = tuple(map(values.fingerprint, about))
         if key not in self._guesses:
             name = f'guess {len(self._guesses)}'
             self.reasons[name] = reason
             self._guesses[key] = z3.Bool(name)
-            # Kept, so that no other object gets an id that is in the key.
+            # Keep these alive, so that no other object gets an id in the key.
             self._kept.append(about)
         return self._guesses[key]
 
@@ -291,8 +293,8 @@ class SymbolicMachine:
     def _guess_state(self, state: str, value: Alternatives) -> logic.Formula:
         """Return the guess that an unknown value is in a state.
 
-        Only unknown alternatives of the value count: of a text or a number it
-        is known that it is neither an error, nor missing, nor null.
+        Only the unknown alternatives of the value count, because all other
+        values are known to be an error, missing, null, or none of these.
 
         :param state: ``an error``, ``missing`` or ``null``.
         """
@@ -314,19 +316,20 @@ class SymbolicMachine:
     ) -> texts.Facet | None:
         """Return a facet of a text: values that only Python computes from it.
 
-        The solver cannot compute, for example, the number in a text: for it
-        the number is a term of its own. Python computes it for the texts that
-        the search tries, and :meth:`settle` ties the term to these texts::
+        For example, the solver cannot compute the number in a text, so it has
+        a separate term for the number. Python computes it for the texts that
+        the search tries, and :meth:`settle` connects the term to these texts::
 
             text == "8" → number == 8
             text == "9" → number == 9
 
         :param term: the text.
-        :param key: names the values, such as ``number``: for a text and a key
-            there is one facet.
+        :param key: a name for the values, e.g. ``number``. A text has one
+            facet for every key.
         :param make: returns the terms of the values, given a name for them.
         :param compute: computes the values of a known text.
-        :returns: None for a text made of several fields, which is not tried.
+        :returns: None for a text that is made from several fields, because
+            such texts are not tried.
         """
         text = self.texts.get(term.get_id())
         if text is None:
@@ -339,17 +342,18 @@ class SymbolicMachine:
     def rank(self, text: str, key: Callable[[str], typing.Any]) -> logic.Term:
         """Return the rank of a text in an order that the solver lacks.
 
-        Versions have such an order: the rank of "1.9" is less than that of
-        "1.10". Which numbers they are, :meth:`settle` decides when it knows
-        all texts that have a rank.
+        Versions have such an order: the rank of "1.9" is less than the rank of
+        "1.10". The numbers are chosen by :meth:`settle`, when all texts that
+        have a rank are known.
 
-        :param key: returns what the text is ordered by.
-        :returns: a real number of the solver; texts of equal keys have one.
+        :param key: returns the sort key of a text.
+        :returns: a real number of the solver, which is the same for texts with
+            equal keys.
         """
         sort_key = key(text)
         if sort_key not in self._ranks:
-            # A real number and no integer, as the rank of a field is one: so
-            # they compare without a conversion.
+            # Use a real number instead of an integer, because the rank of a
+            # field is a real number. They then compare without a conversion.
             self._ranks[sort_key] = z3.Real(f'rank {len(self._ranks)}')
         return self._ranks[sort_key]
 
@@ -357,8 +361,9 @@ class SymbolicMachine:
         """Let the search try the text that a term is compared with.
 
         For ``{inventory.hostname} == "rack1"`` the search tries "rack1" as the
-        hostname. Nothing is noted for a text made of several fields, such as
-        ``{node.name}-{inventory.hostname}``: these are not tried.
+        hostname. A text that is made from several fields, e.g.
+        ``{node.name}-{inventory.hostname}``, is ignored, because such texts
+        are not tried.
         """
         variable = self.texts.get(term.get_id())
         if variable is not None:
@@ -366,9 +371,9 @@ class SymbolicMachine:
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """Counts of all that :meth:`settle` and the search depend on.
+        """Counts of everything that :meth:`settle` and the search depend on.
 
-        They only grow: a search collects the facts again when the counts have
+        They only grow. A search collects the facts again when the counts have
         changed.
         """
         of_texts = 0
@@ -389,23 +394,24 @@ class SymbolicMachine:
         )
 
     def settle(self) -> tuple[list[logic.Formula], list[cells.Restriction]]:
-        """Return the formulas that hold of all machines, and restrictions.
+        """Return the formulas that hold for all machines, and restrictions.
 
-        To those that were collected when rules were translated, it adds what
-        Python computes from the texts and numbers that the search tries. For
-        a condition ``{inventory.cpu.count} > 8``, where the count may be a
-        text, it adds a formula for every text, and a restriction::
+        They are the formulas that were collected when rules were translated,
+        and those that Python computes for the texts and numbers that the
+        search tries. For a condition ``{inventory.cpu.count} > 8``, where the
+        count may be a text, it adds a formula for every text, and a
+        restriction::
 
             count == "8" → the number in the text == 8
             count == "9" → the number in the text == 9
             restriction: count == "8" or count == "9"
 
-        A search calls it again if more was asked since the last search.
+        A search calls it again if rules have asked more since the last search.
         """
         domain = list(self.domain)
         restrictions = list(self.restrictions)
         for text in self.texts.values():
-            # A text that a filter makes is computed from the texts that are
+            # A text that a filter returns is computed from the texts that are
             # tried before the filter.
             if text.derived or not text.facets:
                 continue
@@ -425,8 +431,8 @@ class SymbolicMachine:
                         is_tried, 'other numbers as text than were tried'
                     )
                 )
-        # Last, as the equations above have asked for ranks. If there are no
-        # others, the versions 1.9 and 1.10 get the ranks 0 and 1.
+        # This must be last, because the equations above ask for ranks. If
+        # there are only the versions 1.9 and 1.10, they get the ranks 0 and 1.
         for index, sort_key in enumerate(sorted(self._ranks)):
             domain.append(self._ranks[sort_key] == index)
         return domain, restrictions
@@ -436,12 +442,12 @@ class SymbolicMachine:
     ) -> tuple[list[logic.Formula], logic.Formula]:
         """Tell the solver what Python computes from the texts it may choose.
 
-        The solver cannot compute the number in a text, for example: to it, the
-        number is a term of its own.
+        For example, the solver cannot compute the number in a text, so it has
+        a separate term for the number.
 
-        :returns: a formula for every text that the search tries, such as
-            ``text == "8" → number == 8``; and the formula that the text is one
-            of those.
+        :returns: a formula for every text that the search tries, e.g.
+            ``text == "8" → number == 8``, and the formula that the text is one
+            of these texts.
         """
         equations = []
         choices = []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Translate each op of a condition to a formula about its values."""
+"""Translate every op of a condition to a formula about its values."""
 
 from collections.abc import Callable, Sequence
 import dataclasses
@@ -34,11 +34,11 @@ _FALSE_WORDS = '[Nn][Oo]|[Ff][Aa][Ll][Ss][Ee]'
 class Operands:
     """An op of a condition with one alternative of each of its arguments.
 
-    No alternative is an error or an unknown value, and at least one is no
-    constant: about constants the op itself is asked.
+    No alternative is an error or an unknown value, and at least one is not a
+    constant: if all are constants, the op itself decides.
 
     :ivar named: the arguments by name.
-    :ivar unnamed: the values of an op that takes any number of them.
+    :ivar unnamed: the values, if the op takes any number of them.
     """
 
     machine: Machine
@@ -51,13 +51,14 @@ Translation = Callable[[Operands], logic.Formula]
 
 
 def _where_compared(operands: Operands) -> logic.Formula:
-    """Return the formula that holds where the values compare as the op says.
+    """Return the formula that the values compare as the op says.
 
-    It is the translation of ``eq``, ``ne``, ``lt`` and so on. With
-    ``force_strings`` the values are compared as texts: "10" is less than "9".
+    This is the translation of ``eq``, ``ne``, ``lt`` and so on. With
+    ``force_strings`` the values are compared as texts, so "10" is less than
+    "9".
 
-    :raises: :class:`.logic.Untranslatable` where the solver has no formula,
-        such as for two lists of the machine.
+    :raises: :class:`.logic.Untranslatable` if the solver has no formula, e.g.
+        for two lists of the machine.
     """
     compared = operands.unnamed
     force_strings = operands.named.get('force_strings', values.Const(False))
@@ -88,7 +89,7 @@ def _convert_to_texts(
 
 
 def _where_versions_compared(operands: Operands) -> logic.Formula:
-    """Return the formula that holds where versions compare as the op says."""
+    """Return the formula that versions compare as the op says."""
     return relations.between_versions(
         operands.machine,
         operands.op.removeprefix('version-'),
@@ -97,19 +98,19 @@ def _where_versions_compared(operands: Operands) -> logic.Formula:
 
 
 def _where_matching(operands: Operands) -> logic.Formula:
-    """Return the formula that holds where a regular expression matches.
+    """Return the formula that a regular expression matches a value.
 
     For the regular expression ``Dell.*`` and a text ``vendor`` it is
-    ``vendor is in the language Dell.*``, which the solver knows of texts. A
-    value of another type is matched as the text that Python makes of it. The
-    solver seldom needs that text: mostly all numbers, all lists or all
+    ``vendor is in the language Dell.*``, a test that the solver has for texts.
+    A value of another type is matched as the text to which Python converts it.
+    The solver rarely needs that text: usually all numbers, all lists or all
     mappings match, or none does, and the formula is true or false.
     """
     machine = operands.machine
     value = operands.named['value']
     regex = typing.cast(values.Const, operands.named['regex']).value
-    # The engine fills in the item of a loop. All other braces are no fields:
-    # they count repetitions.
+    # The engine fills in the item of a loop. All other braces are not fields,
+    # but count repetitions.
     has_item = any(
         field.root == interpolation.ITEM
         for field in interpolation.fields(regex)
@@ -124,8 +125,8 @@ def _where_matching(operands: Operands) -> logic.Formula:
     text = machine.text_of(value)
     if text is not None:
         return _where_text_matches(machine, text, regex, searches)
-    # What is in a list or a mapping is not known, but its text begins and ends
-    # with a bracket or a brace.
+    # The content of a list or a mapping is not known, but its text begins and
+    # ends with a bracket or a brace.
     pattern_of_texts = machines.LIST
     if isinstance(value, values.Mapping):
         pattern_of_texts = machines.MAPPING
@@ -140,23 +141,23 @@ def _where_matching(operands: Operands) -> logic.Formula:
 def _where_text_matches(
     machine: Machine, text: logic.Term, regex: str, searches: bool
 ) -> logic.Formula:
-    """Return the formula that holds where a regular expression matches a text.
+    """Return the formula that a regular expression matches a text.
 
     For the expression ``Dell.*`` and a text ``vendor`` it is ``vendor is in
-    the language Dell.*``: the solver knows which texts these are.
+    the language Dell.*``: the solver knows which texts are in a language.
 
-    :param text: a text of the solver, or several in a row.
-    :param searches: whether a part of the text is enough.
+    :param text: a text of the solver, or a concatenation of several.
+    :param searches: whether matching a part of the text is enough.
     """
     language = machine.alphabet.matching(regex, searches)
     holds = z3.InRe(alphabets.marked(text), language)
-    # No character of the text may be taken for an anchor.
+    # A character of the text must not be taken for an anchor.
     machine.keep_marks_out(text)
-    # None for a text that is put together of others.
+    # A text that is a concatenation has no variable.
     variable = machine.texts.get(text.get_id())
     if variable is not None:
-        # Filters of a field are tried on a few texts: one that matches has to
-        # be among them.
+        # Filters of a field are tried on a few texts, which must include a
+        # text that matches.
         variable.languages[holds.get_id()] = holds
     return holds
 
@@ -164,11 +165,11 @@ def _where_text_matches(
 def _where_boolean_matches(
     machine: Machine, value: values.SolverTerm, regex: str, searches: bool
 ) -> logic.Formula:
-    """Return the formula that holds where the text of a truth value matches.
+    """Return the formula that the text of a truth value matches.
 
-    The text is ``True`` or ``False``: mostly it is known of both whether they
-    match, and the solver needs no text. For the expression ``T.*``, the
-    formula is the truth value itself.
+    The text is ``True`` or ``False``. It is usually known whether they match,
+    so the solver needs no text. For the expression ``T.*``, the formula is the
+    truth value itself.
     """
     true_matches = machine.alphabet.all_match(regex, searches, among='True')
     false_matches = machine.alphabet.all_match(regex, searches, among='False')
@@ -186,15 +187,15 @@ def _where_boolean_matches(
 def _where_number_matches(
     machine: Machine, value: values.SolverTerm, regex: str, searches: bool
 ) -> logic.Formula:
-    """Return the formula that holds where the text of a number matches.
+    """Return the formula that the text of a number matches.
 
-    Numbers as text cost the solver much, and few regular expressions are about
-    them: most match all numbers, as ``.*``, or none, as ``Dell``. Else Python
-    decides, for the numbers that the search tries: for ``8$`` and a number
-    ``count``, the formula is a truth value that is true where 8 is tried, and
-    false where 9 is.
+    Converting numbers to text is expensive for the solver, and most regular
+    expressions match all numbers, e.g. ``.*``, or none, e.g. ``Dell``. For all
+    other expressions, Python decides for the numbers that the search tries.
+    For ``8$`` and a number ``count``, the formula is a truth value that is
+    true if 8 is tried, and false if 9 is tried.
 
-    :param searches: whether a part of the text is enough.
+    :param searches: whether matching a part of the text is enough.
     """
     pattern_of_numbers = texts.pattern_of(value.term)
     all_match = machine.alphabet.all_match(
@@ -206,7 +207,7 @@ def _where_number_matches(
     if searches:
         way = 'search'
     compute_match = functools.partial(_matches, regex, searches)
-    # With it, the search tries a number that matches.
+    # Let the search try a number that matches.
     matching_text = machine.alphabet.example(
         regex, searches, among=pattern_of_numbers
     )
@@ -221,7 +222,7 @@ def _where_number_matches(
 def _matches(regex: str, searches: bool, text: str) -> bool:
     """Return whether a regular expression matches a known text.
 
-    :param searches: whether a part of the text is enough.
+    :param searches: whether matching a part of the text is enough.
     """
     if searches:
         return re.search(regex, text) is not None
@@ -229,10 +230,10 @@ def _matches(regex: str, searches: bool, text: str) -> bool:
 
 
 def _where_one_of(operands: Operands) -> logic.Formula:
-    """Return the formula that holds where a value is one of several.
+    """Return the formula that a value is one of several.
 
-    It is looked for in the traits of the node, in a list of the machine, or in
-    a known list. For a text ``vendor`` and the known list ``[Dell, HPE]`` the
+    The several values are the traits of the node, a list of the machine, or a
+    known list. For a text ``vendor`` and the known list ``[Dell, HPE]`` the
     formula is ``vendor == "Dell" or vendor == "HPE"``.
     """
     value = operands.named['value']
@@ -255,22 +256,22 @@ def _where_one_of(operands: Operands) -> logic.Formula:
 def _where_trait_set(
     wanted: values.Alternative, traits: values.TraitNames
 ) -> logic.Formula:
-    """Return the formula that holds where the node has a trait.
+    """Return the formula that the node has a trait.
 
-    If an earlier rule adds the trait where the memory is large, the value of
+    If an earlier rule adds the trait when the memory is large, the value of
     the trait is::
 
         memory is large      → True
-        memory is not large  → a term: had the node the trait before?
+        memory is not large  → a term: did the node have the trait before?
 
-    and the formula: the memory is large, or it is not and the node had the
+    The formula is then: the memory is large, or it is not and the node had the
     trait before.
 
-    :param wanted: what ``one-of`` looks for among ``{node.traits}``.
+    :param wanted: the value that ``one-of`` looks for in ``{node.traits}``.
     :param traits: the traits of the node, after the earlier rules.
     :raises: :class:`.logic.Untranslatable` if the trait is read from the
-        machine and not named by the rule, or if an earlier rule has added or
-        removed unknown traits.
+        machine instead of being named by the rule, or if an earlier rule has
+        added or removed unknown traits.
     """
     if not isinstance(wanted, values.Const):
         raise logic.Untranslatable('a trait of a field')
@@ -283,11 +284,11 @@ def _where_trait_set(
         if isinstance(has_trait, values.UnknownValue):
             raise logic.Untranslatable(has_trait.reason)
         if isinstance(has_trait, values.SolverTerm):
-            # No rule has set it: the node may have had it before, or not.
+            # No rule has set it, so the node may have had it before.
             formulas.append(logic.conj(guard, has_trait.term))
         elif isinstance(has_trait, values.Const) and has_trait.value is True:
-            # A rule has added it. Where it is not true, a rule has removed
-            # it, and the guard adds no machine.
+            # A rule has added it. If the value is False, a rule has removed
+            # it, and the guard is skipped.
             formulas.append(guard)
     return logic.disj(*formulas)
 
@@ -295,32 +296,33 @@ def _where_trait_set(
 def _where_in_list(
     machine: Machine, value: values.Alternative, among: values.ItemList
 ) -> logic.Formula:
-    """Return the formula that holds where a value is an item of a list.
+    """Return the formula that a value is an item of a list.
 
-    Only the first items have formulas of their own. Whether the value is
-    among later items is a guess, a truth value that the solver chooses. For
-    the value "sda" and the names of disks the formula is::
+    Only the first items have formulas of their own. Whether the value is among
+    the later items is a guess, a truth value that the solver chooses. For the
+    value "sda" and the names of disks the formula is::
 
-        the list has a first item, and this is "sda"; or
+        the list has a first item, and it is "sda"; or
         …
         it has more than five items, and the guess is true
 
-    The guess is noted as those of loops are: one more item may matter.
+    The guess is recorded in the same way as the guesses of loops, because a
+    longer list may lead to another answer.
     """
     parts = []
-    # "exists" holds where the list has so many items, and the guard where the
-    # item is this alternative, such as a text.
+    # "exists" holds if the list has this item, and the guard holds if the item
+    # is this alternative, e.g. a text.
     for exists, item in among.items_of_loop():
         for guard, alternative in item:
-            # A list in which an item has no value has none itself: the op is
-            # not asked about such a list.
+            # If an item has no value, the list has no value either, and the op
+            # is not evaluated for it.
             if alternative.is_missing or isinstance(
                 alternative, values.UnknownValue | values.Failed
             ):
                 continue
             is_equal = relations.between(machine, 'eq', value, alternative)
             parts.append(logic.conj(exists, guard, is_equal))
-    # The guess that the value is among the items that are not looked at.
+    # Guess whether the value is among the later items.
     is_beyond = machine.guess(
         f'more than {cells.LONGEST} items of {among.name}',
         'among',
@@ -333,11 +335,11 @@ def _where_in_list(
 
 
 def _where_true(operands: Operands) -> logic.Formula:
-    """Return the formula that holds where a value is true.
+    """Return the formula that a value is true.
 
-    True are the words yes and true in any case, true itself, and any number
-    but 0: for a number ``count`` the formula is ``count != 0``. Another value
-    is not true, and may not be false either.
+    The words "yes" and "true" in any case, true itself, and any number except
+    0 are true. For a number ``count`` the formula is ``count != 0``. A value
+    that is not true is not necessarily false.
     """
     value = operands.named['value']
     if value.kind == 'text':
@@ -348,10 +350,10 @@ def _where_true(operands: Operands) -> logic.Formula:
 
 
 def _where_false(operands: Operands) -> logic.Formula:
-    """Return the formula that holds where a value is false.
+    """Return the formula that a value is false.
 
-    False are the words no and false in any case, false itself, and 0: for a
-    number ``count`` the formula is ``count == 0``.
+    The words "no" and "false" in any case, false itself, and 0 are false. For
+    a number ``count`` the formula is ``count == 0``.
     """
     value = operands.named['value']
     if value.kind == 'text':
@@ -364,7 +366,7 @@ def _where_false(operands: Operands) -> logic.Formula:
 def _where_word(
     machine: Machine, value: values.Alternative, words: str
 ) -> logic.Formula:
-    """Return the formula that holds where a text is one of some words.
+    """Return the formula that a text is one of some words.
 
     :param words: a regular expression, :data:`_TRUE_WORDS` or
         :data:`_FALSE_WORDS`.
@@ -376,11 +378,11 @@ def _where_word(
 
 
 def _where_empty(operands: Operands) -> logic.Formula:
-    """Return the formula that holds where a list, mapping or text is empty.
+    """Return the formula that a list, mapping or text is empty.
 
-    For a list it is that its length is 0, for a text ``vendor == ""``. Numbers
-    and truth values are never empty. About null and missing values, which are
-    constants, the op itself is asked.
+    For a list, the formula is that its length is 0, for a text it is
+    ``vendor == ""``. Numbers and truth values are never empty. Null and
+    missing values are constants, for which the op itself decides.
     """
     value = operands.named['value']
     if isinstance(value, values.ItemList):
@@ -395,27 +397,28 @@ def _where_empty(operands: Operands) -> logic.Formula:
 
 
 def _where_none(operands: Operands) -> logic.Formula:
-    # About null, a constant, the op itself is asked: this is another value.
+    # Null is a constant, for which the op itself decides. This value is not.
     return logic.FALSE
 
 
 def _where_existing(operands: Operands) -> logic.Formula:
-    # About a missing value, a constant, the op itself is asked.
+    # A missing value is a constant, for which the op itself decides.
     return logic.TRUE
 
 
 def _where_in_subnet(operands: Operands) -> logic.Formula:
-    """Return the formula that holds where a text is an address in a subnet.
+    """Return the formula that a text is an address in a subnet.
 
-    Addresses are integers to the solver. For the subnet 10.0.0.0/24 the
+    The solver represents addresses by integers. For the subnet 10.0.0.0/24 the
     formula is::
 
         version of address == 4, and 167772160 <= address <= 167772415
 
-    The bounds of these integers are added to what every machine fulfils.
+    The bounds of these integers are added to the formulas that hold for every
+    machine.
 
     :raises: :class:`.logic.Untranslatable` for a subnet that is read from the
-        machine or invalid, or an address that is put together of texts.
+        machine or invalid, or for an address that is a concatenation of texts.
     """
     machine = operands.machine
     address = operands.named['address']
@@ -423,16 +426,16 @@ def _where_in_subnet(operands: Operands) -> logic.Formula:
     if not isinstance(subnet, values.Const):
         raise logic.Untranslatable('a subnet of the machine')
     if address.kind != 'text':
-        # No number, and nothing in brackets, is the text of an address.
+        # A number, a list or a mapping is not the text of an address.
         return logic.FALSE
     try:
         network = ipaddress.ip_network(str(subnet.value).strip(), strict=False)
     except ValueError:
         raise logic.Untranslatable('what is no subnet') from None
-    # The solver cannot read an address in a text. It gets the version and the
+    # The solver cannot parse an address in a text. It gets the version and the
     # number as two integers, which are computed for the addresses that are
-    # tried: those around the ends of every subnet that rules name. They are
-    # integers and not bits, because addresses have 32 or 128 bits.
+    # tried: those around the ends of every subnet that rules name. Integers
+    # are used instead of bit vectors, because addresses have 32 or 128 bits.
     facet = machine.facet(
         address.as_term(), 'address', _make_address, _compute_address
     )
@@ -440,8 +443,8 @@ def _where_in_subnet(operands: Operands) -> logic.Formula:
         raise logic.Untranslatable('text made of others as an address')
     version, number = facet.terms
     facet.near |= _addresses_at_ends(network)
-    # For any other text the solver chooses the integers. They are still to be
-    # those of an address, or version 0 for a text that is no address.
+    # For any other text the solver chooses the integers. They must be those of
+    # an address, or version 0 for a text that is not an address.
     machine.domain += [
         z3.Or(version == 0, version == 4, version == 6),
         number >= 0,
@@ -456,18 +459,18 @@ def _where_in_subnet(operands: Operands) -> logic.Formula:
 
 
 def _make_address(name: str) -> tuple[logic.Term, ...]:
-    """Return the integers of the solver that stand for an address.
+    """Return the integers of the solver that represent an address.
 
-    These are the version of IP, and the address as a number.
+    They are the IP version and the address as a number.
     """
     return z3.Int(f'version of {name}'), z3.Int(name)
 
 
 def _compute_address(text: str) -> tuple[int, int]:
-    """Return the version of IP and the number of an address.
+    """Return the IP version and the number of an address.
 
-    For "10.0.0.1" it is ``(4, 167772161)``, and ``(0, 0)`` for a text that is
-    no address.
+    For "10.0.0.1" they are ``(4, 167772161)``. For a text that is not an
+    address, they are ``(0, 0)``.
     """
     try:
         address = value_conditions.read_address(text)
@@ -486,12 +489,12 @@ def _addresses_at_ends(
     """
     first = int(network[0])
     last = int(network[-1])
-    # Of all addresses of the version, 2 ** 32 or 2 ** 128.
+    # All addresses of the IP version: 2 ** 32 or 2 ** 128.
     number_of_addresses = 2**network.max_prefixlen
     make_address = type(network[0])
     addresses = set()
     for number in (first - 1, first, first + 1, last, last + 1):
-        # Nothing is before 0.0.0.0, and nothing after 255.255.255.255.
+        # There is no address before 0.0.0.0 or after 255.255.255.255.
         if 0 <= number < number_of_addresses:
             addresses.add(str(make_address(number)))
     return addresses
@@ -512,7 +515,7 @@ NEVER_FAIL = frozenset(
         'exists',
     )
 )
-"""Ops for which no values are an error."""
+"""Ops that never fail, whatever their values are."""
 
 TRANSLATIONS: dict[str, Translation] = {
     **dict.fromkeys(relations.COMPARE, _where_compared),

@@ -2,14 +2,14 @@
 
 """Translate comparisons such as ``count > 8`` to formulas of the solver.
 
-The engine compares values of any two types: a text that reads as a number is
-compared with numbers as one, and texts are in the order of their characters.
-The kind of both alternatives is known here, so each pair of kinds has a
-formula of its own.
+The engine compares values of any two types: a text that can be read as a
+number is compared with numbers as a number, and texts are ordered by their
+characters. Here the kinds of both alternatives are known, so every pair of
+kinds has its own formula.
 
-The machine is symbolic: what it sends are variables of the solver. Something
-that the solver cannot compute of a text, such as its rank as a version, is a
-facet of it: a variable for which functions of the engine compute the value of
+The machine is symbolic: the data that it sends are variables of the solver. If
+the solver cannot compute something from a text, e.g. its rank as a version,
+the text has a facet: a variable whose value the engine's functions compute for
 every text that is tried.
 """
 
@@ -39,24 +39,24 @@ COMPARE: dict[str, Callable[..., typing.Any]] = {
     'gt': operator.gt,
     'ge': operator.ge,
 }
-"""What compares two terms, by the op of a condition."""
+"""The function that compares two terms, by the op of a condition."""
 
 _SWAPPED = {'lt': 'gt', 'le': 'ge', 'gt': 'lt', 'ge': 'le'}
-"""The relation of the second value to the first one, by that of the first
+"""The relation of the second value to the first, by the relation of the first
 to the second."""
 
 _OPPOSITE = {'gt': 'le', 'ge': 'lt'}
-"""What holds exactly where a relation of two texts does not."""
+"""The relation of two texts that holds exactly if the other does not."""
 
 
 def between_all(
     machine: Machine, relation: str, several: Alternatives
 ) -> logic.Formula:
-    """Return the formula that holds where all neighbours are in a relation.
+    """Return the formula that all pairs of neighbors are in a relation.
 
     ``[a, b, c]`` and ``lt`` mean a < b and b < c, as in the engine.
     """
-    # A single value has no neighbour.
+    # A single value has no neighbor.
     if is_alone(several):
         return logic.TRUE
     relations_of_pairs = []
@@ -69,22 +69,22 @@ def between_all(
 def between_versions(
     machine: Machine, relation: str, several: Alternatives
 ) -> logic.Formula:
-    """Return the formula that holds where versions are in a relation.
+    """Return the formula that versions are in a relation.
 
-    ``[a, b, c]`` and ``lt`` mean a < b and b < c, as in the engine. To the
-    solver a version is a number: its rank among all versions of this proof.
-    If these are "1.9" and "1.10", their ranks are 0 and 1, and the formula
+    ``[a, b, c]`` and ``lt`` mean a < b and b < c, as in the engine. In the
+    solver a version is a number: its rank among all versions of this proof. If
+    these are "1.9" and "1.10", their ranks are 0 and 1, and the formula
     compares the ranks.
 
     :param relation: a key of :data:`COMPARE`.
-    :raises: :class:`.logic.Untranslatable` for a single list, and for text of
-        several fields.
+    :raises: :class:`.logic.Untranslatable` for a single list, and for a text
+        that is made from several fields.
     """
-    # A single value has no neighbour.
+    # A single value has no neighbor.
     if is_alone(several):
         return logic.TRUE
     if any(alternative.kind != 'text' for alternative in several):
-        # Only a text is a version.
+        # Only a text can be a version.
         return logic.FALSE
     ranks = []
     for alternative in several:
@@ -106,17 +106,18 @@ def _rank_of_text(
     """Return the rank of a version that a machine sends, as a term.
 
     The rank is a number that the solver chooses. For every version that is
-    tried, the engine's own order says which rank that is::
+    tried, the engine's own order determines the rank::
 
         version == "1.9"  → rank == 0
         version == "1.10" → rank == 1
 
-    :param others: what the version is compared with: known versions among
-        these, and versions near to them, are tried.
-    :raises: :class:`.logic.Untranslatable` for text of several fields.
+    :param others: the values that the version is compared with. The known
+        versions among them, and versions near these, are tried.
+    :raises: :class:`.logic.Untranslatable` for a text that is made from
+        several fields.
     """
     compute_rank = functools.partial(_compute_rank, machine)
-    # None for text of several fields, which is not tried.
+    # A text that is made from several fields has no facet and is not tried.
     facet = machine.facet(
         alternative.as_term(), 'version', _make_rank, compute_rank
     )
@@ -124,8 +125,8 @@ def _rank_of_text(
         raise logic.Untranslatable('text made of others as a version')
     for other in others:
         if isinstance(other, values.Const):
-            # The known version, a later one, an earlier one ("~" comes before
-            # the end), and one that is before nearly all.
+            # Try the known version, a later one, an earlier one ("~" sorts
+            # before the end), and one that is earlier than nearly all others.
             facet.near |= {
                 other.value,
                 f'{other.value}.1',
@@ -145,10 +146,10 @@ def _compute_rank(machine: Machine, text: str) -> tuple[logic.Term]:
 
 
 def is_alone(several: Alternatives) -> bool:
-    """Return whether a comparison has a single value, and so always holds.
+    """Return whether a comparison has a single value, so it always holds.
 
-    :raises: :class:`.logic.Untranslatable` for a single list, of which the
-        engine compares the items.
+    :raises: :class:`.logic.Untranslatable` for a single list, because the
+        engine then compares its items.
     """
     if len(several) != 1:
         return False
@@ -163,11 +164,11 @@ def between(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return the formula that holds where a relation holds between two values.
+    """Return the formula that two values are in a relation.
 
     It depends on their kinds, as the comparison of the engine does. If the
-    relation is ``gt`` and the right value is 8, the formula is for a left
-    value ``count``::
+    relation is ``gt`` and the right value is 8, the formula for a left value
+    ``count`` is::
 
         count is a number → count > 8
         count is a text   → count reads as a number, and that number > 8
@@ -175,7 +176,7 @@ def between(
 
     :raises: :class:`.logic.Untranslatable` for two lists, for two mappings
         unless ``eq`` or ``ne`` compares with a known ``{}``, and for a number
-        beside text of several fields.
+        and a text that is made from several fields.
     """
     machine.keep_going()
     if isinstance(left, values.Const) and isinstance(right, values.Const):
@@ -205,8 +206,8 @@ def _between_mappings(
 ) -> logic.Formula:
     """Return the formula that a mapping is ``{}``, or that it is not.
 
-    It is the translation of ``{node.extra} == {}``. Two other mappings are not
-    compared.
+    It is the translation of ``{node.extra} == {}``. Other comparisons of two
+    mappings are not supported.
 
     :param relation: ``eq``, or ``ne`` for the opposite.
     :raises: :class:`.logic.Untranslatable` if neither mapping is known to be
@@ -226,11 +227,11 @@ def _between_mappings(
 def _is_related(relation: str, one: typing.Any, other: typing.Any) -> bool:
     """Return whether two known values are in a relation, as its op says.
 
-    "8" and 8 are equal to the engine, and so are 1 and true.
+    In the engine, "8" and 8 are equal, and so are 1 and true.
     """
     if comparison.equal(one, other):
-        # Any two equal values are in the relations of two zeros: "eq", "le"
-        # and "ge" hold, and the others do not.
+        # All equal values are in the same relations as 0 and 0: "eq", "le" and
+        # "ge" hold, and the others do not.
         return bool(COMPARE[relation](0, 0))
     op = registry.installed().conditions[relation]
     return bool(op.plugin.holds(one, other))
@@ -242,10 +243,11 @@ def _between_texts(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return the formula that holds where two texts are in a relation.
+    """Return the formula that two texts are in a relation.
 
     For ``{node.name} == "rack1"`` it is ``name == "rack1"``. A known text is
-    noted for the field that it is compared with, so that the search tries it.
+    recorded for the field that it is compared with, so that the search tries
+    it.
     """
     solver_has_characters = True
     for text, compared_with in ((left, right), (right, left)):
@@ -257,8 +259,8 @@ def _between_texts(
     holds = _where_texts_compare(machine, relation, left, right)
     if solver_has_characters:
         return holds
-    # The rule's text has characters that no text of the solver has. That the
-    # solver finds no machine with such a text proves nothing.
+    # The rule's text has characters that texts of the solver cannot have. If
+    # the solver finds no machine with such a text, this proves nothing.
     return machine.guess(
         'characters that the solver does not have', relation, left, right
     )
@@ -270,12 +272,12 @@ def _where_texts_compare(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return the formula that holds where two texts are in a relation.
+    """Return the formula that two texts are in a relation.
 
-    At least one of the texts is of the machine. The texts before or after a
-    known text are a regular language, and the solver finds a text of a
-    language much faster than two texts in an order. So ``name < "b"`` becomes
-    ``name is one of the texts that sort before "b"``.
+    At least one of the texts is from the machine. The texts before or after a
+    known text form a regular language, and the solver finds a text of a
+    language much faster than two texts in an order. Therefore ``name < "b"``
+    becomes ``name is one of the texts that sort before "b"``.
 
     :param relation: ``eq``, ``ne``, ``lt``, ``le``, ``gt`` or ``ge``.
     """
@@ -288,7 +290,7 @@ def _where_texts_compare(
             machine, _SWAPPED[relation], right.as_term(), left.value
         )
     if relation in ('gt', 'ge'):
-        # The solver has "<" and "<=" of texts only.
+        # The solver supports only "<" and "<=" for texts.
         compare = COMPARE[_SWAPPED[relation]]
         return compare(right.as_term(), left.as_term())
     return COMPARE[relation](left.as_term(), right.as_term())
@@ -299,7 +301,7 @@ def _where_ordered(
 ) -> logic.Formula:
     """Return the formula that a text is before or after a known text.
 
-    There is a formula for "before" only: ``name > "b"`` becomes the negation
+    Only "before" has a formula of its own: ``name > "b"`` becomes the negation
     of ``name is before "b", or equal to it``.
 
     :param relation: an order: ``lt``, ``le``, ``gt`` or ``ge``.
@@ -316,16 +318,16 @@ def _where_ordered(
 def _where_text_before(
     machine: Machine, term: logic.Term, text: str
 ) -> logic.Formula:
-    """Return the formula that holds where a text sorts before a known text.
+    """Return the formula that a text sorts before a known text.
 
-    :param term: the text: one of the machine, or the text of a number.
+    :param term: a text of the machine, or the text of a number.
     """
     number = machine.numbers_of.get(term.get_id())
     if number is None:
         return z3.InRe(term, machine.alphabet.below(text))
-    # The solver hardly ever finds a number whose text is in a language. But
-    # most texts are after the texts of all numbers, or before: then there is
-    # nothing to find. Else numbers are tried.
+    # The solver rarely finds a number whose text is in a language. But most
+    # texts sort after the texts of all numbers, or before them, so there is
+    # nothing to find. Otherwise numbers are tried.
     all_before = machine.alphabet.all_below(text, texts.pattern_of(number))
     if all_before is not None:
         return logic.of_bool(all_before)
@@ -336,7 +338,7 @@ def _where_text_before(
 
 
 def _is_before(text: str, known: str) -> bool:
-    """Return whether a known text sorts before ``text``: "a" before "b"."""
+    """Return whether a known text sorts before ``text``, e.g. "a" and "b"."""
     return known < text
 
 
@@ -346,10 +348,10 @@ def _between_number_and_text(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return the formula that holds where a number and a text compare.
+    """Return the formula that a number and a text are in a relation.
 
-    Either value is the text. "8" counts as the number 8; "x" is not equal to
-    any number, and neither less nor greater. For a text ``count``, and
+    Either value may be the text. "8" counts as the number 8. "x" is not equal
+    to any number, and neither less nor greater. For a text ``count``, and
     ``count > 8``, the formula is that the text reads as a number, and that
     this number is > 8.
     """
@@ -360,7 +362,7 @@ def _between_number_and_text(
         is_number, right_number = _read_number(machine, right, left)
         left_number = left.as_term()
     holds_of_numbers = COMPARE[relation](left_number, right_number)
-    # "x" differs from any number, and has no other relation to it.
+    # "x" differs from every number, and has no other relation to it.
     holds_of_other_text = logic.of_bool(relation == 'ne')
     return logic.disj(
         logic.conj(is_number, holds_of_numbers),
@@ -375,14 +377,15 @@ def _read_number(
 ) -> tuple[logic.Formula, logic.Term]:
     """Return the formula that a text reads as a number, and the number.
 
-    The solver cannot read numbers in texts. So the number is a variable of
-    the solver, and the engine's own function computes it for every text that
-    is tried.
+    The solver cannot parse numbers in texts. The number is therefore a
+    variable of the solver, and the engine's own function computes it for every
+    text that is tried.
 
     :param text: a known text, or a text of the machine.
     :param compared_with: the number that the text is compared with.
-    :returns: the formula, and a term that means nothing where it is false.
-    :raises: :class:`.logic.Untranslatable` for text of several fields.
+    :returns: the formula, and a term that has no meaning if it is false.
+    :raises: :class:`.logic.Untranslatable` for a text that is made from
+        several fields.
     """
     if isinstance(text, values.Const):
         number = comparison.as_number(text.value)
@@ -390,14 +393,14 @@ def _read_number(
             any_term = values.Const(0).as_term()
             return logic.FALSE, any_term
         return logic.TRUE, values.Const(number).as_term()
-    # None for text of several fields, which is not tried.
+    # A text that is made from several fields has no facet and is not tried.
     facet = machine.facet(
         text.as_term(), 'number', _make_number, _compute_number
     )
     if facet is None:
         raise logic.Untranslatable('text made of others as a number')
     if isinstance(compared_with, values.Const):
-        # Texts to try. The result of the comparison changes at this number.
+        # Try these texts, because the result changes at this number.
         number = compared_with.value
         facet.near |= {str(number - 1), str(number), str(number + 1)}
     exists, term = facet.terms
@@ -411,7 +414,7 @@ def _make_number(name: str) -> tuple[logic.Formula, logic.Term]:
 def _compute_number(text: str) -> tuple[bool, typing.Any]:
     """Return whether a text reads as a number, and that number.
 
-    It is ``(True, 8)`` for "8", and ``(False, None)`` for "x".
+    For "8" they are ``(True, 8)``, for "x" they are ``(False, None)``.
     """
     number = comparison.as_number(text)
     return number is not None, number
@@ -424,8 +427,8 @@ def _note_known_number(
 ) -> None:
     """Let the search try a known number for a number of the machine.
 
-    For ``{inventory.cpu.count} > 8`` the search tries 8 for the count, and its
-    neighbours. Nothing happens for other pairs of values.
+    For ``{inventory.cpu.count} > 8`` the search tries 8 and its neighbors as
+    the count. Other pairs of values are ignored.
 
     :param number: the number of the machine.
     :param compared_with: the known number.
@@ -437,9 +440,9 @@ def _note_known_number(
 
 
 def as_number(alternative: values.Alternative) -> logic.Term:
-    """Return a number, or 1 for true and 0 for false, as a term.
+    """Return a number as a term; true becomes 1 and false becomes 0.
 
-    A rule may compare a truth value with a number: true is equal to 1.
+    A rule may compare a truth value with a number, and true is equal to 1.
     """
     term = alternative.as_term()
     if z3.is_bool(term):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mask secrets on all machines at once, and tell where an action shows one.
+"""Mask secrets on all machines, and find out where an action reveals one.
 
-The engine hides them by the names that they are kept under. So that rules
-may name their own variables as they like, a value is masked where it is read
-from a machine, and not where a rule reads what it has made of it.
+The engine recognizes secrets by the names of their entries. Rules may use any
+names for their own variables, so a value is masked when it is read from a
+machine, but not when a rule reads a value that it has made itself.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ Machine = machines.SymbolicMachine
 MADE_BY_RULES = (model.VARS, interpolation.ITEM)
 """The roots of values that a rule itself has made.
 
-What is in them was masked when the rule read it from the machine.
+Secrets in them were masked when the rule read them from the machine.
 """
 
 
@@ -39,11 +39,11 @@ def step(
 ) -> Value:
     """Follow names and indexes below a value, and mask secrets.
 
-    From the node, ``driver_info`` and ``ipmi_password`` lead to "******", and
-    to an empty text where the password is empty.
+    In a node, the path ``driver_info``, ``ipmi_password`` leads to "******",
+    or to an empty text if the password is empty.
 
-    :param by_rule: whether a rule has made the value. Names that the rule
-        itself wrote are its choice, and hide nothing.
+    :param by_rule: whether a rule has made the value. A name that the rule
+        itself wrote does not mark a secret.
     """
     for name in names:
         if masking.is_secret(name):
@@ -57,10 +57,10 @@ def step(
 def _read_entry(
     machine: Machine, name: str, by_rule: bool, alternative: values.Alternative
 ) -> Value:
-    """Return the entry of a secret name, such as ``password``, masked.
+    """Return the entry with the name of a secret, e.g. ``password``, masked.
 
     :param by_rule: whether a rule has made the value. A name that the rule
-        itself wrote is its choice, and hides nothing.
+        itself wrote does not mark a secret.
     """
     entry = alternative.step(name)
     if by_rule and _is_written_out(alternative):
@@ -71,19 +71,19 @@ def _read_entry(
 def _is_written_out(alternative: values.Alternative) -> bool:
     """Return whether a rule wrote all names of a value, e.g. in ``vars``.
 
-    It did in ``vars: {login: {password: x}}``.
+    For example, it wrote them in ``vars: {login: {password: x}}``.
     """
     if isinstance(alternative, values.Mapping):
-        # A mapping of the machine has its field there.
+        # Only a mapping of the machine has a cell.
         return alternative.cell is None
     return isinstance(alternative, values.Const)
 
 
 def _mask_value(machine: Machine, value: Value) -> Value:
-    """Mask a value that is kept under the name of a secret.
+    """Mask a value that has the name of a secret.
 
-    Every alternative of it is masked: a text becomes "******" where it is not
-    empty, and a missing value stays missing.
+    Every alternative is masked: a text becomes "******" if it is not empty,
+    and a missing value stays missing.
     """
     return values.transform(
         value, functools.partial(_mask_alternative, machine)
@@ -93,17 +93,17 @@ def _mask_value(machine: Machine, value: Value) -> Value:
 def _mask_alternative(
     machine: Machine, alternative: values.Alternative
 ) -> Value:
-    """Return the mask in place of a secret; an empty secret stays as it is.
+    """Replace a secret by the mask; an empty secret is not changed.
 
-    A text ``password`` of the machine becomes "" where ``password == ""``
-    holds, and "******" where it does not.
+    A text ``password`` of the machine becomes "" if ``password == ""`` holds,
+    otherwise "******".
     """
     if isinstance(alternative, values.UnknownValue):
         return values.unknown(alternative.reason, 'masked', alternative)
-    # What an empty secret of this kind is.
+    # The value of an empty secret of this kind.
     empty_value: typing.Any
     if isinstance(alternative, values.Const):
-        # Returned only where the constant itself is empty, such as null.
+        # This is returned only if the constant itself is empty, e.g. null.
         empty_value = alternative.value
     elif isinstance(alternative, values.SolverTerm):
         # Only a text can be empty: a number is always masked.
@@ -113,7 +113,7 @@ def _mask_alternative(
     elif isinstance(alternative, values.Mapping):
         empty_value = {}
     else:
-        # An error, or traits, which are no secret.
+        # An error, or the names of traits, which are not secret.
         return values.only(alternative)
     return values.choose(
         _where_empty(machine, alternative),
@@ -125,9 +125,9 @@ def _mask_alternative(
 def _where_empty(
     machine: Machine, alternative: values.Alternative
 ) -> logic.Formula:
-    """Return the formula that holds where a secret is empty.
+    """Return the formula that a secret is empty.
 
-    The engine masks no empty secret, so nothing of it is hidden there.
+    The engine does not mask an empty secret, so it hides nothing in this case.
     """
     if isinstance(alternative, values.Const):
         is_empty = alternative.is_missing or (
@@ -146,16 +146,16 @@ def _where_empty(
 
 
 def _where_hidden(machine: Machine, value: Value) -> logic.Formula:
-    """Return the formula that holds where something of a secret is hidden.
+    """Return the formula that a secret is hidden by the mask.
 
-    An empty secret is not masked, so that it hides nothing. For a text
-    ``password`` it is ``password != ""``.
+    An empty secret is not masked, so it hides nothing. For a text ``password``
+    the formula is ``password != ""``.
 
     :param value: the value under the name of a secret.
     """
     parts = []
-    # The secret is a text on one machine and missing on another. The guard of
-    # an alternative holds on the machines that have it.
+    # The secret may be a text on one machine and missing on another. The guard
+    # of an alternative holds on the machines that have it.
     for guard, alternative in value:
         is_empty = _where_empty(machine, alternative)
         parts.append(logic.conj(guard, logic.negated(is_empty)))
@@ -166,12 +166,12 @@ def mask_inside(machine: Machine, alternative: values.Alternative) -> Value:
     """Mask the secrets inside of a value that a rule reads.
 
     ``{'password': 'x'}`` becomes ``{'password': '******'}``. Entries of the
-    machine itself are unknown until a rule reads them, and are masked by
-    :func:`step` then.
+    machine itself are unknown until a rule reads them; :func:`step` masks them
+    then.
     """
     if isinstance(alternative, values.Const):
         masked = masking.mask(alternative.value)
-        # A value without secrets is returned as the same object.
+        # mask() returns the same object if the value contains no secret.
         if masked is alternative.value:
             return values.only(alternative)
         return values.const(masked)
@@ -199,8 +199,8 @@ def _mask_in_mapping(
 ) -> values.Mapping:
     """Mask the secrets that rules wrote into a mapping.
 
-    Without any, the mapping is returned as the same object: comparisons then
-    see at once that nothing differs.
+    If there are none, the same object is returned, so that comparisons see at
+    once that nothing differs.
     """
     masked_entries = {}
     for name, entry in mapping.entries.items():
@@ -208,7 +208,7 @@ def _mask_in_mapping(
             masked = _mask_value(machine, entry)
         else:
             masked = _mask_inside_value(machine, entry)
-        # Different fingerprints: the entry has a secret in it.
+        # If the fingerprints differ, the entry contains a secret.
         if values.fingerprint(masked) != values.fingerprint(entry):
             masked_entries[name] = masked
     if not masked_entries:
@@ -228,10 +228,10 @@ def where_read(
     roots: typing.Mapping[str, Value],
     made: origin.Origins,
 ) -> logic.Formula:
-    """Return the formula that holds where an action would show a secret.
+    """Return the formula that an action would reveal a secret.
 
-    It does so by a field such as ``{node.driver_info.password}``, or by a
-    variable that was made of that.
+    It may reveal one by a field such as ``{node.driver_info.password}``, or by
+    a variable that was made from such a field.
 
     :param written: the arguments of the action.
     :param roots: the data that its fields read, by root.
@@ -252,20 +252,21 @@ def _where_made_of_secret(
     roots: typing.Mapping[str, Value],
     made: origin.Origins,
 ) -> logic.Formula:
-    """Return the formula that holds where a value was made of a secret.
+    """Return the formula that a value was made from a secret.
 
-    The value has a mask in it, or was made of a place that is masked. If a
+    It was if it contains a mask, or if it was made from a masked place. If a
     rule has ``vars: {login: '{node.driver_info.password}'}``, the variable
-    ``login`` reads "******", and its source is the password.
+    ``login`` is "******", and its source is the password.
 
-    :param field: reads the value, such as ``{vars.login}`` or ``{item}``.
-    :param made: the places of the machine that such values are made of.
+    :param field: the field that reads the value, e.g. ``{vars.login}`` or
+        ``{item}``.
+    :param made: the places of the machine from which such values are made.
     """
     root = field.root or ''
     sources = made.of(root, field.steps)
     if not sources:
-        # Nothing of it is read from the machine: "******" is then a text that
-        # the rule has written, and no mask.
+        # No part of it is read from the machine, so "******" is a text that
+        # the rule itself has written, not a mask.
         return logic.FALSE
     value = step(machine, roots[root], *field.steps, by_rule=True)
     parts = [_where_secret_in(machine, value, is_masked=True)]
@@ -274,10 +275,10 @@ def _where_made_of_secret(
             continue
         there = _where_secret_at(machine, source.field, source.steps, roots)
         if source.is_kept:
-            # The value is part of the source as it is. A mask in a part of a
-            # list or a mapping is seen in the value itself, by the test
-            # above. But of a masked text a filter such as "first" takes a
-            # character, in which no mask is seen.
+            # The value is an unchanged part of the source. If the source is a
+            # list or a mapping, the test above finds a mask in the part. But
+            # if the source is a masked text, a filter such as "first" takes
+            # one character of the mask, which the test does not recognize.
             source_value = values.step(roots[source.root], *source.steps)
             there = logic.conj(there, _where_scalar(machine, source_value))
         parts.append(there)
@@ -285,10 +286,10 @@ def _where_made_of_secret(
 
 
 def _where_scalar(machine: Machine, value: Value) -> logic.Formula:
-    """Return the formula that holds where a value is no mapping and no list.
+    """Return the formula that a value is neither a mapping nor a list.
 
-    Of an unknown value it is a guess. A value that is a text on some machines
-    and a list on others gives the formula that holds where it is a text.
+    For an unknown value it is a guess. If the value is a text on some machines
+    and a list on others, the formula holds on those where it is a text.
     """
     parts = []
     # The guard of an alternative holds on the machines that have it.
@@ -308,14 +309,14 @@ def _where_secret_at(
     steps: data_path.Path,
     roots: typing.Mapping[str, Value],
 ) -> logic.Formula:
-    """Return the formula that holds where a place has a secret in it.
+    """Return the formula that a place contains a secret.
 
-    For ``node.driver_info.password`` it is that the password is there, and is
-    not empty. For ``node.driver_info`` it is that one of its entries, perhaps
-    one that no rule names, is such a secret.
+    For ``node.driver_info.password`` it is that the password exists and is not
+    empty. For ``node.driver_info`` it is that one of its entries is such a
+    secret, perhaps an entry that no rule names.
 
-    :param field: names the root of the place, such as ``node``.
-    :param steps: lead to the place from the root on.
+    :param field: the field with the root of the place, e.g. ``node``.
+    :param steps: the path from the root to the place.
     """
     root = field.root or ''
     names_port = (
@@ -324,23 +325,23 @@ def _where_secret_at(
         and (data_path.index(steps[0]) is None)
     )
     if names_port:
-        # By its address or UUID: which port of a machine that is, nobody
-        # knows.
+        # The port is named by its address or UUID, and it is not known which
+        # port of the machine that is.
         return machine.guess(
             f'the port of {{{field.text}}}', 'secret', field.text, roots[root]
         )
     value_there = roots[root]
-    # For every name of a secret on the way, such as "password".
+    # Collect a formula for every name of a secret on the way, e.g. "password".
     hidden_by_names = []
     for name in steps:
         value_there = values.step(value_there, name)
         if masking.is_secret(name):
             hidden_by_names.append(_where_hidden(machine, value_there))
     if not hidden_by_names:
-        # No name on the way is one of a secret. But entries may be.
+        # No name on the way is one of a secret, but names of entries may be.
         return _where_secret_in(machine, value_there, is_masked=False)
-    # A rule that reads below a secret reads the mask, so that a place that is
-    # there is hidden where a secret above it is not empty.
+    # A rule that reads below a secret reads the mask. A place that exists is
+    # therefore hidden if a secret above it is not empty.
     is_hidden = logic.disj(*hidden_by_names)
     is_there = logic.negated(values.where_absent(value_there))
     return logic.conj(is_hidden, is_there)
@@ -349,14 +350,14 @@ def _where_secret_at(
 def _where_secret_in(
     machine: Machine, value: Value, is_masked: bool
 ) -> logic.Formula:
-    """Return the formula that holds where a value has a secret in it.
+    """Return the formula that a value contains a secret.
 
-    :param is_masked: whether to look for the mask ``******``, as secrets are
-        masked already, or else for the names of secrets.
+    :param is_masked: True to look for the mask ``******``, because secrets are
+        already masked. False to look for the names of secrets.
     """
     parts = []
-    # The value is a mapping on one machine and a text on another. The guard of
-    # an alternative holds on the machines that have it.
+    # The value may be a mapping on one machine and a text on another. The
+    # guard of an alternative holds on the machines that have it.
     for guard, alternative in value:
         has_secret = _where_secret_in_alternative(
             machine, alternative, is_masked
@@ -368,13 +369,13 @@ def _where_secret_in(
 def _where_secret_in_alternative(
     machine: Machine, alternative: values.Alternative, is_masked: bool
 ) -> logic.Formula:
-    """Return the formula that holds where an alternative has a secret in it.
+    """Return the formula that an alternative contains a secret.
 
     For a text ``login`` of the machine, and the mask, it is ``login contains
     "******"``.
 
-    :param is_masked: whether to look for the mask ``******``, or else for the
-        names of secrets.
+    :param is_masked: True to look for the mask ``******``, False to look for
+        the names of secrets.
     """
     if isinstance(alternative, values.Const):
         return logic.of_bool(_has_secret(alternative, is_masked))
@@ -393,9 +394,9 @@ def _where_secret_in_alternative(
 
 
 def _has_secret(alternative: values.Const, is_masked: bool) -> bool:
-    """Return whether a constant has a secret in it.
+    """Return whether a constant contains a secret.
 
-    ``{'password': 'x'}`` has one. With ``is_masked``, "login:******" has one.
+    ``{'password': 'x'}`` does. With ``is_masked``, "login:******" does.
 
     :param is_masked: whether to look for the mask, see
         :func:`_where_secret_in`.
@@ -404,20 +405,20 @@ def _has_secret(alternative: values.Const, is_masked: bool) -> bool:
         return False
     if is_masked:
         return _has_mask(alternative.value)
-    # A value without secrets is returned as the same object.
+    # mask() returns the same object if the value contains no secret.
     return masking.mask(alternative.value) is not alternative.value
 
 
 def _where_secret_in_list(
     machine: Machine, items: values.ItemList, is_masked: bool
 ) -> logic.Formula:
-    """Return the formula that holds where a list has a secret in it.
+    """Return the formula that a list contains a secret.
 
-    An item that a rule has written is looked into. For all items of the
-    machine together, it is one guess of the solver.
+    Items that a rule has written are searched. For all items of the machine
+    together, the solver makes a single guess.
 
-    :param is_masked: whether to look for the mask ``******``, or else for the
-        names of secrets.
+    :param is_masked: True to look for the mask ``******``, False to look for
+        the names of secrets.
     """
     parts = []
     looped = zip(items.items_of_loop(), items.items, strict=True)
@@ -431,8 +432,8 @@ def _where_secret_in_list(
         if not isinstance(item, values.WrittenItem)
     ]
     if items_of_machine:
-        # Where the guess is true, the witness, a machine that shows it, gets
-        # a secret in its first item.
+        # If the guess is true, the first item of the list in the witness gets
+        # a secret.
         has_items = items.length > 0
         has_secret = machine.guess(
             f'a secret in {items.name}', 'secret', items
@@ -445,18 +446,18 @@ def _where_secret_in_list(
 def _where_secret_in_mapping(
     machine: Machine, mapping: values.Mapping, is_masked: bool
 ) -> logic.Formula:
-    """Return the formula that holds where a mapping has a secret in it.
+    """Return the formula that a mapping contains a secret.
 
     For ``{'password': <a text>}`` it is that the text is not empty. A mapping
-    of a machine has entries that no rule names, and whether a secret is among
-    them is a guess.
+    of a machine has entries that no rule names, and whether one of them is a
+    secret is a guess.
 
-    :param is_masked: whether to look for the mask ``******`` in its values, or
-        else for the names of secrets.
+    :param is_masked: True to look for the mask ``******`` in its values, False
+        to look for the names of secrets.
     """
     parts = []
     for name, entry in mapping.entries.items():
-        # "#" marks traits and capabilities by their names: no secrets.
+        # "#" marks traits and capabilities by name, which are not secret.
         if name.startswith('#'):
             continue
         if not is_masked and masking.is_secret(name):
@@ -478,19 +479,19 @@ def _where_unnamed_secret_in(
         )
     reason = f'a secret in {mapping.cell.name}'
     if len(mapping.cell.kinds) > 1:
-        # On most machines the field is no mapping, and the reason of an
-        # answer says so.
+        # On most machines the field is not a mapping, so the reason of an
+        # answer must say that it is one.
         reason = f'{mapping.cell.name} as a mapping with a secret in it'
     has_secret = machine.guess(reason, 'secret', mapping)
-    # Where the guess is true, the machine of the answer gets a secret there.
+    # If the guess is true, the mapping gets a secret in the witness.
     mapping.cell.secrets[has_secret.get_id()] = has_secret
     return logic.conj(logic.negated(mapping.cell.empty), has_secret)
 
 
 def _has_mask(value: typing.Any) -> bool:
-    """Return whether a text in a value has a mask in it.
+    """Return whether a text in a value contains a mask.
 
-    ``['a', {'login': 'admin:******'}]`` has one.
+    For example, a text in ``['a', {'login': 'admin:******'}]`` does.
     """
     if isinstance(value, dict):
         return any(map(_has_mask, value.values()))

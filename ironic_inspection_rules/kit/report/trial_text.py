@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What test prints of machines: table, JSON, YAML, JUnit, details, diffs."""
+"""Output of test for machines: table, JSON, YAML, JUnit, details, diffs."""
 
 import collections
 import functools
@@ -24,22 +24,23 @@ _HIDDEN_CHANGES = _('what sensitive rules would change is withheld')
 
 _MAX_REASONS = 3
 _MAX_NAMES = 3
-"""Most reasons of a rule, and names of machines, in a cell; after them it has
-the number of others."""
+"""Maximum number of reasons of a rule, and of names of machines, in a cell,
+which then has the number of the others."""
 
 _MAX_SINGLE_ROWS = 20
-"""Most machines that a table lists one by one. A longer table has one row for
-all machines that are alike."""
+"""Maximum number of machines that a table lists separately. A longer table has
+one row for all machines that are alike."""
 
 
 class MachineRow(typing.NamedTuple):
     """A row of the table: a machine, its result and three numbers.
 
-    :ivar matched: how many rules matched.
-    :ivar changes: how many changes they make, without those of sensitive
-        rules.
-    :ivar audited: how many rules in mode ``audit`` would do something.
-    :ivar hides_changes: whether sensitive rules ran, which may make others.
+    :ivar matched: the number of rules that matched.
+    :ivar changes: the number of changes, without those of sensitive rules.
+    :ivar audited: the number of rules in mode ``audit`` that would do
+        something.
+    :ivar hides_changes: whether sensitive rules ran, which may make more
+        changes.
     """
 
     path: str
@@ -52,10 +53,10 @@ class MachineRow(typing.NamedTuple):
 
 
 class MachineDetails(typing.NamedTuple):
-    """What the details say of a machine.
+    """The text about a machine in the details.
 
     :ivar verdict: e.g. ``inspection would succeed``.
-    :ivar body: its rules and changes, several lines.
+    :ivar body: the rules and changes of the machine, in several lines.
     """
 
     path: str
@@ -76,24 +77,24 @@ def as_dict(test: machine_test.MachineTest) -> dict[str, typing.Any]:
 def as_json(test: machine_test.MachineTest, indent: int | None = None) -> str:
     """Return the test of a machine as JSON.
 
-    :param indent: the spaces of a level; None is far faster.
+    :param indent: the number of spaces per level; None is far faster.
     """
     return json.dumps(as_dict(test), indent=indent)
 
 
 def diff_lines(changes: typing.Iterable[engine_change.Change]) -> list[str]:
-    """Return the changes as lines of a diff, under the name of the object."""
+    """Return changes as lines of a diff, below the name of their object."""
     changes_with_before = [change.with_before() for change in changes]
     return list(machine_diff.change_lines(changes_with_before))
 
 
 class Listing:
-    """Prints tests of machines as they come.
+    """Prints tests of machines as they arrive.
 
-    Other processes test the machines, and it would take long to pass a whole
-    test on. So ``extract`` is called there, and returns the little that
-    :meth:`add` prints. A format that prints each machine by itself keeps none
-    of them.
+    Other processes test the machines, and passing a whole test between
+    processes would be slow. ``extract`` is therefore called there, and returns
+    only the data that :meth:`add` prints. A format that prints every machine
+    separately does not store them.
     """
 
     extract: machine_test.Extract
@@ -102,7 +103,7 @@ class Listing:
         self._output = output
 
     def add(self, entry: typing.Any) -> None:
-        """Print one more machine, at once or at the end.
+        """Print one more machine, either at once or at the end.
 
         :param entry: the result of :attr:`extract` for the machine.
         """
@@ -116,16 +117,16 @@ class Listing:
 
 
 class JsonListing(Listing):
-    """A list in JSON, each machine on a line if there are many."""
+    """A list in JSON, with one machine per line if there are many."""
 
     def __init__(self, output: typing.TextIO, indented: bool) -> None:
         super().__init__(output)
-        # Without indents JSON is on one line, and written far faster.
+        # Without indentation, JSON is on one line and is written far faster.
         indent = None
         if indented:
             indent = 2
         self.extract = functools.partial(as_json, indent=indent)
-        # There is at least one machine, so that the list always begins.
+        # There is at least one machine, so the list always begins.
         self._separator = '['
 
     def add(self, entry: str) -> None:
@@ -145,7 +146,7 @@ class YamlListing(Listing):
 
 
 class TableListing(Listing):
-    """A line for each machine, or for all that are alike; and the sum."""
+    """A line for every machine, or for all that are alike, and the totals."""
 
     @staticmethod
     def extract(test: machine_test.MachineTest) -> MachineRow:
@@ -161,15 +162,16 @@ class TableListing(Listing):
 
     def __init__(self, output: typing.TextIO) -> None:
         super().__init__(output)
-        # Machines that are alike have one row, with an empty path. The first
-        # paths are kept: a table names no more.
+        # Machines that are alike share a row, whose path is empty. Only the
+        # first paths are kept, because a table shows no more.
         self._paths: dict[MachineRow, list[str]] = {}
         self._counts: collections.Counter[MachineRow] = collections.Counter()
 
     def add(self, entry: MachineRow) -> None:
-        """Count a machine among its like, and keep the first paths.
+        """Count a machine with those that are alike, and keep its path.
 
-        Machines are alike if their rows differ only in the path.
+        Machines are alike if their rows differ only in the path. Only the
+        first paths are kept.
         """
         alike = entry._replace(path='')
         self._counts[alike] += 1
@@ -178,10 +180,10 @@ class TableListing(Listing):
             paths.append(entry.path)
 
     def end(self, results: collections.Counter[str]) -> None:
-        """Write the table of all machines, and how many have each result."""
+        """Write the table of all machines, and the totals by result."""
         if self._counts:
             self._output.write(f'{self._table()}\n')
-            # A row is of one machine, or of all machines that are alike.
+            # A row is for one machine, or for all machines that are alike.
             if any(row.hides_changes for row in self._counts):
                 self._output.write(_HIDDEN_CHANGES + '\n')
             elif not any(row.changes for row in self._counts):
@@ -205,9 +207,9 @@ class TableListing(Listing):
     def _table(self) -> str:
         """Return the table of machines.
 
-        Of a few machines every one has a row. Of a fleet all machines that are
-        alike share a row. The column "Audit" is there only if a rule in mode
-        ``audit`` would do something.
+        If there are few machines, every machine has a row. In a fleet, all
+        machines that are alike share a row. The column "Audit" is only present
+        if a rule in mode ``audit`` would do something.
         """
         if self._counts.total() <= _MAX_SINGLE_ROWS:
             rows = self._rows_of_machines()
@@ -228,9 +230,9 @@ class TableListing(Listing):
         return table.render(columns, cells_of_rows)
 
     def _rows_of_machines(self) -> list[MachineRow]:
-        """Return a row for each machine, in the order of their paths.
+        """Return a row for every machine, ordered by path.
 
-        There are few machines: the paths of all of them were kept.
+        There are few machines, so the paths of all of them were kept.
         """
         rows = []
         for alike, paths in self._paths.items():
@@ -240,12 +242,12 @@ class TableListing(Listing):
     def _rows_of_kinds(self) -> list[MachineRow]:
         """Return one row for all machines that are alike.
 
-        In place of a path it has the first paths, and the number of others.
+        Its path is replaced by the first paths and the number of others.
         """
         rows = []
         for alike, paths in self._paths.items():
             lines = paths[:_MAX_NAMES]
-            # Not by the paths: only the first ones were kept.
+            # Do not count the paths, because only the first ones were kept.
             left_out = self._counts[alike] - len(lines)
             if left_out:
                 lines.append(_('and %d more') % left_out)
@@ -272,14 +274,14 @@ class JunitListing(Listing):
 
 
 class DetailsListing(Listing):
-    """All about each machine, those with the same rules and changes once."""
+    """All details of machines; equal rules and changes are printed once."""
 
     @staticmethod
     def extract(test: machine_test.MachineTest) -> MachineDetails:
         """Return the verdict on a machine, its rules and its changes as text.
 
-        The rules are a table with the reasons why they did not match. Last
-        comes what rules in mode ``audit`` would do.
+        The rules are a table with the reasons why they did not match. The last
+        lines show what rules in mode ``audit`` would do.
         """
         if test.problem is not None:
             reason = _why_unreadable(test.path, test.problem)
@@ -311,7 +313,7 @@ class DetailsListing(Listing):
         self._paths_of_alike: dict[tuple[str, str], list[str]] = {}
 
     def add(self, entry: MachineDetails) -> None:
-        """Keep the path of a machine among its like."""
+        """Store the path of a machine with those that are alike."""
         verdict_and_body = (entry.verdict, entry.body)
         self._paths_of_alike.setdefault(verdict_and_body, []).append(
             entry.path
@@ -320,7 +322,7 @@ class DetailsListing(Listing):
     def end(self, results: collections.Counter[str]) -> None:
         """Write the paths of machines that are alike, then what they share.
 
-        The last path has the verdict beside it::
+        The last path is followed by the verdict::
 
             inventories/1.json
             inventories/2.json: inspection would succeed
@@ -335,7 +337,7 @@ class DetailsListing(Listing):
 
 
 def _verdict_sentence(test: machine_test.MachineTest) -> str:
-    """Return what becomes of an inspection, with its error.
+    """Return the result of an inspection as a sentence, with its error.
 
     For example, ``inspection would fail: no disk``.
     """
@@ -353,8 +355,8 @@ def _verdict_sentence(test: machine_test.MachineTest) -> str:
 def _why_unreadable(path: str, problem: exceptions.InvalidDocument) -> str:
     """Return why a machine cannot be read, for a line that has its path.
 
-    The reason names a file only if that is another file, such as that of the
-    node, or if it names a place in the file as well.
+    The reason names a file only if it is another file, e.g. the file of the
+    node, or if it also names a place in the file.
     """
     names_only_this_file = problem.path == path and problem.place is None
     if names_only_this_file:
@@ -363,22 +365,22 @@ def _why_unreadable(path: str, problem: exceptions.InvalidDocument) -> str:
 
 
 def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
-    """Return a row for every rule in mode ``enforce``: what became of it.
+    """Return a row with the result for every rule in mode ``enforce``.
 
-    Its last cell says why the rule did not match, or why some of its actions
-    did not run; of a sensitive rule, that this is withheld.
+    The last cell says why the rule did not match, or why some of its actions
+    did not run. For a sensitive rule it says that this is withheld.
     """
     rows = []
     for traced in traces:
         if traced.rule.mode != model.ENFORCE:
-            # Rules in mode "audit" have lines of their own, below the table.
+            # Rules in mode "audit" have separate lines below the table.
             continue
         matched = _('no')
         if traced.matched:
             matched = _('yes')
         lines = _list_reasons(traced)
         if len(lines) > _MAX_REASONS:
-            # The number of the others is a line as well.
+            # The line with the number of others counts as a line too.
             first_reasons = lines[: _MAX_REASONS - 1]
             left_out = len(lines) - len(first_reasons)
             lines = [*first_reasons, _('%d more') % left_out]
@@ -399,7 +401,7 @@ def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
 def _audit_lines(traced: trace.RuleTrace) -> list[str]:
     """Return what a rule in mode ``audit`` would do, below its title.
 
-    Of a sensitive rule it is withheld.
+    For a sensitive rule the changes are withheld.
     """
     title = _('audit: %s') % machine_test.title(traced.rule)
     details = []
@@ -421,10 +423,10 @@ def _audit_lines(traced: trace.RuleTrace) -> list[str]:
 def _list_reasons(traced: trace.RuleTrace) -> list[str]:
     """List why a rule does not match, or which of its actions do not run.
 
-    :returns: e.g. ``eq: values=[2, 4]`` or ``log``: the op, with the reason if
-        it is known; equal texts once.
+    :returns: texts without duplicates, e.g. ``eq: values=[2, 4]`` or ``log``:
+        the op, with the reason if it is known.
     """
-    # The op and, if it is known, the reason. A reason may be empty.
+    # Pairs of an op and the reason, which may be unknown or empty.
     ops_with_reasons = []
     if traced.matched:
         for action in traced.actions:
