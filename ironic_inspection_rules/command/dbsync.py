@@ -61,15 +61,15 @@ def stamp() -> None:
 
 
 def version() -> None:
-    """Print the revision of the tables that are in the database.
+    """Print the revision of the tables in the database.
 
     :raises: NotFound if there are no tables; DatabaseNotReady if there are
-        some without a revision.
+        tables without a revision.
     """
     revision = migration.version()
     if revision is None:
         if migration.table_names():
-            # "create_schema" would refuse to touch them.
+            # "create_schema" would refuse to change them.
             raise migration.no_revision()
         raise exceptions.NotFound(
             _(
@@ -82,13 +82,13 @@ def version() -> None:
 
 
 def adopt() -> int:
-    """Take over rules of Ironic's own table or of ironic-inspector.
+    """Adopt rules of stock Ironic or of ironic-inspector.
 
     With ``--undo``, give the rules of Ironic's table back instead. They are
     removed here, and so are the copies of rules from Ironic's own file.
 
-    :returns: the exit code: 2 if the rules do something else here, whether
-        they were adopted or not; else 0.
+    :returns: the exit code: 2 if the rules behave differently here, whether
+        they were adopted or not; otherwise 0.
     """
     options = CONF.command
     if options.undo:
@@ -104,18 +104,18 @@ def adopt() -> int:
 
 
 def drop() -> int:
-    """Remove the tables of this project with all that is in them.
+    """Remove the tables of this project with all their data.
 
-    Without ``--yes``, only print them and their numbers of rows.
+    Without ``--yes``, only print the tables and their numbers of rows.
 
     :returns: the exit code: 0 if no tables are left, 1 without ``--yes``.
-    :raises: Conflict if services seem to use the tables; or if rules of Ironic
-        are set aside, as these were adopted here: nobody would run them any
-        more.
+    :raises: Conflict if services seem to use the tables, or if rules of Ironic
+        are set aside because they were adopted here. Without the tables,
+        nothing would run these rules any more.
     """
-    # "adopt --undo" cannot read the tables of a preview of release 1.0. There
-    # it can put the rules back only once these tables are removed, and new
-    # ones made.
+    # "adopt --undo" cannot read the tables of a preview of release 1.0. With
+    # such tables, it can put the rules back only after the tables are removed
+    # and created again.
     can_undo = not migration.is_of_preview(migration.version())
     if can_undo and adoption.read_ironic(set_aside=True):
         raise exceptions.Conflict(
@@ -158,14 +158,15 @@ def drop() -> int:
 def check() -> int:
     """Print what in this configuration keeps services from running rules.
 
-    It reads what a service reads when it starts, tries to connect to the
-    coordination service, and changes nothing. What a service would only warn
-    of, such as a phase that does not run, is printed as well.
+    It reads everything that a service reads when it starts, tries to connect
+    to the coordination service, and changes nothing. It also prints problems
+    that a service only warns about, e.g. a phase that does not run.
 
-    :returns: the exit code: 1 if services would not start or not run rules,
-        else 0.
+    :returns: the exit code: 1 if services would not start or would not run
+        rules, otherwise 0.
     """
-    # Imported here: they load drivers, which most commands do not need.
+    # Imported here, because they load drivers, which most commands do not
+    # need.
     from ironic_inspection_rules.inspection import announcement
     from ironic_inspection_rules.inspection import start
     from ironic_inspection_rules.inspection import switches
@@ -179,7 +180,7 @@ def check() -> int:
         ]
         remarks = list(announcement.remarks())
     except exceptions.InspectionRulesError as exc:
-        # A service would not start. What is switched off is known without its
+        # A service would not start. The switches can be checked without its
         # rules.
         problems = [str(exc), *switches.problems()]
         remarks = []
@@ -193,9 +194,9 @@ def check() -> int:
 
 
 def _find_problems_of_coordination() -> Iterator[str]:
-    """Yield why services could not use the coordination service.
+    """Yield the reasons why services could not use the coordination service.
 
-    Only the workers of the queue and the PXE filter need it. Where neither is
+    Only the workers of the queue and the PXE filter need it. If neither is
     configured, there is no problem.
     """
     is_needed = (
@@ -212,12 +213,12 @@ def _find_problems_of_coordination() -> Iterator[str]:
 def _list_running_services() -> list[str]:
     """Return the names of the services that seem to use the tables.
 
-    While there are any, ``drop`` refuses to remove the tables. They are the
+    ``drop`` refuses to remove the tables if there are any. They are the
     workers that process a request and, if this configuration names the plugin,
     the conductors that are online. API services and idle workers are not
-    among them, as these leave no trace in the database.
+    included, because they leave no trace in the database.
     """
-    # Imported here, as it loads drivers, which most commands do not need.
+    # Imported here, because it loads drivers, which most commands do not need.
     from ironic_inspection_rules.inspection import switches
 
     names = set()
@@ -335,9 +336,9 @@ def _add_revision(parser: argparse.ArgumentParser) -> None:
 def main() -> int:
     """Run the sub-command that the command line names.
 
-    :returns: the exit code of the sub-command, by default 0; 1 with one line
-        on stderr on an error, also of the command line. 2 says that adopted
-        rules behave differently.
+    :returns: the exit code of the sub-command, by default 0. It is 2 if
+        adopted rules behave differently. On any error, including errors in the
+        command line, it is 1, with one line on stderr.
     """
     CONF.register_cli_opt(
         cfg.SubCommandOpt(
@@ -352,8 +353,8 @@ def main() -> int:
         if not CONF.debug:
             # alembic logs every step as information.
             logging.getLogger().setLevel(logging.WARNING)
-        # oslo.db does not try again where the database is away: somebody waits
-        # for the command, and can run it again.
+        # Let oslo.db fail at once if the database is down, because a user
+        # waits for the command, and can run it again.
         CONF.set_default('max_retries', 0, group='database')
         return CONF.command.func() or 0
     except (

@@ -45,10 +45,10 @@ def main() -> int:
 
     With ``--dry-run``, print the nftables script of a leader instead.
 
-    :returns: 0 when it was stopped or has printed the script, 1 with one line
-        on stderr when it could not start. Unless it only prints, everything
-        is blocked on the interface afterwards, if the configuration names
-        the interface and the ports.
+    :returns: 0 after a signal or after the script is printed; 1, with one line
+        on stderr, if the filter could not start. Except in a dry run,
+        everything is blocked on the interface afterwards, if the configuration
+        names the interface and the ports.
     """
     conf.register_opts(CONF)
     CONF.register_cli_opt(
@@ -65,8 +65,8 @@ def main() -> int:
         service.prepare_command(sys.argv)
         if CONF.dry_run:
             _log_to_standard_error()
-        # oslo.db is not to try again where the database is away: the filter
-        # does so itself, and blocks meanwhile.
+        # oslo.db must not retry if the database is down, because the filter
+        # itself retries, and blocks in the meantime.
         CONF.set_default('max_retries', 0, group='database')
         options = CONF.inspection_pxe_filter
         table, guard = _prepare_firewall()
@@ -97,10 +97,10 @@ def main() -> int:
 
 
 def _log_to_standard_error() -> None:
-    """Write the log to standard error in place of standard output.
+    """Write the log to standard error instead of standard output.
 
-    Without a log file, oslo.log writes to standard output. There a warning
-    would be part of the script that is printed.
+    Without a log file, oslo.log writes to standard output, where a warning
+    would become part of the printed script.
     """
     for handler in logging.getLogger().handlers:
         if not isinstance(handler, logging.StreamHandler):
@@ -112,8 +112,8 @@ def _log_to_standard_error() -> None:
 def _prepare_firewall() -> tuple[nftables.FilterTable, firewall.Firewall]:
     """Block everything, unless in a dry run, and check the configuration.
 
-    In this order: if an option is bad, the command ends, and nobody may pass
-    then.
+    The order matters: if an option is bad, the command ends, and no machine
+    may pass afterwards.
 
     :raises: Invalid for options of this package that are bad.
     :raises: FirewallError if the table cannot be created.
@@ -124,9 +124,9 @@ def _prepare_firewall() -> tuple[nftables.FilterTable, firewall.Firewall]:
         if not CONF.dry_run:
             guard.install()
     finally:
-        # Also after an error above. If options are bad, the error of this call
-        # takes its place: it names all of them, in fewer words than
-        # oslo.config.
+        # This also runs after an error above. If options are bad, its error
+        # replaces that error, because it names all bad options in fewer words
+        # than oslo.config.
         conf.check(CONF)
     return table, guard
 
@@ -146,7 +146,7 @@ def _make_table() -> nftables.FilterTable:
 
 
 def _warn_of_late_admission() -> None:
-    """Log a warning where a machine may boot before the filter knows of it."""
+    """Log a warning if a machine may boot before the filter knows about it."""
     period = CONF.inspection_pxe_filter.whitelist_period
     if notification.may_let_pass_too_late(CONF):
         LOG.warning(
@@ -169,8 +169,8 @@ def _build_port_source() -> watcher.PortSource:
     Machines pass only if their node has one of the inspect interfaces that the
     configuration names.
 
-    :raises: Invalid if it names none, or one that is not installed. That may
-        be a typo, and then the filter would block machines in inspection.
+    :raises: Invalid if it names none, or one that is not installed. This may
+        be a typo, and the filter would then block machines in inspection.
     """
     names = CONF.inspection_pxe_filter.supported_inspect_interfaces
     if not names:
@@ -204,21 +204,22 @@ def _dry_run(
 ) -> str:
     """Return the nftables script that a leader would apply at this moment.
 
-    The script creates the table, fills it with the machines that the database
-    has now, and lets those in inspection pass for some seconds. It is not run.
+    The script creates the table, fills it with the current machines of the
+    database, and lets those in inspection pass for some seconds. It is not
+    run.
 
-    :raises: Invalid as :func:`_build_port_source`, BadAddress as
+    :raises: Invalid, see :func:`_build_port_source`, or BadAddress, see
         :func:`.read_macs`.
     """
     ports = watcher.read(_build_port_source())
     admitted = admission.decide(
         ports, leads=True, auto_discovery=settings.auto_discovery
     )
-    # As if the coordinator had confirmed the leadership at this moment: it
-    # then lasts a whole lease, and machines pass for the longest time.
+    # Assume that the coordinator has confirmed the leadership just now. It
+    # then lasts a whole lease, so machines pass for the longest time.
     leader_for = election.LEASE
     pass_for = firewall.seconds_to_pass(leader_for)
-    # nft reads the end as a time of day, so no monotonic clock will do.
+    # nft reads the end as a time of day, so a monotonic clock cannot be used.
     now = time.time()
     nobody = admission.Admission()
     lines = [
@@ -235,7 +236,7 @@ def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
     It takes part in the election of the leader, reads the database, and
     listens to messages of other services if there is a message broker.
 
-    :param guard: the firewall, which blocks everything already.
+    :param guard: the firewall, which already blocks everything.
     :raises: Invalid if the options of the coordinator or the names of inspect
         interfaces are wrong.
     """
@@ -248,8 +249,8 @@ def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
     )
     systemd.notify_once()
     if notification.is_received(CONF):
-        # A thread of its own, as to connect to the message broker may take for
-        # ever.
+        # Use a separate thread, because connecting to the message broker may
+        # take forever.
         threading.Thread(
             target=notification.listen,
             daemon=True,
@@ -259,7 +260,7 @@ def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
 
 
 def _request_stop(stop: threading.Event, *_signal: object) -> None:
-    """Have the filter stop; a handler of signals."""
+    """Make the filter stop; a signal handler."""
     stop.set()
 
 

@@ -43,9 +43,9 @@ class Settings:
     """Settings of a filter; all times are in seconds.
 
     :param auto_discovery: whether unknown machines always pass.
-    :param sync_period: time between two reads of all ports, 0 for one read.
-    :param allowlist_period: time between two reads of nodes in inspection, 0
-        to read them only after messages.
+    :param sync_period: time between two reads of all ports; 0 reads once.
+    :param allowlist_period: time between two reads of nodes in inspection; 0
+        reads them only after messages.
     :param retries: failures in a row before one is logged as an error.
     :param retry_interval: time from a failure to the next start.
     """
@@ -86,34 +86,34 @@ class PxeFilter:
         )
         # Set when the machines or the leadership may have changed.
         self._changed = threading.Event()
-        # Whether machines may pass now; False only while the kernel blocks.
+        # Whether machines may pass now. False only while the kernel blocks.
         self._passes = False
         # Guards self._passes, and is notified when it changes.
         self._state = threading.Condition()
-        # Reads the machines from the database. Another one at every start.
+        # Reads the machines from the database; replaced at every start.
         self._watcher = self._make_watcher()
 
     def handle(self, change: notification.ListChange) -> None:
         """Handle a message; may be called from any thread."""
-        # Between two starts the old watcher takes the message, and nothing is
-        # lost: the new one reads everything at first.
+        # Between two starts the old watcher gets the message, but nothing is
+        # lost, because the new watcher reads everything first.
         self._watcher.handle(change)
 
     def install(self) -> None:
-        """Create the nftables table; it blocks everything.
+        """Create the nftables table, which blocks everything.
 
-        :raises: FirewallError when that is not possible.
+        :raises: FirewallError if this is not possible.
         """
         self._firewall.install()
 
     def run(self, stop: threading.Event) -> None:
         """Filter until a stop is requested, then block everything.
 
-        Starts again after any failure.
+        The filter is started again after any failure.
         """
         retrying = tenacity.Retrying(
-            # Whatever failed, everything is blocked by now: by this filter,
-            # or by the timeout in the kernel.
+            # Retry after any error, because everything is already blocked,
+            # by this filter or by the timeout in the kernel.
             retry=tenacity.retry_if_exception_type(Exception),
             stop=tenacity.stop_when_event_set(stop),
             wait=tenacity.wait_fixed(self._settings.retry_interval),
@@ -134,16 +134,16 @@ class PxeFilter:
     def _run_until_failure(self, stop: threading.Event) -> None:
         """Run the filter until a stop is requested or anything fails.
 
-        First, everything is blocked. A watcher reads the machines from the
-        database in its own thread; then this host takes part in the election.
-        A failure is counted, and raised for :meth:`run` to start again.
+        Everything is blocked first. A watcher then reads the machines from the
+        database in its own thread, and this host takes part in the election. A
+        failure is counted, and raised so that :meth:`run` starts again.
         """
-        # Ends the watcher and the membership in the election.
+        # Setting it ends the watcher and the part in the election.
         leave = threading.Event()
         try:
             self._block_everything()
             self._watcher = self._make_watcher()
-            # A daemon, as it may hang in the database.
+            # Use a daemon, because it may hang in the database.
             threading.Thread(
                 target=self._watcher.run,
                 args=(leave,),
@@ -153,7 +153,7 @@ class PxeFilter:
             self._wait_for_machines(stop)
             if not stop.is_set():
                 self._take_part_in_election(stop, leave)
-        # Any error: it is only logged here, and raised for run().
+        # Catch any error: it is logged here, and raised again for run().
         except Exception as exc:
             self._outage.failed(exc)
             raise
@@ -163,7 +163,7 @@ class PxeFilter:
     def _wait_for_machines(self, stop: threading.Event) -> None:
         """Wait until the watcher has read the machines, or for a stop.
 
-        A leader that knows no machines yet would block those in inspection.
+        A leader that knows no machines would block those in inspection.
         """
         while self._watcher.machines() is None and not stop.is_set():
             self._wait_for_change()
@@ -173,8 +173,8 @@ class PxeFilter:
     ) -> None:
         """Take part in the election, and let machines pass as its leader.
 
-        It returns when a stop is requested, or raises the first failure. This
-        host then blocks everything and has left the election.
+        It returns when a stop is requested, or raises the first failure. In
+        both cases this host has blocked everything and left the election.
 
         :param leave: set here to end this host's part.
         """
@@ -188,18 +188,18 @@ class PxeFilter:
                     self._update_firewall(member)
                     self._wait_for_change()
             finally:
-                # Block first: once this host has left the election, machines
-                # may pass on another one. It must leave even if it cannot
-                # block, as the end of the pool waits for the election to end.
+                # Block first, because machines may pass on another host once
+                # this host has left the election. It must leave even if it
+                # cannot block, because the pool waits for the election to end.
                 try:
                     self._block_everything()
                 finally:
                     leave.set()
-            # Raise the error of a callback, if there was one.
+            # Raise the error of a callback if there was one.
             election_run.result()
 
     def _request_read(self) -> None:
-        """Ask for a read of the nodes in inspection, as this host leads now.
+        """Ask for a read of the nodes in inspection when this host leads.
 
         The last read may be old, and messages since then may be lost.
         """
@@ -207,9 +207,9 @@ class PxeFilter:
         self._changed.set()
 
     def _update_firewall(self, member: election.Election) -> None:
-        """Have the kernel let machines pass for as long as this host leads.
+        """Let machines pass in the kernel as long as this host leads.
 
-        A host that does not lead blocks everything.
+        If this host does not lead, everything is blocked.
         """
         # This may raise the error of the last read. The caller has waited for
         # the first read, so there are machines.
@@ -221,9 +221,9 @@ class PxeFilter:
         )
         remaining = member.remaining()
         passes = firewalls.seconds_to_pass(remaining) > 0
-        # The election releases its lock only once "blocked" is noted, as
-        # another host may let machines pass from then on. So "passes" is noted
-        # before the kernel lets machines pass, and "blocked" after it blocks.
+        # When False is set, the election may release its lock, and another
+        # host may let machines pass. Therefore set True before the kernel lets
+        # machines pass, but set False only after the kernel blocks.
         if passes:
             self._set_passes(True)
         self._firewall.update(admit, remaining)
@@ -232,15 +232,16 @@ class PxeFilter:
         self._outage.over()
 
     def _block_everything(self) -> None:
-        """Have the kernel block everything, then note that it does.
+        """Block everything in the kernel, then record that it is blocked.
 
-        In this order: after the note, machines may pass on another host.
+        The order matters: once it is recorded, machines may pass on another
+        host.
         """
         self._firewall.block()
         self._set_passes(False)
 
     def _set_passes(self, passes: bool) -> None:
-        """Note whether machines may pass now.
+        """Record whether machines may pass now.
 
         The election waits for False before it releases its lock.
         """
@@ -258,24 +259,25 @@ class PxeFilter:
     def _wait_until_blocked(self) -> None:
         """Wait until no machine can pass on this host any more.
 
-        The election calls this before it releases its lock. Another thread
-        updates the firewall. If it hangs, the kernel blocks by itself.
+        The election calls it before it releases its lock. Another thread
+        updates the firewall. If that thread hangs, the kernel blocks by
+        itself.
         """
-        # Wakes up the thread that updates the firewall.
+        # Wake up the thread that updates the firewall.
         self._changed.set()
         with self._state:
-            # After a lease, the timeout in the kernel is over in any case: it
-            # is shorter.
+            # Do not wait longer than a lease, because the timeout in the
+            # kernel is shorter and has expired by then.
             self._state.wait_for(self._is_blocked, election.LEASE)
 
     def _is_blocked(self) -> bool:
         return not self._passes
 
     def _wait_for_change(self) -> None:
-        """Wait until something may have changed, for a heartbeat at most.
+        """Wait until something may have changed, for at most a heartbeat.
 
-        By then the timeout in the kernel has to be renewed, or machines would
-        be blocked.
+        By then the timeout in the kernel must be renewed, or machines would be
+        blocked.
         """
         self._changed.wait(election.HEARTBEAT)
         self._changed.clear()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads from the database which nodes are in inspection.
+"""Watch in the database which nodes are in inspection.
 
-It is not the thread that renews the leader's timeout in the firewall, which a
-database that hangs must not block. It reads columns, not objects, as there
-may be tens of thousands of ports. Port groups count as ports, as a bond may
-have an address of its own.
+This must not run in the thread that renews the leader's timeout in the
+firewall, because a database that hangs would block that thread. It reads
+columns instead of objects, because there may be tens of thousands of ports.
+Port groups count as ports, because a bond may have its own address.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -35,7 +35,7 @@ POLL_INTERVAL = 1.0
 """Seconds between two pings of the database."""
 
 DATABASE_TIMEOUT = 4.0
-"""Seconds without an answer after which the database counts as down."""
+"""Seconds without an answer after which the database is considered down."""
 
 _ROWS_PER_FETCH = 1000
 """Rows fetched at a time."""
@@ -47,9 +47,9 @@ _IN_INSPECTION = (states.INSPECTING, states.INSPECTWAIT)
 class PortSource:
     """Reads the ports in Ironic's database.
 
-    All methods raise errors of the database as they are.
+    All methods raise errors of the database unchanged.
 
-    :param inspect_interfaces: inspect interfaces of nodes that may pass.
+    :param inspect_interfaces: the inspect interfaces of nodes that may pass.
     """
 
     def __init__(self, inspect_interfaces: Collection[str]) -> None:
@@ -70,17 +70,18 @@ class PortSource:
     def read_inspected_ports(self) -> Iterator[admission.Row | None]:
         """Yield the ports and port groups of nodes in inspection.
 
-        Only nodes count whose inspect interface is one of those that may pass.
+        Nodes are skipped unless their inspect interface is one of those that
+        may pass.
 
-        :returns: UUID and MAC address of every port. A node without ports or
-            without port groups gives None in their place, and so does a port
-            group without an address: then the caller at least learns that a
+        :returns: UUID and MAC address of every port. None is yielded instead
+            for a node without ports or without port groups, and for a port
+            group without an address, so that the caller still knows that a
             node is in inspection.
         """
         for kind in _KINDS:
             query = sa.select(kind.uuid, kind.address)
             query = query.select_from(models.Node)
-            # The outer join has a row for a node without ports, too.
+            # An outer join also returns a row for a node without ports.
             query = query.outerjoin(kind, kind.node_id == models.Node.id)
             query = query.where(
                 models.Node.provision_state.in_(_IN_INSPECTION),
@@ -94,8 +95,8 @@ class PortSource:
 
 
 def _fetch_rows(query: sa.Select[Any]) -> Iterator[Any]:
-    """Yield the rows of a query, of which few are in memory together."""
-    # The transaction lasts until the reader has taken the last row.
+    """Yield the rows of a query, keeping only a few of them in memory."""
+    # The transaction lasts until the caller has read the last row.
     with transaction.reader() as session:
         yield from session.execute(
             query.execution_options(yield_per=_ROWS_PER_FETCH)
@@ -124,8 +125,8 @@ def _replace_inspected_ports(
     """Return the machines, with the ports of nodes in inspection replaced.
 
     :param rows: UUID and MAC address of the ports of nodes in inspection, as
-        :meth:`PortSource.read_inspected_ports` yields them. None, which stands
-        for no port, also means that a node is in inspection.
+        :meth:`PortSource.read_inspected_ports` yields them. A None is not a
+        port, but it also means that a node is in inspection.
     """
     all_rows = list(rows)
     ports = [row for row in all_rows if row is not None]
@@ -139,13 +140,13 @@ def _replace_inspected_ports(
 class _Schedule:
     """The schedule of a read: at once, then every ``period`` seconds.
 
-    :param period: seconds, 0 for a single read and those that
-        :meth:`hasten` asks for.
+    :param period: seconds; with 0, there is a single read, and more only
+        after :meth:`hasten`.
     """
 
     def __init__(self, period: float) -> None:
         if period == 0:
-            # After the first read only hasten() makes one due.
+            # After the first read, only hasten() makes another one due.
             self._period = math.inf
         else:
             self._period = period
@@ -185,23 +186,24 @@ class Watcher:
         self._known_schedule = _Schedule(sync_period)
         self._inspected_schedule = _Schedule(allowlist_period)
         self._changed = changed
-        # Messages that the thread which reads has still to apply.
+        # Messages that the reading thread has not applied yet.
         self._received: queue.SimpleQueue[notification.ListChange] = (
             queue.SimpleQueue()
         )
-        # These three are for machines(): what was read, the error that has
-        # ended reading, and when the database answered last.
+        # These three are for machines(): the last data that were read, the
+        # error that ended reading, and the time of the last answer.
         self._machines: admission.Machines | None = None
         self._error: Exception | None = None
         self._answered_at = time.monotonic()
 
     def machines(self) -> admission.Machines | None:
-        """Return the machines last read, None before the first read.
+        """Return the machines that were read last, None before the first read.
 
-        The thread that sets the filter calls it. An error makes it block.
+        It is called by the thread that sets the filter, which blocks
+        everything if this raises.
 
         :raises: the error with which reading failed.
-        :raises: TemporaryFailure when the database does not answer.
+        :raises: TemporaryFailure if the database does not answer.
         """
         if self._error is not None:
             raise self._error
@@ -219,10 +221,10 @@ class Watcher:
     def read_inspected(self) -> None:
         """Ask for a read of the nodes in inspection, without waiting for it.
 
-        May be called from any thread.
+        It may be called from any thread.
         """
-        # This is the message of an inspection that begins: after it, the
-        # thread that reads the database does just that.
+        # This is the same message as at the beginning of an inspection. It
+        # makes the reading thread read the nodes in inspection.
         self._received.put(
             notification.ListChange(
                 notification.ALLOWLIST, notification.ADD, port=None, mac=None
@@ -232,9 +234,9 @@ class Watcher:
     def run(self, stop: threading.Event) -> None:
         """Read ports and apply messages until a stop or the first error.
 
-        Every round waits up to POLL_INTERVAL for a message. The error is
-        stored for :meth:`machines`, which raises it in the thread that sets
-        the filter.
+        Every round waits up to POLL_INTERVAL for a message. An error is stored
+        for :meth:`machines`, which raises it in the thread that sets the
+        filter.
         """
         try:
             while not stop.is_set():
@@ -242,13 +244,13 @@ class Watcher:
                 self._apply_messages()
         except Exception as exc:
             self._error = exc
-            # Wakes the thread that sets the filter.
+            # Wake up the thread that sets the filter.
             self._changed.set()
 
     def _read_if_due(self) -> None:
         """Read the ports whose next read is due, and publish all machines."""
-        # Even if nothing is due: machines() fails unless the database answers
-        # every few seconds.
+        # Ping even if nothing is due, because machines() fails unless the
+        # database answers every few seconds.
         self._source.ping()
         self._answered_at = time.monotonic()
         machines = self._machines or admission.Machines()
@@ -265,7 +267,7 @@ class Watcher:
     def _note_answers(self, rows: Iterable[_T]) -> Iterator[_T]:
         """Yield rows, and note for every row that the database answers.
 
-        So a long read does not count as a database that does not answer.
+        Otherwise a long read would count as a database that does not answer.
         """
         for row in rows:
             self._answered_at = time.monotonic()
@@ -274,33 +276,33 @@ class Watcher:
     def _apply_messages(self) -> None:
         """Apply all messages that have arrived.
 
-        If there is none, wait for one, but no longer than POLL_INTERVAL.
+        If there are none, wait for one, but not longer than POLL_INTERVAL.
         """
         try:
             self._apply_message(self._received.get(timeout=POLL_INTERVAL))
-            # Those that have arrived meanwhile share the next read with it.
+            # Messages that have arrived in the meantime share the next read.
             while True:
                 self._apply_message(self._received.get_nowait())
         except queue.Empty:
             return
 
     def _apply_message(self, change: notification.ListChange) -> None:
-        """Apply a message, which saves the time until the next read.
+        """Apply a message, so that its change is known before the next read.
 
         The address of a new or changed port becomes *known* without a read:
         from then on, the filter blocks it unless its node is in inspection.
-        After a removed port all ports are read, as another one may have its
-        address. When the inspection of a node begins or ends, the ports of
-        the nodes in inspection are read.
+        After a port is removed, all ports are read, because another port may
+        have the same address. When the inspection of a node begins or ends,
+        the ports of the nodes in inspection are read.
         """
         if change.channel == notification.ALLOWLIST:
-            # The begin or the end of an inspection.
+            # An inspection has begun or ended.
             self._inspected_schedule.hasten()
         elif change.action == notification.REMOVE:
             self._known_schedule.hasten()
         elif self._machines is not None:
-            # A changed port comes as ADD, too. Without a read so far, the
-            # first one will find the port.
+            # A changed port is reported as ADD too. If there was no read yet,
+            # the first read will find the port.
             self._add_port(self._machines, str(change.port), str(change.mac))
 
     def _add_port(
@@ -308,8 +310,8 @@ class Watcher:
     ) -> None:
         """Publish the machines with the MAC address of a port as known.
 
-        A bad address is not added, and a warning is logged. The next read of
-        all ports fails for the port.
+        An invalid address is skipped with a warning. The next read of all
+        ports fails because of this port.
 
         :param machines: the machines that are known so far.
         """
@@ -322,9 +324,9 @@ class Watcher:
         self._publish(dataclasses.replace(machines, known=known_macs))
 
     def _publish(self, machines: admission.Machines) -> None:
-        """Hand machines to the thread that sets the filter.
+        """Pass machines to the thread that sets the filter.
 
-        It is woken up if they have changed.
+        The thread is woken up if they have changed.
         """
         if machines != self._machines:
             self._machines = machines

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Translate filters: what they make of a value that the solver chooses.
+"""Translate filters: their results for values that the solver chooses.
 
-What rules write out goes through the filter itself. For what a machine sends
-there are three ways: arithmetic is that of the solver, see :mod:`.floats`;
-what is made of a text is computed for a few texts outside of it, see
-:mod:`.text`; all else is an unknown value, the same one wherever the same
-filter gets the same value.
+For values that rules write, the filter itself is applied. For values that a
+machine sends there are three ways: arithmetic is done by the solver, see
+:mod:`.floats`; results for texts are computed in Python for a few texts, see
+:mod:`.text`; any other result is an unknown value, which is the same whenever
+the same filter gets the same value.
 """
 
 import json
@@ -30,8 +30,8 @@ from ironic_inspection_rules.kit.proof import value as values
 
 Value = values.Value
 
-# Filters by the types that they take, see FilterTranslation._takes(). Those of
-# the first set make a text of any text: there is no error and nothing missing.
+# Filters by the types that they accept, see FilterTranslation._takes(). Those
+# in the first set return a text for any text: they never fail.
 _ALWAYS_MAKE_TEXT = frozenset(
     ('lower', 'upper', 'trim', 'replace', 'regex_replace')
 )
@@ -47,7 +47,7 @@ _FAILS, _RETURNS_NOTHING, _RETURNS_VALUE = 0, 1, 2
 
 
 class FilterTranslation:
-    """Translates a filter, whose arguments are known, for the solver.
+    """Translates a filter with known arguments for the solver.
 
     :param args: the arguments by name.
     """
@@ -61,17 +61,17 @@ class FilterTranslation:
         self._name = op.name
         self._args = args
         self._machine = machine
-        # Equal for filters that make the same of every value.
+        # Equal for filters that return the same results for all values.
         self._key = json.dumps([op.name, args], sort_keys=True, default=str)
 
     def apply(self, value: typing.Any) -> typing.Any:
         """Apply the filter of the engine to a known value.
 
-        :returns: such as "dell" for the filter ``lower`` and "Dell"; ABSENT
-            where the filter finds nothing.
-        :raises: :class:`.exceptions.OperationError` as the filter does.
+        :returns: the result, e.g. "dell" for the filter ``lower`` and "Dell";
+            ABSENT if the filter finds nothing.
+        :raises: :class:`.exceptions.OperationError` if the filter raises it.
         """
-        # The engine applies filters to fields only: the value becomes the
+        # The engine applies filters only to fields, so pass the value as the
         # field {item}.
         call = filter_syntax.FilterCall(self._name, tuple(self._args.items()))
         field = interpolation.Field('item', 'item', filters=(call,))
@@ -82,11 +82,11 @@ class FilterTranslation:
         return result
 
     def result_for(self, alternative: values.Alternative) -> Value:
-        """Return what the filter makes of an alternative of a value.
+        """Return the result of the filter for an alternative of a value.
 
-        The filter ``abs`` makes 5 of the constant -5, and of a number
-        ``count`` that the solver chooses the term ``if count < 0: -count,
-        else: count``. An unknown result is the same value wherever the same
+        For the constant -5, the filter ``abs`` returns 5. For a number
+        ``count`` that the solver chooses, it returns the term ``if count < 0:
+        -count, else: count``. An unknown result is the same whenever the same
         filter gets the same alternative.
         """
         if alternative.is_missing:
@@ -112,11 +112,11 @@ class FilterTranslation:
         return result
 
     def _takes(self, alternative: values.Alternative) -> bool:
-        """Return whether the filter takes values of such a type.
+        """Return whether the filter accepts values of such a type.
 
-        Any other value is an error of the rule, as a list is for ``lower``. A
-        truth value counts as a number here, and the filter itself is asked
-        about true and false later.
+        Any other value is an error of the rule, e.g. a list for ``lower``. A
+        truth value counts as a number here; the filter itself is applied to
+        true and false later.
         """
         # A text, a number or a truth value of the machine.
         is_plain = isinstance(alternative, values.SolverTerm)
@@ -124,25 +124,25 @@ class FilterTranslation:
         if self._name in _OF_NUMBERS:
             return is_number
         if self._name in _OF_TEXT:
-            # Filters of text take a number too, as the text of it.
+            # Filters of text also accept a number, which they read as text.
             return is_plain
         if self._name in _OF_LISTS:
-            # Some of them take a text, or a mapping.
+            # Some of them accept a text, or a mapping.
             return not is_number
         return True
 
     def _translate(self, alternative: values.Alternative) -> Value | None:
-        """Return what the filter makes of a value of the machine.
+        """Return the result of the filter for a value of the machine.
 
-        The filter ``default`` leaves it as it is, as the value is there. For
-        ``length`` of a list it is the length, a number of the solver.
+        ``default`` does not change the value, because it exists. ``length`` of
+        a list returns the length, a number of the solver.
 
-        :returns: None if unknown.
+        :returns: None if the result is unknown.
         """
         if self._name == 'default':
             if self._args.get('boolean'):
-                # The default then also replaces an empty value or zero, and
-                # whether the value is one depends on the machine.
+                # The default then also replaces an empty value or zero, and it
+                # depends on the machine whether the value is one of these.
                 return None
             return values.only(alternative)
         if isinstance(alternative, values.SolverTerm):
@@ -154,13 +154,13 @@ class FilterTranslation:
         return None
 
     def _translate_mapping(self, mapping: values.Mapping) -> Value | None:
-        """Return the entry that the filter ``get`` takes out of a mapping.
+        """Return the entry that the filter ``get`` reads from a mapping.
 
         ``{inventory.cpu | get('count')}`` is the value of
         ``{inventory.cpu.count}``.
 
-        :returns: None if unknown: of any other filter, and of a ``get`` with
-            a default.
+        :returns: None if the result is unknown: for any other filter, and for
+            a ``get`` with a default.
         """
         if self._name != 'get':
             return None
@@ -172,18 +172,18 @@ class FilterTranslation:
             self._machine, values.only(mapping), *path, by_rule=True
         )
         if 'default' in self._args:
-            # The default also replaces null, and whether a machine has null
-            # there is not known.
+            # The default also replaces null, and it is not known whether a
+            # machine has null there.
             return None
         return entry
 
     def _translate_list(self, items: values.ItemList) -> Value | None:
-        """Return what the filter makes of a list, None if unknown.
+        """Return the result of the filter for a list, None if it is unknown.
 
-        ``length`` makes its length, and ``first`` its first item, which is
-        missing where the list is empty. The filter is noted as a use of the
-        list, as it may depend on the number of items: a short list does not
-        stand for longer lists.
+        ``length`` returns its length, and ``first`` its first item, which is
+        missing if the list is empty. The filter is recorded as a use of the
+        list, because it may depend on the number of items. The search then
+        cannot conclude from short lists to longer ones.
         """
         items.uses.add(self._name)
         if self._name == 'length':
@@ -197,10 +197,9 @@ class FilterTranslation:
         return None
 
     def _translate_term(self, alternative: values.SolverTerm) -> Value | None:
-        """Return what the filter makes of a plain value, None if unknown.
+        """Return the result of the filter for a term, None if it is unknown.
 
-        A plain value is a text, a number or a truth value that the solver
-        chooses.
+        A term is a text, a number or a truth value that the solver chooses.
         """
         term = alternative.term
         if alternative.is_boolean:
@@ -221,12 +220,12 @@ class FilterTranslation:
     def _translate_number(
         self, alternative: values.SolverTerm
     ) -> Value | None:
-        """Return what the filter makes of a number, None if unknown.
+        """Return the result of the filter for a number, None if it is unknown.
 
-        An integer becomes a float only by ``float``, by ``divide``, and where
-        it is calculated with a float. As in Python, 2 and 2.0 are different
-        values, and different texts. ``abs`` makes of a number ``count`` the
-        term ``if count < 0: -count, else: count``.
+        An integer becomes a float only by ``float``, by ``divide``, or by a
+        calculation with a float. As in Python, 2 and 2.0 are different values,
+        and different texts. ``abs`` returns the term ``if count < 0: -count,
+        else: count`` for a number ``count``.
         """
         term = alternative.term
         is_integer = z3.is_int(term)
@@ -249,9 +248,9 @@ class FilterTranslation:
         return values.only(values.SolverTerm(result))
 
     def _keeps_integers(self) -> bool:
-        """Return whether rounding leaves integers as they are.
+        """Return whether rounding leaves integers unchanged.
 
-        With a negative precision it does not: 1234 becomes 1200 with -2.
+        With a negative precision it does not: -2 rounds 1234 to 1200.
         """
         precision = self._args.get('precision', 0)
         return isinstance(precision, int) and precision >= 0
@@ -259,16 +258,17 @@ class FilterTranslation:
     def _find_label(self, term: logic.Term) -> Value:
         """Return the label of the highest bound that a number reaches.
 
-        With the table ``[[32, 'small'], [128, 'large']]`` it is for a number
-        ``count``::
+        With the table ``[[32, 'small'], [128, 'large']]`` and a number
+        ``count``, it is::
 
             count >= 128      → 'large'
             32 <= count < 128 → 'small'
             count < 32        → the default of the filter
         """
         label = values.const(self._args.get('default', data_path.ABSENT))
-        # From the lowest bound on: the last bound that is reached decides. Of
-        # equal bounds the first in the table decides, so it comes last here.
+        # Start with the lowest bound, because the last bound that is reached
+        # decides. If bounds are equal, the first one in the table must decide,
+        # so it comes last here.
         backwards = reversed(self._args['table'])
         for bound, label_of_bound in sorted(backwards, key=_bound_of_row):
             label = values.choose(
@@ -279,7 +279,7 @@ class FilterTranslation:
         return label
 
     def _calculate(self, term: logic.Term) -> Value | None:
-        """Calculate with a number of the machine, None if unknown.
+        """Calculate with a number of the machine; None if unknown.
 
         For the filter ``add(1)`` and a number ``count`` it is ``count + 1``.
         """
@@ -289,19 +289,19 @@ class FilterTranslation:
         return floats.calculate(self._machine, self._name, term, number)
 
     def _translate_text(self, term: logic.Term) -> Value | None:
-        """Return what the filter makes of a text: an error, nothing, a value.
+        """Return the result for a text: an error, nothing, or a value.
 
-        The solver cannot apply the filter. So it chooses the result: a number
-        says which of the three it is, and a second term is the value. The
-        search applies the filter to the texts that it tries, and ties the
-        results to these texts, for the filter ``int`` as follows::
+        The solver cannot apply the filter, so it chooses the result: a number
+        for which of the three it is, and a second term for the value. The
+        search applies the filter to the texts that it tries, and connects the
+        results to these texts. For the filter ``int`` the formulas are::
 
             text == "8" → outcome == _RETURNS_VALUE and result == 8
             text == "x" → outcome == _FAILS
 
         :param term: the text.
-        :returns: None, for unknown, if the text is made of several fields:
-            such texts are not tried.
+        :returns: None if the text is made from several fields, because such
+            texts are not tried, and the result is unknown.
         """
         facet = self._machine.facet(
             term, self._key, self._make_terms, self._compute_result
@@ -310,10 +310,10 @@ class FilterTranslation:
             return None
         outcome, result = facet.terms
         if self._name in _ALWAYS_MAKE_TEXT:
-            # There is a value for any text.
+            # These filters return a value for any text.
             self._machine.domain.append(outcome == _RETURNS_VALUE)
         if self._name in _MAKE_NUMBER:
-            # Texts to be tried, as rules often compare with such numbers.
+            # Try these texts, because rules often compare with such numbers.
             facet.near |= {'0', '1', '8', '1024'}
         if self._name == 'int':
             result = z3.ToInt(result)
@@ -330,13 +330,13 @@ class FilterTranslation:
         )
 
     def _make_terms(self, name: str) -> tuple[logic.Term, logic.Term]:
-        """Return the terms for what the filter makes of a text.
+        """Return the terms for the result of the filter for a text.
 
         The first is an integer: _FAILS, _RETURNS_NOTHING or _RETURNS_VALUE.
-        The second is the value, which matters with _RETURNS_VALUE only: a
-        number for ``int`` and ``float``, and a text for any other filter.
+        The second is the value, which is only used with _RETURNS_VALUE. It is
+        a number for ``int`` and ``float``, and a text for any other filter.
 
-        :param name: names the terms, such as ``["int", {}] of
+        :param name: the name of the terms, e.g. ``["int", {}] of
             inventory.hostname``.
         """
         if self._name in _MAKE_NUMBER:
@@ -346,9 +346,9 @@ class FilterTranslation:
         return z3.Int(f'{name} exists'), result
 
     def _compute_result(self, text: str) -> tuple[int, typing.Any]:
-        """Return what the terms of :meth:`_make_terms` are for a known text.
+        """Return the values of the terms of :meth:`_make_terms` for a text.
 
-        For ``int`` it is ``(_RETURNS_VALUE, 8)`` with "8", and
+        For ``int`` they are ``(_RETURNS_VALUE, 8)`` with "8", and
         ``(_FAILS, None)`` with "x".
         """
         try:
@@ -364,7 +364,7 @@ def _without_fraction(term: logic.Term) -> logic.Term:
     """Return a number rounded towards zero, as Python's int() does."""
     if z3.is_int(term):
         return term
-    # The solver rounds down: -1.5 would become -2.
+    # The solver rounds down, which would make -2 from -1.5.
     return z3.If(term < 0, -z3.ToInt(-term), z3.ToInt(term))
 
 

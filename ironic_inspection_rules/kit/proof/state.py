@@ -43,10 +43,10 @@ def _no_result() -> typing.Any:
 class State:
     """All machines at one moment of an inspection.
 
-    :ivar roots: their data, by the name of the root.
-    :ivar going: holds where the inspection goes on.
-    :ivar result: 0 where the inspection goes on, :data:`ERROR` where it ended
-        with an error, else the number of the message of a ``fail``.
+    :ivar roots: the data of the machines, by the name of the root.
+    :ivar going: holds if the inspection goes on.
+    :ivar result: 0 if the inspection goes on, :data:`ERROR` if it ended with
+        an error, otherwise the number of the message of a ``fail``.
     """
 
     roots: Mapping[str, values.Value]
@@ -56,8 +56,8 @@ class State:
     def ended(self, ends: logic.Formula, result: int = ERROR) -> 'State':
         """Return the state after some inspections have ended.
 
-        :param ends: holds on the machines whose inspection ends now. The
-            inspections of all others go on.
+        :param ends: holds on the machines whose inspection ends now. All other
+            inspections go on.
         :param result: the number of the message of ``fail``, or ``ERROR``.
         """
         if ends is logic.FALSE:
@@ -78,12 +78,12 @@ class State:
 class SymbolicWrite:
     """A value that a rule writes at one place.
 
-    :ivar place: a path from the name of a root on. After ``ports`` comes the
-        MAC address of the port, or :data:`ANY_PORT`.
-    :ivar when: holds where the value is written.
-    :ivar extends: whether it is one more item of a list, or one more trait.
-    :ivar port: the MAC address of the port as a term, also where it is not
-        known before; None for another place, or an action that cannot be
+    :ivar place: a path that begins with the name of a root. ``ports`` is
+        followed by the MAC address of the port, or :data:`ANY_PORT`.
+    :ivar when: holds if the value is written.
+    :ivar extends: whether it appends to a list or adds a trait.
+    :ivar port: the MAC address of the port as a term, even if the address is
+        not known; None for another place, or for an action that cannot be
         followed.
     """
 
@@ -96,17 +96,17 @@ class SymbolicWrite:
 
 @dataclasses.dataclass
 class RulePass:
-    """What a rule did on all machines when a proof followed it.
+    """The effects of a rule on all machines in a proof.
 
-    :ivar matched: holds where the rule matched.
+    :ivar matched: holds if the rule matched.
     :ivar before: the machines before the rule.
-    :ivar begin: the machines before its phase, as they stay where the phase
-        ends with an error.
-    :ivar writes: what the rule wrote, in order.
-    :ivar lasts: holds where the rule wrote a log or made a call, which nothing
-        undoes.
-    :ivar fails: holds where the rule failed the inspection on purpose.
-    :ivar ends: holds where the rule did so, or ended with an error.
+    :ivar begin: the machines before its phase. If the phase ends with an
+        error, they stay like this.
+    :ivar writes: the writes of the rule, in order.
+    :ivar lasts: holds if the rule wrote a log entry or made a call, which
+        nothing undoes.
+    :ivar fails: holds if the rule failed the inspection on purpose.
+    :ivar ends: holds if the rule did so, or ended with an error.
     """
 
     rule: model.Rule
@@ -124,8 +124,8 @@ def places_changed(
 ) -> Iterator[data_path.Path]:
     """Yield the places that an action may change, as its op declares them.
 
-    ``set-attribute`` with the path ``/name`` gives ``('node', 'name')``. An op
-    of another package that declares nothing may change all places.
+    ``set-attribute`` with the path ``/name`` yields ``('node', 'name')``. An
+    op of another package that declares nothing may change all places.
 
     :param bound: the arguments of the action by name.
     :raises: :class:`.exceptions.PluginFailed`.
@@ -140,9 +140,10 @@ def places_changed(
 def _places_of(write: plugin.Write) -> Iterator[data_path.Path]:
     """Yield the places that a declared write of an action may change.
 
-    A place is a path from a root on, such as ``('node', 'extra', 'rack')`` for
-    a write of the kind ``node`` with the name ``/extra/rack``. Capabilities
-    have two places, by name and as one text: a write to either changes both.
+    A place is a path that begins with a root, e.g. ``('node', 'extra',
+    'rack')`` for a write of the kind ``node`` with the name ``/extra/rack``.
+    Capabilities have two places, by name and as one text, and a write to
+    either changes both.
     """
     if write.kind in ('trait', 'traits'):
         yield cells.TRAITS
@@ -162,11 +163,11 @@ def _places_of(write: plugin.Write) -> Iterator[data_path.Path]:
 def _known_beginning(path: typing.Any) -> data_path.Path:
     """Return the beginning of a path that is the same on all machines.
 
-    Of ``/extra/{inventory.hostname}/rack`` it is ``('extra',)``. It ends
+    For ``/extra/{inventory.hostname}/rack`` it is ``('extra',)``. It ends
     before the first field, or before ``-``, the end of a list. If its last
-    token is an index then, it ends before the index.
+    token is then an index, it ends before the index.
 
-    :param path: a text or its tokens; of anything else nothing is known.
+    :param path: a text or its tokens; for anything else nothing is known.
     """
     if isinstance(path, tuple | list):
         text = data_path.pointer(path)
@@ -185,7 +186,7 @@ def _known_beginning(path: typing.Any) -> data_path.Path:
             break
         known_tokens.append(token)
     if known_tokens and known_tokens[-1].isdigit():
-        # An item that is inserted moves those behind it.
+        # Inserting an item moves the items after it.
         known_tokens.pop()
     return tuple(known_tokens)
 
@@ -193,11 +194,11 @@ def _known_beginning(path: typing.Any) -> data_path.Path:
 def address_term(port_id: values.Alternative) -> typing.Any:
     """Return the MAC address of a port as a term.
 
-    A text of the machine, such as ``{item.mac_address}``, is the address
-    itself, whatever it may be.
+    A text of the machine, e.g. ``{item.mac_address}``, is used as the address,
+    whatever its value is.
 
-    :param port_id: what a rule names the port by.
-    :returns: None for a UUID, or any other value that is no MAC address.
+    :param port_id: the value by which a rule identifies the port.
+    :returns: None for a UUID, or any other value that is not a MAC address.
     """
     if isinstance(port_id, values.SolverTerm) and port_id.is_text:
         return port_id.term
@@ -210,8 +211,8 @@ def address_term(port_id: values.Alternative) -> typing.Any:
 def known_address(port_id: values.Alternative) -> str:
     """Return the MAC address by which a rule names a port, in lower case.
 
-    :returns: :data:`ANY_PORT` where only a machine shows it: where the rule
-        names the port by a field or a UUID.
+    :returns: :data:`ANY_PORT` if the address depends on the machine, because
+        the rule names the port by a field or a UUID.
     """
     if not isinstance(port_id, values.Const):
         return ANY_PORT
@@ -226,17 +227,17 @@ def known_address(port_id: values.Alternative) -> str:
 def where_at(
     machine: machines.SymbolicMachine, port: Value, address: typing.Any
 ) -> logic.Formula:
-    """Return the formula that holds where a port has a certain MAC address.
+    """Return the formula that a port has a certain MAC address.
 
     For a port of the machine, and the known address "52:54:00:12:34:01", it is
-    ``ports[0].address == "52:54:00:12:34:01"``. A port whose address is no
-    text does not have it. If the address is known, the search is to try it.
+    ``ports[0].address == "52:54:00:12:34:01"``. A port whose address is not a
+    text does not have it. If the address is known, the search should try it.
 
     :param address: the MAC address as a term.
     """
     parts = []
-    # The address is a text of the machine, or what a rule has written: each
-    # with a guard, the formula that holds on the machines that have it.
+    # The address may be a text of the machine, or a value that a rule has
+    # written. The guard of an alternative holds on the machines that have it.
     for guard, alternative in values.step(port, 'address'):
         if isinstance(alternative, values.SolverTerm) and alternative.is_text:
             if z3.is_string_value(address):
@@ -249,19 +250,19 @@ def where_at(
 def lose_value(
     place: data_path.Path, reason: str, *about: typing.Any
 ) -> Value:
-    """Return an unknown value for a place, after a change not followed.
+    """Return an unknown value for a place whose change was not followed.
 
-    ``node`` is still a mapping, with unknown entries: ``node.name`` may be
+    ``node`` remains a mapping, but with unknown entries: ``node.name`` may be
     anything, and ``node.extra`` is again a mapping with unknown entries.
 
     :param reason: why the change cannot be followed.
-    :param about: all that the value depends on.
+    :param about: everything that the value depends on.
     """
     unknown = values.unknown_value(reason, *about)
     if not _is_mapping(place):
         return values.only(unknown)
-    # The place always has a mapping. Were it unknown as a whole, it might be
-    # a text, and to read an entry of it an error that no machine has.
+    # The place is a mapping on every machine. If it were unknown as a whole,
+    # it might be a text, and reading an entry would be an impossible error.
     entries: dict[str, Value] = {}
     for inner in _mappings_in(place):
         name = inner[-1]
@@ -273,7 +274,7 @@ def _mappings_in(place: data_path.Path) -> list[data_path.Path]:
     """List the places below a place where every machine has a mapping.
 
     Below ``('node',)`` these are ``('node', 'extra')``, ``('node',
-    'properties')`` and the like, and the traits by name.
+    'properties')`` and so on, and the traits by name.
     """
     if place == cells.PROPERTIES:
         return [cells.CAPABILITIES]
@@ -300,8 +301,8 @@ def _is_mapping(place: data_path.Path) -> bool:
 class Put:
     """A value after a write at a path inside of it.
 
-    :ivar broken: holds where the write is an error: something in its path is
-        no mapping.
+    :ivar broken: holds if the write is an error, because something in its path
+        is not a mapping.
     """
 
     value: Value
@@ -315,7 +316,7 @@ def put(
     new: Value,
     creates: bool = True,
 ) -> Put:
-    """Write a value at a path inside of another, in all its alternatives.
+    """Write a value at a path inside of another value, in all alternatives.
 
     After 8 is written at ``('hw', 'cpus')``, the value is::
 
@@ -324,14 +325,14 @@ def put(
         it was a text          → that text, and the write is an error
 
     :param new: the value to write; a missing value deletes.
-    :param creates: whether missing parents are made. Deleting makes none.
+    :param creates: whether to create missing parents. False for deleting.
     """
     if not path:
         return Put(new)
     parts: list[tuple[logic.Formula, Value]] = []
     broken = [logic.FALSE]
-    # The guard of an alternative, such as a mapping, holds on the machines
-    # that have it.
+    # The guard of an alternative, e.g. a mapping, holds on the machines that
+    # have it.
     for guard, alternative in value:
         changed = _put_in(machine, alternative, path, new, creates)
         parts.append((guard, changed.value))
@@ -349,12 +350,12 @@ def _put_in(
     """Write a value at a path inside of one alternative, see :func:`put`.
 
     A missing parent becomes a mapping or a list. A list or an unknown value
-    becomes unknown as a whole: which of its items changes is not followed.
+    becomes unknown as a whole, because changes of items are not followed.
 
-    :param into: the alternative, such as a mapping.
+    :param into: the alternative, e.g. a mapping.
     :param path: at least one token.
     """
-    # Of ('extra', 'rack') the token is "extra", and "rack" is written below.
+    # For ('extra', 'rack') the token is "extra"; "rack" is written below it.
     token, *rest = path
     is_nothing = isinstance(into, values.Const) and (
         into.value in (None, data_path.ABSENT)
@@ -381,15 +382,15 @@ def _put_in(
         if creates:
             broken = machine.guess(reason, 'fails', *about)
         return Put(values.unknown(reason, *about), broken=broken)
-    # A text or a number has no entries, and a list none with a name: to write
-    # one is an error. To delete one is none.
+    # Writing an entry is an error: a text or a number has no entries, and a
+    # list has none with a name. Deleting such an entry is not an error.
     return Put(values.only(parent), broken=logic.of_bool(creates))
 
 
 def _has_item(parent: values.Alternative, token: str) -> bool:
-    """Return whether a token names an item of a list, or one behind it.
+    """Return whether a token names an item of a list, or one after its end.
 
-    "0" does, and so does "-", which stands for a new item at the end.
+    "0" does, and so does "-", which means a new item at the end.
     """
     if not parent.is_list:
         return False
@@ -397,9 +398,9 @@ def _has_item(parent: values.Alternative, token: str) -> bool:
 
 
 def _new_parent(token: str) -> values.Alternative:
-    """Return the empty list or mapping that the engine makes for a token.
+    """Return the empty list or mapping that the engine creates for a token.
 
-    For "-", the end of a list, it is a list; for any other a mapping.
+    For "-", the end of a list, it is a list; otherwise it is a mapping.
     """
     if data_path.is_append(token):
         return values.ItemList(z3.IntVal(0), (), 'a list')

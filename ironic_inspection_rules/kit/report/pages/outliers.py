@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of outliers: odd machines, unlike their peers, and what is odd."""
+"""The page of outliers: machines that are unlike their peers, and why."""
 
 import collections
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ _COLUMNS = (
 
 
 class OddMachine(typing.NamedTuple):
-    """An odd machine of a picture: in JSON a list of three.
+    """An odd machine in a picture; in JSON, a list of three items.
 
-    :ivar findings: what is odd, as one text.
+    :ivar findings: the descriptions of its findings, as one text.
     """
 
     name: str
@@ -38,7 +38,7 @@ class OddMachine(typing.NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Crowd:
-    """A picture of machines: a square each, those that are odd in colour."""
+    """A picture with a square for every machine; odd machines have a color."""
 
     machines: int
     odd: tuple[OddMachine, ...]
@@ -47,7 +47,7 @@ class Crowd:
 def render(result: peers.Result) -> str:
     """Return the page of ``outliers`` as HTML.
 
-    It has numbers, links that choose findings by kind, and cards with the
+    It has numbers, links that select findings by kind, and cards with the
     groups of peers, all findings, and the machines with too few peers.
     """
     now = shell.format_now()
@@ -67,17 +67,17 @@ def render(result: peers.Result) -> str:
 
 
 def _short_name(machine: str) -> str:
-    """Return the short name of a machine: its file without folder and ending.
+    """Return the short name of a machine: its file without folder and suffix.
 
-    For example, ``r1`` for the file ``data/r1.json``. The name of a node, such
-    as ``r1.example.com``, stays as it is.
+    For example, ``r1`` for the file ``data/r1.json``. The name of a node, e.g.
+    ``r1.example.com``, is not changed.
 
     :param machine: the path of a file, or the name of a node.
     """
     file_name = os.path.basename(machine)
     stem, ending = os.path.splitext(file_name)
-    # Nodes may have names of hosts, where the text after the last point, such
-    # as ".com", belongs to the name.
+    # Nodes may have host names, where the text after the last dot, e.g.
+    # ".com", is part of the name.
     if ending.lower() in _INVENTORY_ENDINGS:
         return stem
     return file_name
@@ -102,7 +102,7 @@ def _write_headline(result: peers.Result) -> str:
 def _build_tiles(result: peers.Result) -> page.Tiles:
     """Build the tiles at the top of the page, which link to its cards.
 
-    Tiles have the numbers of normal and odd machines, of groups, and of
+    The tiles show the numbers of normal and odd machines, of groups, and of
     machines with too few peers.
     """
     odd_machines = _count_machines(result) - result.normal
@@ -138,11 +138,11 @@ def _build_tiles(result: peers.Result) -> page.Tiles:
 def _build_kind_links(
     findings: Sequence[finding.Outlier],
 ) -> page.Chips | None:
-    """Build the links that choose findings by kind, the most frequent first.
+    """Build the links that select findings by kind, the most frequent first.
 
     A link has the kind and the number of its findings, e.g. ``memory 12``.
 
-    :returns: None without findings.
+    :returns: None if there are no findings.
     """
     if not findings:
         return None
@@ -167,7 +167,7 @@ def _build_groups_card(result: peers.Result) -> page.Card | None:
     def count_findings(group: peers.PeerGroup) -> int:
         return len(findings_by_label[group.label])
 
-    # Groups with equally many findings stay in their order.
+    # sorted() keeps the order of groups with equally many findings.
     sorted_groups = sorted(result.groups, key=count_findings, reverse=True)
     items = [
         _build_group_item(group, findings_by_label[group.label])
@@ -187,19 +187,19 @@ def _build_group_item(
 ) -> page.Item:
     """Build the entry of a group of peers.
 
-    It has the label of the group, how many of its machines are odd, and a
-    square for every machine. With findings, it has a table of them beside
-    what the peers have; with several kinds of machines, one of what these
-    differ in.
+    It has the label of the group, the number of its odd machines, and a square
+    for every machine. If there are findings, a table compares them with the
+    peers. If the group has several kinds of machines, another table shows the
+    fields in which they differ.
 
     :param findings: the findings on machines of the group.
     """
-    # The sentences of the findings on a machine.
+    # The descriptions of the findings, by machine.
     texts_by_machine: dict[str, list[str]] = {}
     for outlier in findings:
         texts_by_machine.setdefault(outlier.machine, []).append(outlier.text)
     if findings:
-        # The link chooses the findings of the group in their table.
+        # The link selects the findings of the group in the table of findings.
         label: page.Part = page.Link(
             group.label, key='group', value=group.label
         )
@@ -236,7 +236,7 @@ def _build_comparison(findings: Sequence[finding.Outlier]) -> page.Grid:
             f'{_part_name(outlier)} ',
             page.Words(_describe_deviation(outlier), 'bad'),
         )
-        # Such as the value 32 GiB, which 39 of 40 peers have.
+        # For example, the value 32 GiB, which 39 of 40 peers have.
         norm = outlier.peers
         how_many = page.Meter(
             part=norm.count,
@@ -254,8 +254,9 @@ def _build_comparison(findings: Sequence[finding.Outlier]) -> page.Grid:
 def _build_kinds_grid(group: peers.PeerGroup) -> page.Grid:
     """Build the table of the fields in which the kinds of a group differ.
 
-    Peers may be of several kinds, which are all normal. A kind has a column
-    with its number of machines, a field has a row with the values.
+    Peers may be of several kinds, which are all normal. Every kind has a
+    column with its number of machines, and every field has a row with the
+    values.
     """
     heads = ['Kinds differ in']
     for kind in group.kinds:
@@ -274,7 +275,7 @@ def _build_kinds_grid(group: peers.PeerGroup) -> page.Grid:
 def _part_name(outlier: finding.Outlier) -> str:
     """Return the name of an odd part, e.g. ``disk 1``.
 
-    Without a known slot it is the kind of the part.
+    If the slot is not known, it is the kind of the part.
     """
     if outlier.slot:
         return f'{outlier.kind} {outlier.slot}'
@@ -282,35 +283,35 @@ def _part_name(outlier: finding.Outlier) -> str:
 
 
 def _describe_deviation(outlier: finding.Outlier) -> str:
-    """Return what a machine has where its peers have another value.
+    """Return the value of a machine that differs from its peers.
 
-    It is a value. Of a missing part it is "missing", with what is left of
-    several parts: "only 3" of a number, or "missing, 96 GiB" of a total.
+    If a part is missing, the text is "missing", or it also has what is left of
+    several parts: "only 3" for a number, or "missing, 96 GiB" for a total.
     """
     if outlier.what != finding.MISSING:
         return str(outlier.has)
     if outlier.has is None:
         return 'missing'
     if outlier.slot is None:
-        # Some of several equal parts are missing, nobody knows in which slot:
-        # the value is the number of parts that are left.
+            # Some of several equal parts are missing, and it is not known in
+            # which slot. The value is the number of parts that are left.
         return f'only {outlier.has}'
-    # The part of this slot is missing: the value is the total of the others.
+    # The part in this slot is missing: the value is the total of the others.
     return f'missing, {outlier.has}'
 
 
 def _build_findings_card(
     findings: Sequence[finding.Outlier],
 ) -> page.Card | None:
-    """Build the card with the table of findings; None without findings.
+    """Build the card with the table of findings; None if there are none.
 
-    Links of the page choose rows by machine, group or kind: each row has
-    these as marks. A click on a row shows the sentence, the group of peers,
-    the path of the value, and the file if the machine was read from one.
+    Links of the page select rows by machine, group or kind, so every row has
+    these as marks. A click on a row shows the description, the group of peers,
+    the path of the value, and the file if the machine was read from a file.
     """
     if not findings:
         return None
-    # What the page says above the rows, by the mark that a link chooses.
+    # The text above the selected rows, by the mark that a link selects.
     choices: dict[str, str] = {}
     rows = []
     for outlier in findings:
@@ -326,7 +327,7 @@ def _build_findings_card(
             page.Block('Group', (outlier.group,)),
             page.Block('Where it stands', (page.Code(outlier.field),)),
         ]
-        # The name of a node, which is no file, is its short name as well.
+        # The name of a node, which is not a file, equals its short name.
         if outlier.machine != short_name:
             opened.append(page.Block('File', (page.Code(outlier.machine),)))
         cells = (
@@ -358,7 +359,7 @@ def _build_skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
     It has a line for every group that is too small, e.g. ``Dell Inc. R640:
     r1, r2``.
 
-    :returns: None without such groups.
+    :returns: None if there are no such groups.
     """
     if not skipped:
         return None

@@ -21,8 +21,9 @@ from ironic_inspection_rules.rule_set import repository
 _ASSETS = ('matrix.css', 'matrix.js', 'test.js')
 
 _MAX_CELLS = 1000
-"""How many different cells of a rule keep their reasons: the reasons have
-values of the machines, and the page must stay small enough for a browser."""
+"""Maximum number of different cells of a rule that keep their reasons. Reasons
+contain values of the machines, and the page must be small enough for a
+browser."""
 
 _LEFT_OUT = (
     f'left out: more than {_MAX_CELLS:,} machines have values of '
@@ -33,9 +34,9 @@ _SKIPPED = 'skipped'
 
 
 class ConditionCell(typing.NamedTuple):
-    """What a condition of a rule decided on a machine.
+    """The result of a condition of a rule on a machine.
 
-    :param result: None where it did not decide.
+    :param result: None if the condition was not decided.
     """
 
     op: str
@@ -44,7 +45,7 @@ class ConditionCell(typing.NamedTuple):
 
 
 class ActionCell(typing.NamedTuple):
-    """What an action of a rule did to a machine.
+    """The effect of an action of a rule on a machine.
 
     :param lines: why it did not run, how often its conditions held, what it
         changed, and what it logged.
@@ -56,13 +57,14 @@ class ActionCell(typing.NamedTuple):
 
 
 class RuleCell(typing.NamedTuple):
-    """What became of a rule on a machine: a cell of the matrix.
+    """A cell of the matrix: the result of a rule on a machine.
 
-    :param state: ``matched``, ``unmatched`` or ``skipped``; ``differs`` where
-        the rule of a profile noted a difference, or a rule in mode ``audit``
-        would fail; or the result of the machine, ``failed`` or ``error``,
-        where the rule ended the inspection.
-    :param conditions: None where the rule left no trace; so are the actions.
+    :param state: ``matched``, ``unmatched`` or ``skipped``; ``differs`` if the
+        rule of a profile noted a difference, or if a rule in mode ``audit``
+        would fail. If the rule ended the inspection, the state is the result
+        of the machine, ``failed`` or ``error``.
+    :param conditions: None if the rule left no trace; this holds for
+        ``actions`` too.
     """
 
     state: str
@@ -72,7 +74,7 @@ class RuleCell(typing.NamedTuple):
     def as_text(self) -> str:
         """Return the cell as JSON.
 
-        Processes exchange texts far faster than objects, and a page of many
+        Processes exchange texts far faster than objects, and a page with many
         machines and rules compares millions of cells.
         """
         return json.dumps(self, ensure_ascii=False)
@@ -81,7 +83,7 @@ class RuleCell(typing.NamedTuple):
     def from_text(cls, text: str) -> 'RuleCell':
         """Read a cell from the JSON text of :meth:`as_text`.
 
-        JSON has no tuples, so that they are built again from lists.
+        JSON has no tuples, so they are rebuilt from lists.
         """
         state, conditions, actions = json.loads(text)
         if conditions is None or actions is None:
@@ -97,7 +99,7 @@ class RuleCell(typing.NamedTuple):
     def without_reasons(self) -> 'RuleCell':
         """Return the cell with a remark in place of its reasons and changes.
 
-        Machines that differ in nothing else then share a cell.
+        Machines that do not differ in anything else can then share a cell.
         """
         if self.conditions is None or self.actions is None:
             return self
@@ -115,9 +117,9 @@ class RuleCell(typing.NamedTuple):
 class MachineColumn(typing.NamedTuple):
     """The column of a machine in the matrix.
 
-    :param path: the file with its inventory.
-    :param diff: lines of a diff: what the rules change.
-    :param cells: one for each rule, in the order of the rules, as the texts
+    :param path: the file with the inventory of the machine.
+    :param diff: the changes of the rules, as lines of a diff.
+    :param cells: a cell for every rule, in the order of the rules, as a text
         of :meth:`RuleCell.as_text`.
     """
 
@@ -131,20 +133,20 @@ class MachineColumn(typing.NamedTuple):
 class Matrix:
     """The page of rules and machines, which is filled machine by machine.
 
-    Most machines of a fleet are alike: what they have in common is in the
-    page once, and everything else refers to it by number:
+    Most machines of a fleet are alike. Data that they share are in the page
+    only once, and everything else refers to them by number:
 
     - a machine has the number of its outcome,
     - an outcome has the numbers of its diff and of its row,
     - a row has the numbers of its cells, one for every rule,
     - a cell has the numbers of its conditions and actions,
-    - these, and the lines of a diff, have the numbers of texts.
+    - conditions, actions and lines of a diff have the numbers of texts.
     """
 
     def __init__(
         self, rules: typing.Iterable[model.Rule], files: typing.Sequence[str]
     ) -> None:
-        """Begin a matrix without machines; equal values are kept once.
+        """Create a matrix without machines; equal values are stored once.
 
         :param rules: the rules that are tested.
         :param files: the paths of their files, for the heading.
@@ -152,15 +154,15 @@ class Matrix:
         self._files = files
         self._rules = repository.order(rules)
         self._names = {rule.uuid: rule.description for rule in self._rules}
-        # (path, number of the outcome), for each machine.
+        # (path, number of the outcome), for every machine.
         self._machines: list[tuple[str, int]] = []
         # (result, error, number of the diff, number of the row)
         self._outcomes = shell.DistinctValues()
-        # (number of a text, …): the lines of what rules change on a machine.
+        # (number of a text, …): the lines of the changes on a machine.
         self._diffs = shell.DistinctValues()
-        # (number of a cell, …): one for every rule, in their order.
+        # (number of a cell, …): a cell for every rule, in their order.
         self._rows = shell.DistinctValues()
-        # What a rule does to a machine: JSON of RuleCell.as_text().
+        # The result of a rule on a machine: JSON of RuleCell.as_text().
         self._cells = shell.DistinctValues()
         # (number of the op, result, number of the reason)
         self._conditions = shell.DistinctValues()
@@ -168,20 +170,20 @@ class Matrix:
         self._actions = shell.DistinctValues()
         # Lines of diffs and of actions, ops, reasons.
         self._texts = shell.DistinctValues()
-        # For every rule, in their order: the cells that keep their reasons,
-        # the first _MAX_CELLS different ones.
+        # For every rule, in their order: the first _MAX_CELLS different cells,
+        # which keep their reasons.
         self._full_cells: list[set[str]] = [set() for _rule in self._rules]
 
     @property
     def extract(self) -> machine_test.Extract:
-        """A function that returns the column of an explained trial."""
+        """The function that returns the column of an explained trial."""
         return functools.partial(_build_column, self._rules)
 
     def add(self, column: MachineColumn) -> None:
         """Add the column of a machine.
 
-        Of the machine itself only its path and the number of its outcome are
-        kept. Most machines share the number of another machine.
+        Only the path of the machine and the number of its outcome are stored.
+        Most machines have the same number as another machine.
         """
         error = column.error
         if error is not None:
@@ -213,15 +215,15 @@ class Matrix:
         return tuple(numbers)
 
     def render(self) -> str:
-        """Return the page of what every rule did to every machine, as HTML."""
-        # Machines are named by their paths below the directory of them all.
+        """Return the page of the results of all rules on all machines."""
+        # Machines are named by their paths below their common directory.
         directories = [
             os.path.dirname(os.path.abspath(path))
             for path, _outcome in self._machines
         ]
         directory = os.path.commonpath(directories)
-        # The cells come first: what is in them gets its numbers here, so that
-        # the lists of conditions, actions and texts are complete below.
+        # Pack the cells first, because this numbers their conditions, actions
+        # and texts, whose lists must be complete below.
         cells = []
         for text in self._cells.values:
             cells.append(self._pack_cell(RuleCell.from_text(text)))
@@ -233,7 +235,7 @@ class Matrix:
             {
                 'made': now,
                 'files': names,
-                # Only the name: the path may have that of a user.
+                # Use only the name: the path may contain a user's name.
                 'directory': os.path.basename(directory),
                 'rules': [_rule_data(rule) for rule in self._rules],
                 'machines': [
@@ -251,14 +253,14 @@ class Matrix:
         )
 
     def _pack_cell(self, cell: RuleCell) -> list[typing.Any]:
-        """Return a cell as JSON data, with numbers for operations.
+        """Return a cell as JSON data, with numbers in place of operations.
 
-        Equal conditions, actions and texts are in the page once, and have a
-        number there.
+        Equal conditions, actions and texts are in the page only once, and are
+        referred to by number.
 
         :returns: e.g. ``['matched', [0, 3], [7]]``: the state, the numbers of
-            the conditions and those of the actions. Of a rule without a trace
-            the state alone, e.g. ``['skipped']``.
+            the conditions and the numbers of the actions. If the rule has no
+            trace, only the state, e.g. ``['skipped']``.
         """
         if cell.conditions is None or cell.actions is None:
             return [cell.state]
@@ -313,16 +315,16 @@ def _build_column(
 def _build_cell(
     traced: trace.RuleTrace | None, ended_as: str | None
 ) -> RuleCell:
-    """Build the cell that says what became of a rule on a machine.
+    """Build the cell with the result of a rule on a machine.
 
-    :param traced: None where the rule did not run, or ended the inspection
+    :param traced: None if the rule did not run, or if it ended the inspection
         before it left a trace.
     :param ended_as: the result of the machine if the rule ended its
-        inspection, else None.
+        inspection, otherwise None.
     """
     if traced is None:
         return RuleCell(ended_as or _SKIPPED)
-    # The last that holds counts.
+    # A later state overrides an earlier one.
     state = 'unmatched'
     if traced.matched:
         state = 'matched'
@@ -344,9 +346,9 @@ def _build_cell(
 def _has_found_defect(traced: trace.RuleTrace) -> bool:
     """Return whether a rule found a defect without failing the inspection.
 
-    Two kinds of rules do so. A rule in mode ``audit`` only records the error
-    with which it would fail. A rule made by ``profile`` may write to plugin
-    data that the machine differs.
+    Two kinds of rules can do this. A rule in mode ``audit`` only records the
+    error with which it would fail. A rule made by ``profile`` may write to
+    plugin data that the machine differs.
     """
     if traced.error:
         return True
@@ -357,14 +359,14 @@ def _has_found_defect(traced: trace.RuleTrace) -> bool:
 
 
 def _action_lines(action: trace.ActionTrace) -> typing.Iterator[str]:
-    """Yield what an action did to a machine, as lines of :class:`ActionCell`.
+    """Yield the effect of an action on a machine, see :class:`ActionCell`.
 
-    For example, ``did not run: the loop has no items``, ``when eq: 1/4`` for a
-    condition that holds for one of four items, or ``add node /extra/rack =
-    "r1"``.
+    Lines are, for example, ``did not run: the loop has no items``, ``when eq:
+    1/4`` for a condition that holds for one of four items, or ``add node
+    /extra/rack = "r1"``.
     """
     if action.idle:
-        # It says why the action did not run.
+        # "idle" contains the reason why the action did not run.
         line = 'did not run'
         if action.idle.reason:
             line += f': {action.idle.reason}'
@@ -401,7 +403,7 @@ def _rule_data(rule: model.Rule) -> dict[str, typing.Any]:
         'vars': '\n'.join(rule_text.variable_lines(rule)),
         **disclosure.mark(rule),
     }
-    # "conditions" and "actions": of each its arguments, as YAML.
+    # The arguments of conditions and actions, as YAML.
     for name in model.OPERATIONS:
         operations = rule_text.visible_operations(rule, name)
         plain[name] = [
