@@ -2,8 +2,8 @@
 
 """The configuration options of this project.
 
-The ranges and defaults of the queue and of the PXE filter are those of spec
-001 ("Deployer impact").
+The ranges and defaults of the options for the queue and the PXE filter are
+defined by spec 001 ("Deployer impact").
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class RegularExpression(types.String):
 
 
 class WholeNumber(types.Integer):
-    """A whole number; an error has the value and the range."""
+    """A whole number whose error message names the value and the range."""
 
     def __call__(self, value: typing.Any) -> typing.Any:
         try:
@@ -61,7 +61,7 @@ class WholeNumber(types.Integer):
 
 
 class Number(types.Float):
-    """A number; an error has the value and the range."""
+    """A number whose error message names the value and the range."""
 
     def __call__(self, value: typing.Any) -> typing.Any:
         try:
@@ -71,7 +71,7 @@ class Number(types.Float):
 
 
 class Switch(types.Boolean):
-    """A boolean; an error has the value."""
+    """A boolean whose error message names the value."""
 
     def __call__(self, value: typing.Any) -> typing.Any:
         try:
@@ -85,11 +85,12 @@ class Switch(types.Boolean):
 def _not_in_range(
     value: object, form: str, type_: types.Integer | types.Float
 ) -> ValueError:
-    """Return the error for the bad value of an option.
+    """Return the error for an option whose value is invalid.
 
-    Such as ``"x" is not a number of at least 0.1 and at most 30``.
+    For example, ``"x" is not a number of at least 0.1 and at most 30``.
 
-    :param form: what the value should be, in words: ``a number``.
+    :param value: the invalid value.
+    :param form: the expected form of the value in words, e.g. ``a number``.
     :param type_: the type of the option, which has the range.
     """
     text = _('"%(value)s" is not %(form)s') % {'value': value, 'form': form}
@@ -100,11 +101,13 @@ def _not_in_range(
     return ValueError(text)
 
 
-# Threads, sessions of a database and dates overflow at some length of time.
+# These are upper limits: threads, database sessions and dates overflow if they
+# get longer times.
 _DAY = 86400
 _CENTURY = 36500 * _DAY
 
-# The usual section of OpenStack services with tooz; Ironic has none.
+# OpenStack services that use tooz usually have this section, but Ironic has
+# none.
 _COORDINATION = [
     cfg.StrOpt(
         'backend_url',
@@ -121,7 +124,8 @@ _COORDINATION = [
 ]
 
 _PXE_FILTER = [
-    # Linux has no longer names; nft reads quotes and "*" in one as signs.
+    # Linux does not allow longer names, and nft gives quotes and "*" in a name
+    # a special meaning.
     cfg.StrOpt(
         'interface',
         regex=r'^[^\s/:@*"]{1,15}$',

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Escapes control characters in untrusted text that goes to a terminal.
+"""Escape control characters in untrusted text that goes to a terminal.
 
-Control characters can command a terminal, and bidirectional text is shown in
-another order than it is stored in.
+Control characters can send commands to a terminal, and a terminal displays
+bidirectional text in a different order than it is stored.
 """
 
 import collections.abc
@@ -18,7 +18,7 @@ import typing
 from ironic_inspection_rules import exceptions
 
 _COLOUR = re.compile(r'\033\[(?:0|3[1236])m')
-"""Colours as rich writes them; they pass to a terminal only."""
+"""Color sequences that rich writes; they are passed on only to a terminal."""
 
 _ESCAPES = {
     code: escape
@@ -29,9 +29,9 @@ _ESCAPES = {
 
 
 def escaped(text: str) -> str:
-    """Return text with control and bidirectional characters escaped.
+    """Return a text with control and bidirectional characters escaped.
 
-    Newlines and tabs stay; others become such as ``\\x1b``.
+    Newlines and tabs stay. Other characters become escapes such as ``\\x1b``.
     """
     return text.translate(_ESCAPES)
 
@@ -40,7 +40,7 @@ class _Closed(io.TextIOBase):
     """A standard stream that was closed before the process started."""
 
     def write(self, _text: str) -> int:
-        """Fail as writing to a closed descriptor does.
+        """Fail in the same way as writing to a closed descriptor.
 
         :raises: OSError.
         """
@@ -50,7 +50,8 @@ class _Closed(io.TextIOBase):
 class Guard:
     """A stream that escapes control characters.
 
-    :param stream: None for one that was closed before the process started.
+    :param stream: the stream to wrap; None if it was closed before the process
+        started.
     :ivar unguarded: the wrapped stream, for progress bars.
     """
 
@@ -58,7 +59,7 @@ class Guard:
         if stream is None:
             stream = typing.cast('typing.TextIO', _Closed())
         if isinstance(stream, io.TextIOWrapper):
-            # A machine may send characters that the locale does not have.
+            # A machine may send characters that the locale cannot encode.
             stream.reconfigure(errors='backslashreplace')
         self.unguarded = stream
 
@@ -68,17 +69,17 @@ class Guard:
     def write(self, text: str) -> int:
         """Write a text with its control characters escaped.
 
-        On a terminal, the sequences that set the colours of our tables are
-        not escaped.
+        If the stream is a terminal, the sequences that set the colors of our
+        tables are not escaped.
 
         :returns: the number of characters written.
         :raises: OSError with the name of the stream.
         """
         if not self.unguarded.isatty():
             return self._write(escaped(text))
-        # Only the pieces before, between and behind the colours are escaped.
-        # There is one piece more than there are colours, so the last one gets
-        # an empty colour behind it.
+        # Only the pieces before, between and after the color sequences are
+        # escaped. There is one more piece than there are sequences, so an
+        # empty sequence is added for the last piece.
         pieces = _COLOUR.split(text)
         colours = [*_COLOUR.findall(text), '']
         safe_text = ''
@@ -98,15 +99,15 @@ class Guard:
 
 @contextlib.contextmanager
 def guarded() -> collections.abc.Iterator[None]:
-    """Escape what is written to standard output and standard error.
+    """Escape the text that is written to standard output and standard error.
 
-    This holds inside the ``with`` block.
+    The text is escaped only inside the ``with`` block.
     """
     with contextlib.ExitStack() as stack:
         errors: typing.TextIO | None = sys.stderr
         if errors is None:
             # The process was started without standard error. Nobody can read
-            # an error, only the exit status.
+            # an error, so only the exit status tells of it.
             errors = stack.enter_context(open(os.devnull, 'w'))
         stack.enter_context(contextlib.redirect_stdout(Guard(sys.stdout)))
         stack.enter_context(contextlib.redirect_stderr(Guard(errors)))

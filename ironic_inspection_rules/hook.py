@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inspection hook, which makes a conductor run rules."""
+"""The inspection hook, through which a conductor runs rules."""
 
 from ironic.conf import CONF
 from ironic.drivers.modules.inspector.hooks import base
@@ -31,34 +31,37 @@ NAMES = (
     *conductor.NAMES,
     *tls.NAMES,
 )
-"""Names of Ironic without which a conductor does not start."""
+"""Names in Ironic that a conductor needs; without one of them it does not
+start."""
 
 
 def prepare_conductor() -> None:
     """Prepare the conductor of this process to run rules.
 
-    :raises: UnsupportedIronic, or as :func:`.start.rules`.
+    :raises: UnsupportedIronic, and the errors of :func:`.start.rules`.
     """
     with start.required():
         name.check(NAMES)
     # An API without a database calls the methods of these objects through this
-    # conductor. The import of their module has registered them.
+    # conductor. The objects were registered when their module was imported.
     object_names = [
         object_class.obj_name() for object_class in storage.CLASSES
     ]
     LOG.debug('Answers for %s', object_names)
-    # Called now, so that a bad rule or option stops the service at its start,
-    # instead of failing every inspection.
+    # This is called now, so that a bad rule or option stops the service at its
+    # start instead of failing every inspection.
     start.rules()
     inspection_patch.replace_rules(inspection.apply_rules)
     inspection_patch.around_inspection(inspection.of_task)
     inspection_patch.after_removal(_forget)
-    # A Redfish inspection would overwrite what rules have set.
+    # Without this, a Redfish inspection would overwrite the values that rules
+    # have set.
     redfish.install(inspection.note_redfish)
     deploy_patch.install_trait_checks(deploy.find_problem_of_node)
     if CONF.inspection_queue.enabled:
-        # Imported here, so that a conductor without durable inspection, which
-        # is off by default, loads nothing of the queue.
+        # This is imported here, so that a conductor without durable
+        # inspection, which is off by default, does not load the modules of the
+        # queue.
         from ironic_inspection_rules.queue import power_on
 
         with start.required():
@@ -74,16 +77,17 @@ class InspectionRulesHook(inspection.PhaseHook):
 
     def __init__(self) -> None:
         if start.is_all_in_one():
-            # The API of this process would fail, and be started for ever.
+            # Otherwise the API of this process would fail, and would be
+            # restarted forever.
             start.refuse(switches.near_middleware())
         prepare_conductor()
         announcement.announce(announcement.HOOK, start.rules())
 
 
 class NearNameHook(base.InspectionHook):
-    """A hook with a misspelt name of ours, which stops the service.
+    """A hook whose name is a misspelling of ours; it stops the service.
 
-    Ironic would otherwise end with a traceback before it loads this plugin.
+    Otherwise Ironic would end with a traceback before it loads this plugin.
     """
 
     def __init__(self) -> None:

@@ -29,7 +29,7 @@ _ADMIN_OR_SERVICE = (
     'rule:service_role'
 )
 _INVENTORY = 'rule:baremetal:node:inventory:get'
-"""Runs and history are shown to those who may see the inventory."""
+"""Users who may see the inventory may also see runs and history."""
 
 _RUNS = '/nodes/{node_ident}/inspection_runs'
 _HISTORY = '/nodes/{node_ident}/inventory/history'
@@ -44,8 +44,10 @@ def _rule(
 ) -> policy.DocumentedRuleDefault:
     """Build a policy.
 
-    :param calls: what it guards, such as ``'GET /inspection_requests'``; only
-        for the sample policy.
+    :param name: the name of the policy.
+    :param check: the default check.
+    :param calls: the API calls that the policy guards, such as ``'GET
+        /inspection_requests'``; used only in the sample policy.
     """
     operations: list[Any] = []
     for call in calls:
@@ -132,7 +134,7 @@ _RULES = (
         f'GET {_HISTORY}/{{uuid}}',
         f'GET {_HISTORY}/diff',
     ),
-    # HISTORY_GET decides which nodes are in the answer.
+    # HISTORY_GET decides which nodes the response includes.
     _rule(
         PART_GET,
         'rule:baremetal:node:list',
@@ -144,12 +146,12 @@ _RULES = (
 
 
 def list_rules() -> tuple[policy.DocumentedRuleDefault, ...]:
-    """List the policies, also for the sample policy generator."""
+    """List the policies; the sample policy generator calls this, too."""
     return _RULES
 
 
 def register(enforcer: policy.Enforcer) -> None:
-    """Register the policies; doing so again changes nothing."""
+    """Register the policies, unless they are registered already."""
     for rule in _RULES:
         if rule.name not in enforcer.registered_rules:
             enforcer.register_default(rule)
@@ -158,9 +160,10 @@ def register(enforcer: policy.Enforcer) -> None:
 def get_enforcer() -> policy.Enforcer:
     """Return an enforcer of Ironic's policies and ours.
 
-    The commands of oslo.policy, such as ``oslopolicy-list-redundant``, ask for
-    it. An operator has both kinds of policies in one file. Ironic reads the
-    arguments of the command, without the options that are oslo.policy's own.
+    It is called by the commands of oslo.policy, such as
+    ``oslopolicy-list-redundant``. Operators keep both kinds of policies in one
+    file. Ironic reads the arguments of the command, without the options that
+    belong to oslo.policy.
     """
     enforcer = ironic_policy.get_oslo_policy_enforcer()
     register(enforcer)

@@ -23,7 +23,7 @@ BENCHMARKS = {
     'fleet': "the API with many nodes and rules beside stock Ironic's",
     'offline': "what works on files, beside a loop around Ironic's engine",
 }
-"""What they measure, by name."""
+"""Descriptions of the benchmarks, by name."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -33,16 +33,17 @@ def main(argv: Sequence[str]) -> int:
     :returns: the exit code: 1 if nothing could be measured, else 0.
     """
     name = _choose(argv)
-    # Libraries of Ironic still import Eventlet, which warns.
+    # Libraries of Ironic still import Eventlet, which emits a warning.
     warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
-    # Ironic takes seconds to import: only the module of this benchmark is.
+    # Importing Ironic takes seconds, so only the module of this benchmark is
+    # imported.
     module = importlib.import_module(f'benchmark.{name}')
     arguments = _parse(module, name, argv[1:])
     parts = []
     for part in module.PARTS:
         if arguments.only and part.name not in arguments.only:
             continue
-        # Such as a server that is not installed.
+        # This may be e.g. a server that is not installed.
         missing = part.missing(arguments)
         if missing is None:
             parts.append(part)
@@ -90,8 +91,9 @@ def _parse(
 ) -> argparse.Namespace:
     """Read the arguments that follow the name of a benchmark.
 
-    :param module: the benchmark, whose parts have options of their own.
-    :param argv: these arguments.
+    :param module: the benchmark, whose parts have their own options.
+    :param name: the name of the benchmark.
+    :param argv: the arguments that follow the name.
     """
     parser = argparse.ArgumentParser(
         prog=f'tox -e bench -- {name}',
@@ -117,7 +119,7 @@ class Formatter(
     argparse.RawDescriptionHelpFormatter,
     argparse.ArgumentDefaultsHelpFormatter,
 ):
-    """Shows a docstring as it is, and the default of every option."""
+    """Displays a docstring unchanged, and the default of every option."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         """Return the help of an option with its default, if it has one."""

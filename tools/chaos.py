@@ -65,7 +65,7 @@ def arguments() -> argparse.Namespace:
 def configuration(settings: argparse.Namespace) -> options.Options:
     """Return the options of all services, by section.
 
-    :param settings: the command line.
+    :param settings: the parsed command line.
     """
     database = {}
     if settings.database:
@@ -84,11 +84,11 @@ def configuration(settings: argparse.Namespace) -> options.Options:
 
 
 class Chaos:
-    """Worker processes, of which one after the other is killed or stopped.
+    """Worker processes, which are killed or stopped one after another.
 
     :param ironic: the Ironic whose requests they process.
-    :param settings: the command line.
-    :ivar faults: how many workers got each signal.
+    :param settings: the parsed command line.
+    :ivar faults: the number of workers that got a signal, by signal.
     """
 
     def __init__(
@@ -102,10 +102,10 @@ class Chaos:
         self.faults: collections.Counter[str] = collections.Counter()
 
     def tick(self) -> None:
-        """End a worker if it is time to, and start another in its place."""
+        """End a worker if it is time, and start another one instead."""
         now = time.monotonic()
         if self._fault_at == 0:
-            # The first call: no worker is ended at once.
+            # In the first call, no worker is ended immediately.
             self._fault_at = now + self._pause()
         if now < self._fault_at:
             return
@@ -115,7 +115,7 @@ class Chaos:
         self._fault_at = now + self._pause()
 
     def _pause(self) -> float:
-        """Return the seconds until the next fault, at random."""
+        """Return a random number of seconds until the next fault."""
         return self._dice.expovariate(1 / self._settings.every)
 
     def _end(self, worker: service.Service) -> None:
@@ -127,15 +127,15 @@ class Chaos:
         if signal_name == 'KILL':
             worker.kill()
         else:
-            # It may have ended by itself.
+            # The worker may have ended on its own.
             with contextlib.suppress(ProcessLookupError):
                 worker.process.send_signal(signal.SIGTERM)
 
 
 def run(ironic: launcher.Ironic, settings: argparse.Namespace) -> list[str]:
-    """Inspect all nodes while workers are ended.
+    """Inspect all nodes while workers are killed or stopped.
 
-    :returns: a line for everything that is not as it should be afterwards.
+    :returns: one line for every problem found afterwards.
     """
     nodes = fleet.Fleet(ironic)
     with contextlib.closing(nodes), ironic.client() as client:
@@ -172,7 +172,7 @@ def run(ironic: launcher.Ironic, settings: argparse.Namespace) -> list[str]:
 def main() -> int:
     """Run the command.
 
-    :returns: 1 if anything is not as it should be, else 0.
+    :returns: 1 if there are problems, otherwise 0.
     """
     settings = arguments()
     directory = tempfile.mkdtemp(prefix='chaos-')

@@ -29,12 +29,13 @@ import yaml
 ROOT = pathlib.Path(__file__).parents[1]
 DATA = ROOT / 'tools' / 'deployments.yaml'
 LARGEST = 1_000_000
-"""Bytes of a file that is searched for a name that has moved."""
+"""Size from which a file is not searched for a name that has moved, in
+bytes."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Project:
-    """Where the sources of a project are, and which were checked last.
+    """The place of the sources of a project, and the version checked last.
 
     :ivar git: the URL of its repository.
     :ivar release: the branch that is checked.
@@ -56,7 +57,7 @@ class Name:
     :ivar text: the name, such as an option of the project.
     :ivar file: the path of a file in the sources of the project.
     :ivar pattern: a regular expression that a line of the file must match;
-        None if it is enough that the file is there.
+        None if the file only has to exist.
     """
 
     page: str
@@ -66,7 +67,7 @@ class Name:
     pattern: str | None
 
     def problem(self, checkout: pathlib.Path) -> str | None:
-        """Return what is wrong with this name, None if it is there.
+        """Return the problem of this name; None if it is at its place.
 
         :param checkout: the directory with the sources of the project.
         """
@@ -83,9 +84,9 @@ class Name:
         )
 
     def _elsewhere(self, checkout: pathlib.Path) -> str:
-        """Return where the file is now, or else which files have the name.
+        """Return where the file is now, or which files have the name.
 
-        Of many files, only three are named: ``; see a.sh, b.sh, c.sh and 2
+        Only the first three files are named: ``; see a.sh, b.sh, c.sh and 2
         more``.
         """
         paths = {
@@ -112,8 +113,8 @@ def load(
 ) -> tuple[dict[str, Project], list[Name], list[str]]:
     """Read the file with the names.
 
-    :returns: projects by name; the places of all names; and prefixes of the
-        names of this project, which are in no other.
+    :returns: the projects by name, the places of all names, and the prefixes
+        of names that only this project uses.
     """
     data = yaml.safe_load(path.read_text())
     projects = {
@@ -125,17 +126,19 @@ def load(
         for project, by_text in by_project.items():
             for text, places in by_text.items():
                 for place in places:
-                    # A file, and perhaps a pattern of a line in it.
+                    # A place is a file, which may be followed by a pattern for
+                    # a line.
                     file, pattern = [*place, None][:2]
                     names.append(Name(page, project, str(text), file, pattern))
     return projects, names, data['ours']
 
 
 def _files(checkout: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Yield the files in which a name that has moved may be now."""
+    """Yield the files that may contain a name that has moved."""
     for path in sorted(checkout.rglob('*')):
         folders = path.relative_to(checkout).parts
-        # Release notes also have names that are gone.
+        # Release notes are skipped because they also have names that were
+        # removed.
         if '.git' in folders or 'releasenotes' in folders:
             continue
         if path.is_file() and path.stat().st_size < LARGEST:
@@ -151,7 +154,7 @@ def sources(
 ) -> pathlib.Path:
     """Return a directory with the sources of a project.
 
-    :param place: a checkout, which is returned as it is; or a URL or a bare
+    :param place: a checkout, which is returned as it is, or a URL or a bare
         repository, which is cloned.
     :param release: the branch to clone.
     :param directory: the directory in which the clone is made.
@@ -181,9 +184,9 @@ def sources(
 
 
 def revision(checkout: pathlib.Path) -> str:
-    """Return commit and date of a clone, such as ``1a2b3c4 of 2026-11-30``.
+    """Return commit and date of a clone, e.g. ``1a2b3c4 of 2026-11-30``.
 
-    For a directory that is no clone, it is empty.
+    The result is empty if the directory is not a clone.
     """
     if not (checkout / '.git').exists():
         return ''
@@ -199,7 +202,8 @@ def revision(checkout: pathlib.Path) -> str:
 def kolla_lines() -> str:
     """Return the shell commands of kolla's image of the API.
 
-    They are made as kolla makes them, of our override of its template.
+    They are rendered from our override of its template, in the same way as
+    kolla does it.
     """
     override = ROOT.joinpath('deploy', 'kolla', 'template-override.j2')
     environment = jinja2.Environment(
@@ -217,13 +221,13 @@ def kolla_lines() -> str:
 
 
 def metal3_lines() -> str:
-    """Return the shell commands by which our layer changes files of the image.
+    """Return the shell commands with which our layer changes the image.
 
-    In the Dockerfile these are the ``RUN sed`` of its last stage.
+    In the Dockerfile, these are the ``RUN sed`` commands of the last stage.
     """
     text = ROOT.joinpath('deploy', 'metal3', 'Dockerfile').read_text()
     last_stage = text.rpartition('\nFROM ')[2]
-    # A line that ends with a backslash goes on in the next one.
+    # A line that ends with a backslash continues on the next line.
     joined = re.sub(r'\\\n', '', last_stage)
     steps = re.findall('^RUN (sed .*)$', joined, re.MULTILINE)
     return '\n'.join(steps)
@@ -253,12 +257,12 @@ these files: their place in the sources, and in the image."""
 def change(
     project: str, checkout: pathlib.Path, root: pathlib.Path
 ) -> str | None:
-    """Make the changes of our layer in the files of a project.
+    """Apply the changes of our layer to the files of a project.
 
     :param project: one of CHANGED.
-    :param checkout: the sources of the project, which stay as they are.
-    :param root: an empty directory, in place of the root of the image.
-    :returns: what is wrong; None if all files were changed.
+    :param checkout: the sources of the project, which are not changed.
+    :param root: an empty directory that replaces the root of the image.
+    :returns: the problem; None if all files were changed.
     """
     make_script, files = CHANGED[project]
     for source, target in files.items():
@@ -278,7 +282,7 @@ def change(
     for source, target in files.items():
         if (checkout / source).read_text() == (root / target).read_text():
             return f'the instructions of the image leave {source} as it is'
-        # Files of the image are scripts, but for templates.
+        # The files of the image are scripts, except for templates.
         if not target.endswith('.j2'):
             syntax = subprocess.run(
                 ['bash', '-n', str(root / target)], check=False
@@ -291,7 +295,7 @@ def change(
 def check(
     project: Project, names: list[Name], checkout: pathlib.Path
 ) -> list[str]:
-    """Return a line for everything in a project that is not as it was.
+    """Return one line for every difference in a project since the last check.
 
     An example is ``user/kolla.rst: kolla_ironic: ansible/a.yml is gone; it is
     nowhere else``.
@@ -313,9 +317,9 @@ def check(
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Check all projects, or those that are named.
+    """Check all projects, or only the given ones.
 
-    :returns: 1 if anything is not as it was, else 0.
+    :returns: 1 if anything has changed, otherwise 0.
     """
     parser = argparse.ArgumentParser(
         description=__doc__,

@@ -42,7 +42,7 @@ HARDWARE = {
     'BootInfo': ('inventory.boot',),
     'USBInfo': ('plugin_data.usb_devices[]',),
 }
-"""Where the ramdisk puts objects of its classes."""
+"""The places in the data where the ramdisk puts objects of its classes."""
 
 COLLECTORS = {
     'inspector.py': {
@@ -56,7 +56,8 @@ COLLECTORS = {
     'numa_inspector.py': {'collect_numa_topology_info': 'numa-topology'},
     'dmi_inspector.py': {'collect_dmidecode_info': 'dmi-decode'},
 }
-"""Collectors of the ramdisk by their functions (its entry points)."""
+"""The collectors of the ramdisk, by file and function; the names are those of
+its entry points."""
 
 MODULES = 'ironic/drivers/modules/'
 REDFISH = {
@@ -76,7 +77,8 @@ REDFISH = {
     ),
     'lldp_dict': ('plugin_data.parsed_lldp.*',),
 }
-"""Where redfish/inspect.py puts what it builds in variables of these names."""
+"""The places for the data that redfish/inspect.py builds, by name of the
+variable in its code."""
 
 OPEN = {
     'ramdisk': {
@@ -88,14 +90,14 @@ OPEN = {
     },
     'hook': {'extra-hardware': 'plugin_data.extra.**'},
 }
-"""What has names of the machine's own below it."""
+"""Fields below which the names differ between machines."""
 
 
 def fetch(name: str, version: str | None, directory: str) -> pathlib.Path:
     """Download the wheel of a project, and return its path.
 
-    :param version: None for the newest one.
-    :param directory: for downloads.
+    :param version: the version; None for the newest one.
+    :param directory: the directory for downloads.
     """
     requirement = name
     if version:
@@ -122,9 +124,9 @@ def fetch(name: str, version: str | None, directory: str) -> pathlib.Path:
 def stores(tree: ast.AST, variable: str) -> Iterator[str]:
     """Yield the paths below a variable to which code assigns values.
 
-    Of the variable ``v``, both ``v['a']['b'] = 1`` and ``v.update({'a': {'b':
-    1}})`` give ``.a.b``; the second gives ``.a`` as well. ``v = …`` gives the
-    empty path.
+    For example, for the variable ``v``, both ``v['a']['b'] = 1`` and
+    ``v.update({'a': {'b': 1}})`` give ``.a.b``; the second one also gives
+    ``.a``. ``v = …`` gives the empty path.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
@@ -147,7 +149,7 @@ def _path(target: ast.expr, variable: str) -> str | None:
 
     :param target: the left side of the assignment.
     :returns: ``.a.b`` for ``v['a']['b']``, and '' for ``v`` itself; None for
-        another variable, or a key that is not constant.
+        another variable, or if a key is not constant.
     """
     if isinstance(target, ast.Name) and target.id == variable:
         return ''
@@ -164,8 +166,8 @@ def _path(target: ast.expr, variable: str) -> str | None:
 def _keys(value: ast.expr, path: str) -> Iterator[str]:
     """Yield the paths of the constant keys of a literal mapping.
 
-    For ``{'a': {'b': 1}}`` at the path ``.x``, they are ``.x.a`` and
-    ``.x.a.b``. Any other value gives none.
+    For example, ``{'a': {'b': 1}}`` at the path ``.x`` gives ``.x.a`` and
+    ``.x.a.b``. Other values give nothing.
 
     :param path: the path of the value.
     """
@@ -181,7 +183,8 @@ def _keys(value: ast.expr, path: str) -> Iterator[str]:
 def _function(tree: ast.AST, name: str) -> ast.FunctionDef:
     """Return the definition of a function.
 
-    :raises: LookupError if it is gone, so that this tool has to be changed.
+    :raises: LookupError if it no longer exists, so that this tool must be
+        changed.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == name:
@@ -204,18 +207,19 @@ def _named_constants(tree: ast.Module) -> Iterator[tuple[str, object]]:
 def ramdisk(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
     """Yield all fields that the ramdisk posts, with their collectors.
 
-    ``data['numa_topology'] = …`` in the function of a collector gives
-    ``('plugin_data.numa_topology', 'numa-topology')``.
+    For example, ``data['numa_topology'] = …`` in the function of a collector
+    gives ``('plugin_data.numa_topology', 'numa-topology')``.
     """
     yield from _hardware(ast.parse(wheel.read(f'{AGENT}hardware.py')))
     for file, functions in COLLECTORS.items():
         tree = ast.parse(wheel.read(f'{AGENT}{file}'))
         for function, collector in functions.items():
             for path in stores(_function(tree, function), 'data'):
-                # What is in the inventory has come from hardware.py.
+                # The fields of the inventory come from hardware.py.
                 if path not in ('', '.inventory'):
                     yield f'plugin_data{path}', collector
-    # A device is appended to a list: no path below "data" leads to its keys.
+    # A device is appended to a list, so no path below "data" leads to its
+    # keys.
     tree = ast.parse(wheel.read(f'{AGENT}inspector.py'))
     for node in ast.walk(_function(tree, 'collect_pci_devices_info')):
         if isinstance(node, ast.Dict):
@@ -228,10 +232,10 @@ def ramdisk(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
 def _hardware(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Yield the fields of objects that the ramdisk puts into the inventory.
 
-    The attribute ``count`` of the class ``CPU`` gives
+    For example, the attribute ``count`` of the class ``CPU`` gives
     ``('inventory.cpu.count', 'default')``.
 
-    :param tree: of the ramdisk's ``hardware.py``.
+    :param tree: the parsed ``hardware.py`` of the ramdisk.
     """
     for node in tree.body:
         if not isinstance(node, ast.ClassDef):
@@ -250,7 +254,10 @@ def _hardware(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _serialized(node: ast.ClassDef) -> list[str]:
-    """Return the attributes of a class that the ramdisk posts."""
+    """Return the attributes of a class that the ramdisk posts.
+
+    :raises: LookupError if the class does not list them.
+    """
     for statement in node.body:
         if not isinstance(statement, ast.Assign):
             continue
@@ -275,7 +282,7 @@ def redfish(wheel: zipfile.ZipFile) -> set[str]:
 
 
 def hooks(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
-    """Yield each field that a hook of Ironic adds, with the hook's name."""
+    """Yield the fields that hooks of Ironic add, and the hooks' names."""
     directory = f'{MODULES}inspector/'
     for file in wheel.namelist():
         if file.startswith(f'{directory}hooks/') and file.endswith('.py'):
@@ -293,7 +300,7 @@ def hooks(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
 
 
 def flags(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
-    """Yield what Ironic's API adds to what the ramdisk posts."""
+    """Yield the fields that Ironic's API adds to posted data."""
     tree = ast.parse(wheel.read(f'{MODULES}inspect_utils.py'))
     for constant, field in _named_constants(tree):
         if constant == 'AUTO_DISCOVERED_FLAG':
@@ -301,11 +308,11 @@ def flags(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
 
 
 def interfaces_of_hook(fields: Iterable[str]) -> Iterator[str]:
-    """Yield the fields of an interface as validate-interfaces keeps it.
+    """Yield the fields of an interface that validate-interfaces stores.
 
-    ``inventory.interfaces[].name`` gives
-    ``plugin_data.all_interfaces.*.name``, and the same of
-    ``valid_interfaces``.
+    For example, ``inventory.interfaces[].name`` gives
+    ``plugin_data.all_interfaces.*.name`` and
+    ``plugin_data.valid_interfaces.*.name``.
 
     :param fields: the paths of all fields that the ramdisk posts.
     """
@@ -324,13 +331,13 @@ def interfaces_of_hook(fields: Iterable[str]) -> Iterator[str]:
 def collect(directory: str) -> dict[str, Any]:
     """Collect the fields of all releases.
 
-    :param directory: for downloads.
-    :returns: ``made_from``; ``fields``, by path the sources of every field,
+    :param directory: the directory for downloads.
+    :returns: ``made_from``; ``fields``, the sources of every field by path,
         such as ``{'hook': 'parse-lldp', 'since': '36.0.0'}``; and ``types``,
-        by path the types of fields.
+        the types of fields by path.
     """
     agent = fetch('ironic-python-agent', None, directory)
-    # By the path of a field and by its source, the releases that have it.
+    # The releases that have a field, by path and source of the field.
     releases_of: dict[str, dict[tuple[str, str], list[str]]] = {}
 
     def note(path: str, kind: str, name: str, release: str) -> None:
@@ -392,10 +399,10 @@ _TYPES = {
 def types(paths: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
     """Return the types that fields have in files of machines.
 
-    A field with values of two types is left out.
+    A field is skipped if its values have two different types.
 
-    :param paths: of the files.
-    :param fields: the paths of all fields that are known.
+    :param paths: the paths of the files.
+    :param fields: the paths of all known fields.
     :returns: types by path: ``{'inventory.cpu.count': 'number'}``.
     """
     known = set(fields)

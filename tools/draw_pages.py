@@ -35,9 +35,9 @@ SCALE = 0.75
 
 
 def machines(directory: pathlib.Path) -> list[str]:
-    """Write inventories like the sample, which differ in some values.
+    """Write inventories like the sample, in which some values differ.
 
-    :param directory: for the files.
+    :param directory: the directory for the files.
     :returns: the paths of the files.
     """
     paths = []
@@ -130,9 +130,10 @@ def plan() -> str:
     )
     paper.print(PLAN_COMMAND)
     table.draw_diff(planned(), paper)
-    # With the URLs of its fonts, a browser would fetch these from the network.
+    # The URLs of the fonts are removed, because a browser would download them
+    # from the network.
     form = re.sub(r',\s*url\([^)]*\) format\([^)]*\)', '', CONSOLE_SVG_FORMAT)
-    # Without an identifier it would be another picture each time.
+    # Without a fixed identifier, the picture would differ every time.
     return paper.export_svg(title='plan', code_format=form, unique_id='plan')
 
 

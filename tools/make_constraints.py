@@ -31,32 +31,33 @@ _COMMITS = {
     '38.0.0': 'd1864d8e23aa55598d760b8eb56528db8add8b43',
     '39.0.0': '3353677727f8351bc58ba98efafe6bc884a0257c',
 }
-"""The commit of OpenStack's requirements that belongs to an Ironic."""
+"""The commit of OpenStack's requirements that matches a release of Ironic."""
 
 _TOO_OLD = {
     # The commit is four weeks older than this release.
     '39.0.0': ('keystoneauth1', 'oslo.versionedobjects'),
 }
-"""Packages of which an Ironic needs a newer one than its commit has."""
+"""Packages for which a release needs a newer version than its commit has."""
 
 _TOO_OLD_FOR_TESTS = ('click', 'dnspython')
-"""Packages of which our tests need a newer one than OpenStack has.
+"""Packages for which our tests need a newer version than OpenStack has.
 
 check-jsonschema does not start with click 8.3, and eventlet cannot load
-dnspython 2.8 where httpx and h2 are installed.
+dnspython 2.8 if httpx and h2 are installed.
 """
 
 _FILES = ('.txt', '.in')
-"""How names of files of requirements end; all else is a requirement."""
+"""Endings of the names of requirements files; anything else is a
+requirement."""
 
 _HEADER = '# Made by "make constraints". Do not change it by hand.\n'
 
 
 def read_upper_constraints(repository: pathlib.Path, release: str) -> str:
-    """Return OpenStack's upper constraints at the time of an Ironic.
+    """Return OpenStack's upper constraints at the time of a release of Ironic.
 
-    Packages of which our tests, or that Ironic, need a newer version are left
-    out.
+    Packages for which our tests or that Ironic need a newer version are
+    skipped.
 
     :param repository: a clone of OpenStack's requirements.
     :param release: one of :data:`releases.TRIED`.
@@ -79,7 +80,7 @@ def read_upper_constraints(repository: pathlib.Path, release: str) -> str:
     for line in text.splitlines():
         name, _equals, _version = line.partition('===')
         if name not in left_out:
-            # uv takes "===" only for texts that are no versions.
+            # uv accepts "===" only for texts that are not versions.
             lines.append(line.replace('===', '=='))
     return '\n'.join(lines)
 
@@ -92,14 +93,15 @@ def resolve(
 ) -> None:
     """Write a constraints file.
 
-    :param path: the path of the file. Versions that it has already are
-        preferred.
-    :param requirements: names of files of requirements, and requirements such
-        as ``ironic==39.0.0``.
-    :param constraints: lines of a constraints file, which the result meets.
+    :param path: the path of the file. Versions that are in the file already
+        are preferred.
+    :param requirements: names of requirements files, and requirements such as
+        ``ironic==39.0.0``.
+    :param constraints: the lines of a constraints file that the result must
+        meet.
     :param options: options of "uv pip compile".
     :raises: subprocess.CalledProcessError if there is no solution; uv has
-        printed why.
+        printed the reason.
     """
     with tempfile.TemporaryDirectory() as directory:
         upper = pathlib.Path(directory, 'upper.txt')

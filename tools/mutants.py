@@ -48,11 +48,12 @@ ROOMS = (
     'kit/trial',
 )
 _SAME = ('_Is_Eq', '_Eq_Is', '_IsNot_NotEq', '_NotEq_IsNot')
-"""Mutants of comparisons that are the same for None, booleans and words."""
+"""Mutants of comparisons that do not change the result for None, booleans and
+words."""
 
 _LEFT_ALONE = ('@functools.cache', '@text_cache.', '@abc.abstractmethod')
-"""Decorators whose removal no test sees: a call then only takes longer, or a
-class need not have a method."""
+"""Decorators whose removal no test can detect, because calls only become
+slower, or because a class may then omit a method."""
 
 _SLOW = (
     'hypothesis',
@@ -61,29 +62,32 @@ _SLOW = (
     'oslotest.base',
     'z3',
 )
-"""Modules that take long to import: all processes of tests are forked from one
-that has them."""
+"""Modules that take long to import. They are imported once, before the
+processes of tests are forked."""
 
 _CORPUS = '.unit.test_corpus'
-"""Tests of the whole language, which are near to mistakes in any room."""
+"""Tests of the whole language, which may detect mistakes in any room."""
 
 _AT_ONCE = 2
-"""Mutants that are tried at once, each in a copy of the repository."""
+"""Number of mutants that are tried at the same time, each in its own copy of
+the repository."""
 
 _PATIENCE = 30
-"""Seconds of the processor that a module of tests may take, beside twice the
-usual time. Seconds by the clock would end it where the machine is busy."""
+"""Seconds of processor time that a module of tests may take in addition to
+twice its usual time. Wall-clock time would end it too early on a busy
+machine."""
 
 _WAITING = 20
-"""How many times as long it may take by the clock: a mutant may wait for ever,
-which takes no processor."""
+"""Factor by which the wall-clock time may exceed the processor time. It ends a
+mutant that waits forever without using the processor."""
 
 _MEMORY = 4 << 30
-"""Bytes that tests may take: a mutant may fill the memory without an end."""
+"""Most bytes of memory for tests, because a mutant may allocate without
+end."""
 
 
 def copy(target: pathlib.Path) -> None:
-    """Copy the files of this repository that git knows, and compile them.
+    """Copy the files of this repository that git tracks, and compile them.
 
     :param target: the directory of the copy, which is created.
     """
@@ -103,16 +107,17 @@ def copy(target: pathlib.Path) -> None:
 
 
 def run_apart(directory: pathlib.Path, work: Callable[[], bool]) -> bool:
-    """Do work in a forked process, which has all slow modules imported.
+    """Run a function in a forked process, which has all slow modules imported.
 
-    Whatever the work breaks, this process goes on.
+    This process continues, whatever the function breaks.
 
     :param directory: the copy of the repository to work in.
-    :returns: what the work returned; False if the process was ended by an
-        error or a limit.
+    :param work: the function.
+    :returns: the result of the function; False if an error or a limit ended
+        the process.
     """
     child = os.fork()
-    # In the new process, fork() has returned 0.
+    # fork() returns 0 in the new process.
     if not child:
         code = 1
         try:
@@ -125,7 +130,8 @@ def run_apart(directory: pathlib.Path, work: Callable[[], bool]) -> bool:
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
             code = not work()
         finally:
-            # Not sys.exit(), which would go on in the code of the parent.
+            # sys.exit() must not be used, because it would continue in the
+            # code of the parent.
             os._exit(code)
     return os.waitpid(child, 0)[1] == 0
 
@@ -134,9 +140,10 @@ class Mistake(typing.NamedTuple):
     """A small mistake in the code: a mutant of cosmic-ray.
 
     :ivar path: the path of the file, in the repository.
-    :ivar operator: the name of the operator that makes the mistake, such as
-        one that puts ``<=`` in place of ``<``.
-    :ivar number: the index among all mistakes of that operator in the file.
+    :ivar operator: the name of the operator that makes the mistake, e.g. one
+        that replaces ``<`` by ``<=``.
+    :ivar number: the index of the mistake among all mistakes of this operator
+        in the file.
     :ivar line: the number of the line that is changed.
     """
 
@@ -155,10 +162,10 @@ class Mistake(typing.NamedTuple):
 class Tests:
     """All modules of unit tests, with the lines of code that they run.
 
-    :param learned: a directory that gets a file for every module of tests,
-        with what is measured: whether it passes, its seconds, and the lines
-        that it runs.
-    :param longest: the seconds of tests that may be spent on a mistake.
+    :param learned: a directory that receives one file per module of tests. The
+        file says whether the module passes, its seconds, and the lines that it
+        runs.
+    :param longest: the most seconds of tests to spend on a mistake.
     """
 
     def __init__(self, learned: pathlib.Path, longest: float) -> None:
@@ -169,10 +176,9 @@ class Tests:
         self._lines: dict[str, dict[str, list[int]]] = {}
 
     def learn(self, directory: pathlib.Path, name: str) -> None:
-        """Run a module of tests, and keep the lines that it runs.
+        """Run a module of tests, and record its time and the lines it runs.
 
-        Its seconds are kept, too. A module that fails without any mistake is
-        left out.
+        A module that fails without a mistake is skipped.
 
         :param directory: a copy of the repository.
         :param name: the name of the module.
@@ -189,8 +195,8 @@ class Tests:
             with measured.collect():
                 is_good = self.succeed([name], failfast=False)
             if not is_good:
-                # Coverage makes tests slow, so that one with a time limit may
-                # fail. What counts is whether it passes without.
+                # Coverage makes tests slow, so a test with a time limit may
+                # fail. The module is good if it passes without coverage.
                 is_good = self.succeed([name])
             data = measured.get_data()
             lines = {}
@@ -203,8 +209,8 @@ class Tests:
         if not answer.exists():
             run_apart(directory, measure)
         is_good = False
-        # Without an answer the process was ended: it took too much time or
-        # memory.
+        # If there is no file, the process was ended because it used too much
+        # time or memory.
         if answer.exists():
             is_good, seconds, lines = json.loads(answer.read_text())
         if not is_good:
@@ -216,22 +222,22 @@ class Tests:
     def running(self, mistake: Mistake, source: str) -> list[str]:
         """Return the modules of tests that run the line of a mistake.
 
-        The tests of the same room come first, then the others; of both the
-        quickest first.
+        The tests of the same room come first. Within both groups, the quickest
+        tests come first.
 
         :param source: the text of the file, without the mistake.
         :returns: as many modules as there is time for.
         """
         parser = coverage_parser.PythonParser(text=source)
         parser.parse_source()
-        # Of a statement of several lines coverage knows the first one only.
+        # If a statement has several lines, coverage knows only the first one.
         line = parser.first_line(mistake.line)
         names = []
         for name, lines_by_path in self._lines.items():
             lines = lines_by_path.get(str(mistake.path), ())
             if line in map(parser.first_line, lines):
                 names.append(name)
-        # Tests of the room are found by its name: ".unit.engine.".
+        # The tests of a room have its name in theirs, e.g. ".unit.engine.".
         near_parts = (f'.unit.{mistake.path.parts[1]}.', _CORPUS)
 
         def sort_key(name: str) -> tuple[bool, float]:
@@ -253,15 +259,14 @@ class Tests:
 
         A signal ends this process if a module takes too long.
 
-        :param failfast: whether to leave out the other tests of a module after
-            a failure.
-        :returns: whether no test failed.
+        :param failfast: whether to skip the other tests of a module after a
+            failure.
+        :returns: whether all tests passed.
         """
         for name in names:
             usual = self._seconds.get(name, 10 * _PATIENCE)
             most = _PATIENCE + 2 * int(usual)
-            # The first counts seconds of the processor, the second those of
-            # the clock.
+            # The first limit is processor time, the second is wall-clock time.
             signal.setitimer(signal.ITIMER_PROF, most)
             signal.alarm(most * _WAITING)
             tests = unittest.defaultTestLoader.loadTestsFromName(name)
@@ -272,13 +277,13 @@ class Tests:
 
 
 def sample(room: str, count: int, dice: random.Random) -> list[Mistake]:
-    """Choose mistakes at random, at most one in a line.
+    """Choose mistakes at random, at most one per line.
 
-    A long file gets more of them than a short one.
+    Long files get more mistakes than short ones.
 
     :param room: a folder of the package, such as ``plugins/filters``.
-    :param count: how many mistakes. There may be fewer, as the number of
-        attempts has a limit.
+    :param count: the number of mistakes. The result may have fewer, because
+        the number of attempts is limited.
     """
     paths = sorted(pathlib.Path(PACKAGE, room).rglob('*.py'))
     trees = {path: ast.get_ast_from_path(path) for path in paths}
@@ -310,14 +315,14 @@ def sample(room: str, count: int, dice: random.Random) -> list[Mistake]:
 
 
 def may_be_noticed(mistake: Mistake, source: str) -> bool:
-    """Return whether a test could notice a mistake at all.
+    """Return whether any test could detect a mistake.
 
-    It could not if the line is never run, or does the same with the mistake.
+    No test can if the line is never run, or if the mistake changes nothing.
 
     :param source: the text of the file, without the mistake.
     """
     line = source.splitlines()[mistake.line - 1].strip()
-    # A bar between types is no operator, and is never run.
+    # A bar between types is not an operator, and is never run.
     if 'BitOr' in mistake.operator and ' | ' in line:
         return False
     if mistake.operator.endswith(_SAME) or line.startswith(_LEFT_ALONE):
@@ -325,16 +330,16 @@ def may_be_noticed(mistake: Mistake, source: str) -> bool:
     try:
         compile(mistake.in_text(source), mistake.path, 'exec')
     except (AttributeError, SyntaxError):
-        # cosmic-ray has no mistake for "except module.Error".
+        # cosmic-ray cannot change "except module.Error".
         return False
     return True
 
 
 def difference(directory: pathlib.Path, mistake: Mistake, tests: Tests) -> str:
-    """Make a mistake, and run the tests that may notice it.
+    """Make a mistake, and run the tests that may detect it.
 
-    :param directory: a copy of the repository, which is put right again.
-    :returns: the mistake as a diff if no test noticed it, else ''.
+    :param directory: a copy of the repository, which is restored afterwards.
+    :returns: the mistake as a diff if no test detected it, otherwise ''.
     """
     path = directory / mistake.path
     source = path.read_text()
@@ -359,9 +364,10 @@ def difference(directory: pathlib.Path, mistake: Mistake, tests: Tests) -> str:
 
 
 def main(argv: list[str]) -> int:
-    """Make mistakes in rooms, and print those that no test noticed.
+    """Make mistakes in rooms, and print those that no test detected.
 
-    :returns: 0: such a mistake is something to look at, and no failure.
+    :returns: always 0, because such a mistake must be looked at, but is not a
+        failure.
     """
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument('rooms', nargs='*', default=ROOMS, metavar='ROOM')
@@ -421,7 +427,8 @@ def main(argv: list[str]) -> int:
                 functools.partial(difference, mistake=mistake, tests=tests)
             )
 
-        # list() reads the results, so that an error ends the command.
+        # list() reads the results, so that an error in a thread ends the
+        # command.
         list(pool.map(learn, sorted(names)))
         for room in parsed.rooms:
             mistakes = sample(room, parsed.count, random.Random(parsed.seed))

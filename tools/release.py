@@ -29,13 +29,14 @@ _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _NAME = 'ironic-inspection-rules'
 _DOCUMENTS = ('doc', 'api-ref', 'releasenotes')
 _WHEELS = pathlib.PurePosixPath('usr/share', _NAME, 'wheels')
-"""Where the layer has its wheels, below the root of a container."""
+"""Directory of the wheels in the layer, relative to the root of a
+container."""
 
 
 class Environment:
-    """A Python environment of its own.
+    """A separate Python environment.
 
-    :param directory: where it is made.
+    :param directory: the directory in which it is created.
     """
 
     def __init__(self, directory: pathlib.Path) -> None:
@@ -43,10 +44,10 @@ class Environment:
         self._programs = directory / 'bin'
 
     def run(self, program: str, *words: object) -> str:
-        """Run one of its programs, and return what it printed.
+        """Run one of its programs, and return its standard output.
 
-        :raises: subprocess.CalledProcessError; what the program said is on
-            standard error.
+        :raises: subprocess.CalledProcessError if the program fails; its
+            messages are on standard error.
         """
         # pip reads constraints from a variable, and those of who calls this
         # are not those of a user.
@@ -66,8 +67,8 @@ class Environment:
 def find_one(pattern: str) -> pathlib.Path:
     """Return the file in ``dist`` that is to be published.
 
-    :param pattern: of its name, such as ``*.whl``.
-    :raises: SystemExit if there is no such file, or several.
+    :param pattern: a pattern for its name, such as ``*.whl``.
+    :raises: SystemExit if there is no such file, or if there are several.
     """
     paths = list(_ROOT.glob(f'dist/{pattern}'))
     if len(paths) != 1:
@@ -79,10 +80,10 @@ def find_one(pattern: str) -> pathlib.Path:
 
 
 def pack(path: pathlib.Path, members: dict[str, pathlib.Path]) -> None:
-    """Write an archive that is the same, byte by byte, for the same content.
+    """Write an archive that is reproducible: equal content gives equal bytes.
 
-    :param path: of the archive.
-    :param members: files and directories, by their names in the archive.
+    :param path: the path of the archive.
+    :param members: files and directories, by name in the archive.
     """
     with (
         open(path, 'wb') as file,
@@ -92,7 +93,7 @@ def pack(path: pathlib.Path, members: dict[str, pathlib.Path]) -> None:
         for name, member in members.items():
             for part in (member, *sorted(member.rglob('*'))):
                 below_member = part.relative_to(member)
-                # Files that Sphinx keeps for itself have a dot in front.
+                # Sphinx's internal files begin with a dot.
                 if any(word.startswith('.') for word in below_member.parts):
                     continue
                 archive.add(
@@ -104,7 +105,7 @@ def pack(path: pathlib.Path, members: dict[str, pathlib.Path]) -> None:
 
 
 def _without_owner_and_time(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Remove from a member of an archive who made it, and when."""
+    """Remove the owner and the time from a member of an archive."""
     member.uid = member.gid = 0
     member.uname = member.gname = ''
     member.mtime = 0
@@ -114,7 +115,7 @@ def _without_owner_and_time(member: tarfile.TarInfo) -> tarfile.TarInfo:
 def pack_documents(version: str) -> pathlib.Path:
     """Pack the documents that "make docs" has built.
 
-    :param version: of this project, for the name of the archive.
+    :param version: the version of this project, for the name of the archive.
     :returns: the path of the archive.
     :raises: SystemExit if they are not built.
     """
@@ -139,12 +140,14 @@ def pack_layer(
     ironic: str,
     directory: pathlib.Path,
 ) -> pathlib.Path:
-    """Pack the wheel, with the packages that it needs and an Ironic lacks.
+    """Pack the wheel, and the packages that it needs and an Ironic lacks.
 
-    :param environment: has that Ironic: pip says there what is missing.
-    :param version: of this project.
-    :param ironic: the version of that Ironic.
-    :param directory: an empty one, for the wheels.
+    :param environment: an environment with this Ironic, in which pip reports
+        the missing packages.
+    :param wheel: the path of the wheel.
+    :param version: the version of this project.
+    :param ironic: the version of this Ironic.
+    :param directory: an empty directory for the wheels.
     :returns: the path of the archive.
     """
     # A dry run of pip names the packages that it would install.
@@ -192,7 +195,8 @@ def _constraints(ironic: str) -> pathlib.Path:
 def check_tools(environment: Environment, version: str) -> None:
     """Check the tools that work without Ironic.
 
-    They name their version, and test the rules of the starter on its machines.
+    They must print their version, and test the rules of the starter on its
+    machines.
 
     :raises: subprocess.CalledProcessError or AssertionError if they fail.
     """
@@ -214,12 +218,12 @@ def check_tools(environment: Environment, version: str) -> None:
 def check_layer(
     environment: Environment, layer: pathlib.Path, root: pathlib.Path
 ) -> None:
-    """Install a layer without an index of packages, and make its tables.
+    """Install a layer without a package index, and create its tables.
 
-    :param environment: has Ironic.
+    :param environment: an environment with Ironic.
     :param layer: the path of the archive.
-    :param root: an empty directory, in place of the root of a container.
-    :raises: subprocess.CalledProcessError if that fails.
+    :param root: an empty directory that replaces the root of a container.
+    :raises: subprocess.CalledProcessError if a step fails.
     """
     with tarfile.open(layer) as archive:
         archive.extractall(root, filter='data')
@@ -237,9 +241,9 @@ def check_layer(
 
 
 def main() -> int:
-    """Pack everything, and install it as its users do.
+    """Pack everything, and install it in the same way as users do.
 
-    :returns: 0; what fails ends the command.
+    :returns: 0; a failure ends the command.
     """
     parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
     parser.add_argument(

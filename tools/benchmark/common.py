@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the benchmarks have in common: their parts, their tables, their needs.
+"""Common code of the benchmarks: parts, tables and requirements.
 
 A benchmark is a module with a docstring and ``PARTS``.
 """
@@ -42,15 +42,15 @@ def _add_nothing(_group: argparse._ArgumentGroup) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """One thing that a benchmark measures.
+    """A part of a benchmark, which is measured separately.
 
     :param name: the name by which ``--only`` chooses it.
-    :param summary: what it measures, for ``--help``.
-    :param run: measures it, and prints tables.
-    :param add_arguments: declares the options that this part alone has.
-    :param missing: returns one line on what this machine lacks, such as
-        ``there is no nft: apt-get install nftables``; None if it lacks
-        nothing. It must be quick.
+    :param summary: a description for ``--help``.
+    :param run: a function that measures it, and prints tables.
+    :param add_arguments: a function that declares the options of this part.
+    :param missing: a function that returns one line about what this machine
+        lacks, such as ``there is no nft: apt-get install nftables``; None if
+        it lacks nothing. It must be quick.
     """
 
     name: str
@@ -61,11 +61,11 @@ class Part:
 
 
 class Table:
-    """A table in reStructuredText, to be printed and to be pasted.
+    """A table in reStructuredText, which can be pasted into a document.
 
-    :param title: what was measured, with the unit that all cells share.
-    :param columns: the heads of the columns.
-    :param goal: the figures that are wanted, as a sentence.
+    :param title: the title, which includes the unit that all cells share.
+    :param columns: the titles of the columns.
+    :param goal: the desired figures, as a sentence.
     """
 
     def __init__(
@@ -78,15 +78,16 @@ class Table:
     def add(self, *cells: str) -> None:
         """Add a row.
 
-        :raises: ValueError for another number of cells than columns, or
-            without a first cell: that would continue the row above.
+        :raises: ValueError if the number of cells differs from the number of
+            columns, or if the first cell is empty, because that would continue
+            the row above.
         """
         if len(cells) != len(self._rows[0]) or not cells[0]:
             raise ValueError(f'{cells} is no row of {self._rows[0]}')
         self._rows.append(cells)
 
     def render(self) -> str:
-        """Return the table as reStructuredText, without a last newline."""
+        """Return the table as reStructuredText, without a trailing newline."""
         widths = [
             max(map(len, column)) for column in zip(*self._rows, strict=True)
         ]
@@ -101,12 +102,12 @@ class Table:
         return text
 
     def print(self) -> None:
-        """Print the table with an empty line around it."""
+        """Print the table, with an empty line before and after it."""
         print(f'\n{self.render()}\n', flush=True)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return the cells of a row as one line, with two blanks between them."""
+    """Return the cells of a row as one line, separated by two blanks."""
     padded = (
         cell.ljust(width) for cell, width in zip(cells, widths, strict=True)
     )
@@ -114,7 +115,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def say(text: str) -> None:
-    """Print to standard error what is being done; tables go elsewhere."""
+    """Print progress to standard error, because tables go elsewhere."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -145,9 +146,9 @@ def _processor() -> str:
 
 
 def missing_program(program: str, package: str) -> str | None:
-    """Return what to install if there is no such program, else None.
+    """Return what to install if a program is missing, otherwise None.
 
-    :param package: the package of Debian that has it.
+    :param package: the Debian package that has the program.
     """
     if shutil.which(program):
         return None
@@ -155,7 +156,7 @@ def missing_program(program: str, package: str) -> str | None:
 
 
 def missing_database(kind: str) -> str | None:
-    """Return what to install if there is no such database server, else None.
+    """Return what to install if a database is missing, otherwise None.
 
     :param kind: ``sqlite``, ``mysql`` or ``postgresql``.
     """
@@ -171,9 +172,9 @@ def missing_database(kind: str) -> str | None:
 def missing_broker() -> str | None:
     """Return what to do if there is no RabbitMQ that may be changed.
 
-    The benchmarks make virtual hosts of their own, which takes root.
+    The benchmarks create their own virtual hosts, which requires root.
 
-    :returns: None if there is one.
+    :returns: None if there is a usable RabbitMQ.
     """
     missing = missing_program('rabbitmqctl', 'rabbitmq-server')
     if missing:
@@ -191,7 +192,7 @@ def missing_broker() -> str | None:
 
 @contextlib.contextmanager
 def server_database() -> Iterator[str]:
-    """Make an empty database on the MariaDB of the tests; yield its URL."""
+    """Create an empty database on the MariaDB of the tests; yield its URL."""
     with database.Database('mysql', ready=False) as made:
         yield made.engine.url.render_as_string(hide_password=False)
 

@@ -52,15 +52,15 @@ IN_VARS = 'four filters on 50 disks, in vars'
 
 
 def make_rules(count: int) -> list[Json]:
-    """Make rules that both engines understand alike."""
+    """Make rules that both engines interpret in the same way."""
     return [_make_rule(number) for number in range(count)]
 
 
 def _make_rule(number: int) -> Json:
-    """Make a rule of three conditions.
+    """Make a rule with three conditions.
 
-    Every tenth rule matches the machine. Of the others, the first, the second
-    or the third condition does not hold, in turn.
+    Every tenth rule matches the machine. In the other rules, the first, second
+    or third condition is false, in turn.
 
     :param number: the number of the rule.
     """
@@ -117,7 +117,7 @@ def _make_rule(number: int) -> Json:
 
 
 def compile_rules(rules: list[Json]) -> list[compiler.CompiledRule]:
-    """Compile rules, as a service does when they have changed."""
+    """Compile rules in the same way as a service does after a change."""
     ops = registry.installed()
     return [
         compiler.compile_rule(model.Rule.from_mapping(rule), ops)
@@ -130,7 +130,7 @@ def run_ours(
     explain: bool = False,
     inventory: Json = INVENTORY,
 ) -> Json:
-    """Run one phase by the engine of this project.
+    """Run one phase with the engine of this project.
 
     :returns: the ``extra`` of the node afterwards.
     """
@@ -143,11 +143,11 @@ def run_ours(
 
 
 def run_stock(rules: list[Json], inventory: Json = INVENTORY) -> Json:
-    """Run one phase by the engine of stock Ironic.
+    """Run one phase with the engine of stock Ironic.
 
     :returns: the ``extra`` of the node afterwards.
     """
-    # As much of Ironic's objects as its engine uses, without a database.
+    # These replace the objects that Ironic's engine uses, without a database.
     node = types.SimpleNamespace(**{**NODE, 'extra': {}}, save=lambda: None)
     task = types.SimpleNamespace(node=node, context=None)
     stored = types.SimpleNamespace(list=lambda **_kwargs: list(rules))
@@ -159,16 +159,16 @@ def run_stock(rules: list[Json], inventory: Json = INVENTORY) -> Json:
 
 
 def prepare_stock() -> None:
-    """Give the engine of stock Ironic its options, and no log."""
+    """Load options for the engine of stock Ironic, and turn off logging."""
     logging.disable(logging.CRITICAL)
     CONF([], project='ironic', default_config_files=[])
 
 
 def seconds(repeats: int, *calls: Callable[[], object]) -> list[float]:
-    """Return the least processor time of each call, in seconds.
+    """Return the least processor time of every call, in seconds.
 
-    The calls take turns, so that a machine that becomes slower does so for
-    all. The first turn, in which caches are filled, does not count.
+    The calls take turns, so that a slowdown of the machine affects all of
+    them. The first turn, in which caches are filled, does not count.
 
     :param repeats: the number of turns that count.
     """
@@ -184,7 +184,7 @@ def seconds(repeats: int, *calls: Callable[[], object]) -> list[float]:
 
 
 def compare_engines(arguments: argparse.Namespace) -> None:
-    """Measure both engines, which have to change the machine alike."""
+    """Measure both engines, which must make the same changes."""
     prepare_stock()
     table = common.Table(
         'Rules of three conditions, one in ten matching: rules a second of '
@@ -211,7 +211,7 @@ def compare_engines(arguments: argparse.Namespace) -> None:
 
 
 def measure_features(arguments: argparse.Namespace) -> None:
-    """Measure what explanations, filters and variables cost."""
+    """Measure the cost of explanations, filters and variables."""
     plain = make_rules(1000)
     filtered = json.loads(
         re.sub(
@@ -251,8 +251,8 @@ def measure_features(arguments: argparse.Namespace) -> None:
         goal='rules that are explained take at most 3 times as long.',
     )
     for name, least in taken.items():
-        # The rows behind one of these are compared with it: they are measured
-        # on the same machine.
+        # The rows that follow one of these are compared with it, because they
+        # are measured on the same machine.
         if name in ('plain rules', IN_VARS):
             reference = least
         table.add(name, f'{1000 / least:,.0f}', f'{least / reference:.1f}')
@@ -262,10 +262,10 @@ def measure_features(arguments: argparse.Namespace) -> None:
 def _make_long_fields(count: int) -> tuple[list[Json], list[Json]]:
     """Make rules that use a value three times.
 
-    :returns: rules in which the field of the value is written three times;
-        and rules that compute it once, in ``vars``.
+    :returns: rules that have the field of the value three times, and rules
+        that compute the value once, in ``vars``.
     """
-    # Four filters, on all disks of the machine.
+    # The field has four filters, which process all disks of the machine.
     value = (
         "inventory.disks | selectattr('size', 'ge', 4294967296)"
         " | map(attribute='size') | sort | join('-')"
@@ -294,9 +294,9 @@ def _make_long_fields(count: int) -> tuple[list[Json], list[Json]]:
 
 
 def measure_many(arguments: argparse.Namespace) -> None:
-    """Measure a phase without rules, and with many.
+    """Measure a phase without rules, and a phase with many.
 
-    Rules are compiled twice: tracing memory takes time.
+    Rules are compiled twice, because tracing memory takes additional time.
     """
     count = arguments.many
     [nothing] = seconds(arguments.repeats, lambda: run_ours([]))
@@ -324,7 +324,7 @@ def measure_many(arguments: argparse.Namespace) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that several parts have."""
+    """Declare the options that several parts share."""
     parser.add_argument(
         '--repeats',
         type=int,

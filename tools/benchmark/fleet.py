@@ -58,12 +58,12 @@ Json = dict[str, Any]
 class Measured(typing.NamedTuple):
     """The cost of trying rules on some nodes.
 
-    :ivar nodes: their number.
-    :ivar seconds: by the clock.
-    :ivar api: processor time of the API, in seconds.
-    :ivar client: processor time of this process, in seconds.
-    :ivar found: the number of changes that nodes would get, by their names;
-        both sides of a comparison must have the same.
+    :ivar nodes: the number of nodes.
+    :ivar seconds: the wall-clock time.
+    :ivar api: the processor time of the API, in seconds.
+    :ivar client: the processor time of this process, in seconds.
+    :ivar found: the number of changes by name of the node; it must be the same
+        on both sides of a comparison.
     """
 
     nodes: int
@@ -73,7 +73,7 @@ class Measured(typing.NamedTuple):
     found: dict[str, int]
 
     def cells(self) -> list[str]:
-        """Return the cells of a row: nodes, seconds, milliseconds a node."""
+        """Return the cells of a row: nodes, seconds, milliseconds per node."""
         return [
             f'{self.nodes:,}',
             f'{self.seconds:.1f}',
@@ -85,9 +85,9 @@ class Measured(typing.NamedTuple):
 
 
 def inventory(number: int) -> Json:
-    """Make the inventory of a machine, of about 40 kB.
+    """Make the inventory of a machine, which has about 40 kB.
 
-    It is that of the sample, with so many disks and interfaces more.
+    It is the inventory of the sample, with additional disks and interfaces.
 
     :param number: the number of the machine. Processors, memory and names
         depend on it.
@@ -123,15 +123,15 @@ def inventory(number: int) -> Json:
 
 
 def make_rules(count: int) -> list[Json]:
-    """Make rules of which one in ten or so matches a machine."""
+    """Make rules, of which about one in ten matches a machine."""
     return [_make_rule(number) for number in range(count)]
 
 
 def _make_rule(number: int) -> Json:
     """Make a rule for one of 20 models of machines.
 
-    Every tenth rule asks for a disk instead, by a loop over all disks. All
-    machines have this disk, so that it matches them all.
+    Every tenth rule instead searches for a disk, with a loop over all disks.
+    It matches all machines, because all of them have this disk.
     """
     conditions: list[Json]
     if number % 10 == 0:
@@ -192,12 +192,12 @@ def serving(
 
     :param processes: the number of processes of the API.
     :param changes: options that replace those of the Ironic.
-    :returns: the process that has started those of the API.
+    :returns: the parent of the processes of the API.
     """
     ironic.options = options.merged(ironic.options, changes or {})
     ironic.write_config()
-    # The sample of a uWSGI configuration sets this variable as well. But that
-    # is after uWSGI has started Python, which has read its environment then.
+    # The sample configuration of uWSGI also sets this variable, but only after
+    # uWSGI has started Python. Python has read its environment by then.
     environment = {**os.environ, 'IRONIC_CONFIG_FILE': str(ironic.config)}
     with (ironic.directory / 'uwsgi.log').open('ab') as log:
         server = subprocess.Popen(
@@ -235,11 +235,11 @@ def fill(ironic: launcher.Ironic, count: int) -> None:
 
 
 class Memory(threading.Thread):
-    """Measures the memory of a server, twenty times a second.
+    """Measures the memory of a server, twenty times per second.
 
-    :param server: the process that has started all others of the server.
-    :ivar most: the most memory so far, in MiB above what the server had when
-        this began.
+    :param server: the parent of all other processes of the server.
+    :ivar most: the most memory so far, in MiB above the memory that the server
+        had at the start.
     """
 
     def __init__(self, server: psutil.Process) -> None:
@@ -255,7 +255,7 @@ class Memory(threading.Thread):
             self.most = max(self.most, self._now() - self._idle)
 
     def stop(self) -> float:
-        """End the thread, and return the most memory in MiB."""
+        """Stop the thread, and return the most memory in MiB."""
         self._over.set()
         self.join()
         return self.most
@@ -274,9 +274,9 @@ def measure(
     """Measure the cost of a call that tries rules on nodes.
 
     :param count: the number of nodes.
-    :param server: the process that has started those of the API.
-    :param call: tries the rules, and returns the numbers of changes by the
-        names of nodes.
+    :param server: the parent of the processes of the API.
+    :param call: a function that tries the rules, and returns the number of
+        changes by name of the node.
     """
     began = time.monotonic()
     api_before, client_before = processor_times(server)
@@ -295,7 +295,7 @@ def measure(
 def processor_times(server: psutil.Process) -> tuple[float, float]:
     """Return the processor time of the API and of this process, in seconds.
 
-    :param server: the process that has started those of the API.
+    :param server: the parent of the processes of the API.
     """
     times = [
         process.cpu_times()
@@ -312,12 +312,12 @@ def evaluate(
 ) -> dict[str, int]:
     """Try the rules on the whole fleet.
 
-    :param jobs: how many pages are asked for at a time.
+    :param jobs: the number of pages that are requested at the same time.
     :param compare: whether to compare with the rules in force.
-    :returns: how many changes nodes would get, by their names.
+    :returns: the number of changes, by name of the node.
     """
-    # As the command lists them: openstacksdk's own list takes longer for a
-    # node than to try the rules on it.
+    # The nodes are listed in the same way as by the command, because listing a
+    # node with openstacksdk takes longer than trying the rules on it.
     nodes = list(client_node.nodes(baremetal, {}, ['uuid']))
     changes_by_name = {}
     with parallel.RequestThreads(jobs) as threads:
@@ -326,8 +326,8 @@ def evaluate(
         )
         for result in results:
             entry = result.compared
-            # The error of a node without a stored inventory is none of the
-            # rules.
+            # The rules do not cause the error of a node without a stored
+            # inventory.
             if entry['result'] != 'ok' and 'no stored' not in entry['error']:
                 raise SystemExit(f'The rules fail: {entry}')
             changes_by_name[entry['name']] = len(entry['changes'])
@@ -366,8 +366,8 @@ def try_rules(arguments: argparse.Namespace) -> None:
             ours = measure(
                 count, server, lambda: evaluate(cloud.baremetal, rules, jobs)
             )
-            # All but one rule are in force then, so that there is a difference
-            # to be found.
+            # From now on, all rules but one are in force, so that there is a
+            # difference to find.
             rule_set.replace_inspection_rules(cloud.baremetal, rules[1:])
             compared = measure(
                 count,
@@ -438,7 +438,7 @@ def _missing(_arguments: argparse.Namespace) -> str | None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that several parts have."""
+    """Declare the options that several parts share."""
     parser.add_argument(
         '--database',
         default='mysql',

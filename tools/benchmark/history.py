@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What keeping the history of a machine adds to an inspection.
+"""The cost that the history of a machine adds to an inspection.
 
-A machine is inspected again and again unchanged, but for what differs each
-time: times, free memory, the order of its disks. With and without history, in
-turns.
+A machine is inspected repeatedly without a change, except for values that
+differ every time: times, free memory, the order of its disks. Inspections with
+and without history take turns.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests import database
 
 DAYS = 30
-"""How long history is kept."""
+"""Number of days for which history is kept."""
 
 NODE = types.SimpleNamespace(
     uuid=uuidutils.generate_uuid(), inspect_interface='agent'
@@ -48,9 +48,9 @@ TABLES = (
 def make_machine(turn: int, size: int) -> tuple[Json, Json]:
     """Make inventory and plugin data of a machine.
 
-    :param turn: the number of the inspection. Some values, and the order of
-        disks, differ from one inspection to the next, as on real machines.
-    :param size: the length of both as JSON, in characters; about.
+    :param turn: the number of the inspection. Some values and the order of the
+        disks differ between inspections, as on real machines.
+    :param size: the approximate length of both as JSON, in characters.
     """
     disks = [
         {
@@ -79,7 +79,7 @@ def make_machine(turn: int, size: int) -> tuple[Json, Json]:
             for place in range(8)
         ],
     }
-    # PCI devices, of about 105 characters each, take the rest of the size.
+    # PCI devices of about 105 characters fill the rest of the size.
     left = size - len(json.dumps(inventory))
     devices = [
         {
@@ -101,8 +101,9 @@ def inspect(turn: int, size: int, days: int) -> float:
     """Record an inspection, and return the processor time in seconds.
 
     :param turn: the number of the inspection.
-    :param size: the length of its data as JSON, in characters; about.
-    :param days: how long its data are kept, 0 for no history.
+    :param size: the approximate length of its data as JSON, in characters.
+    :param days: the number of days for which its data are kept; 0 for no
+        history.
     """
     inventory, plugin_data = make_machine(turn, size)
     facts = working_copy.Facts(
@@ -145,8 +146,8 @@ def stored() -> int:
 def measure(arguments: argparse.Namespace) -> None:
     """Measure inspections of a machine that does not change.
 
-    With and without history they take turns, so that a machine that becomes
-    slower does so for both.
+    Inspections with and without history take turns, so that a slowdown of the
+    machine affects both.
     """
     CONF([], project='ironic', default_config_files=[])
     size, kind = arguments.size, arguments.database

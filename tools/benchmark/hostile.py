@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hostile requests, beside stock Ironic where it has the call.
+"""Hostile requests, compared with stock Ironic if it has the call.
 
-They are sent in two sizes, the second ten times the first. What counts is the
-processor time of the thread that answers; the least of a few.
+They are sent in two sizes, of which the second is ten times the first. The
+result is the processor time of the thread that responds, the least of a few
+attempts.
 """
 
 import argparse
@@ -33,7 +34,7 @@ def _url(
     method: str = 'GET',
     body: bytes = b'',
 ) -> cases.Case:
-    """Return a request with parameters such as ``a1=`` behind its path."""
+    """Return a request with parameters such as ``a1=`` after its path."""
     return cases.Case(
         method, f'{path}?{"&".join(parameters)}', JSON if body else '', body
     )
@@ -45,9 +46,9 @@ def _body(method: str, path: str, document: Any) -> cases.Case:
 
 
 def _machine(rules: list[tuple[Json, Json]], **plugin_data: Any) -> cases.Case:
-    """Return a dry run of rules on the data that a machine could send.
+    """Return a dry run of rules on data that a machine could send.
 
-    :param rules: the action of each rule, and its other fields.
+    :param rules: for every rule, its action and its other fields.
     :param plugin_data: the data of the machine.
     """
     return _body(
@@ -66,7 +67,7 @@ def _machine(rules: list[tuple[Json, Json]], **plugin_data: Any) -> cases.Case:
 def _written(path: str, value: Any, **fields: Any) -> Json:
     """Return an action that sets plugin data.
 
-    :param fields: its other keys, such as ``loop``.
+    :param fields: the other keys of the action, such as ``loop``.
     """
     return {'op': 'set-plugin-data', 'args': [path, value], **fields}
 
@@ -183,8 +184,8 @@ HOSTILE: dict[str, tuple[bool, Callable[[int], cases.Case]]] = {
         ),
     ),
 }
-"""The requests by the titles of their rows: whether stock Ironic has such a
-call; and a function that makes the request of a size."""
+"""The requests, by title of the row: whether stock Ironic has the call, and a
+function that makes the request in a given size."""
 
 
 def measure(_arguments: argparse.Namespace) -> None:
@@ -222,7 +223,8 @@ def measure(_arguments: argparse.Namespace) -> None:
 def _seconds(service: test_fuzz.Child, case: cases.Case) -> float:
     """Send a request a few times, and return the least processor time.
 
-    :raises: SystemExit if the service answers with 500 or more, or not at all.
+    :raises: SystemExit if the service responds with 500 or more, or not at
+        all.
     """
     verdicts = [service.judge(case) for _time in range(TIMES)]
     for verdict in verdicts:

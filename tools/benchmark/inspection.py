@@ -31,7 +31,7 @@ STOCK: options.Options = {
 
 
 def compare(arguments: argparse.Namespace) -> None:
-    """Measure both Ironics with and without rules."""
+    """Measure both Ironics, without and with rules."""
     rules = [
         {name: value for name, value in rule.items() if name != 'scope'}
         for rule in engine.make_rules(arguments.rules)
@@ -65,11 +65,11 @@ def compare(arguments: argparse.Namespace) -> None:
 
 
 def _measure(clients: list[live_client.Client], count: int) -> list[float]:
-    """Inspect machines by all Ironics, in turns.
+    """Inspect machines with all Ironics, in turns.
 
-    :param clients: a client of each Ironic.
-    :param count: how many machines each inspects.
-    :returns: the median seconds of an inspection by each.
+    :param clients: one client per Ironic.
+    :param count: the number of machines per Ironic.
+    :returns: the median seconds of an inspection, by Ironic.
     """
     times: list[list[float]] = [[] for _client in clients]
     for _turn in range(count):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules in the language of ironic-inspector, beside its own engine.
+"""Rules in the language of ironic-inspector, compared with its engine.
 
 Both sides get the same rules and the same machine, as in ``engine``. The
-database of ironic-inspector and its client of Ironic are out of the picture:
-its rules are in memory, and saving a node does nothing.
+database and the Ironic client of ironic-inspector are not measured: its rules
+are in memory, and saving a node does nothing.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from ironic_inspection_rules.plugins.legacy import translate
 Json = dict[str, Any]
 
 PYTHON = '.tox/inspector/bin/python'
-"""That of the tox environment which has ironic-inspector."""
+"""The Python of the tox environment that has ironic-inspector."""
 
 DATA: Json = json.loads(common.INVENTORY_FILE.read_text())
 NODE: Json = {
@@ -46,10 +46,10 @@ def make_rules(count: int) -> list[Json]:
 
 
 def _make_rule(number: int) -> Json:
-    """Make a rule of three conditions in the old language.
+    """Make a rule with three conditions in the old language.
 
-    Every tenth rule matches the machine. Of the others, the first, the second
-    or the third condition does not hold, in turn.
+    Every tenth rule matches the machine. In the other rules, the first, second
+    or third condition is false, in turn.
     """
     expected = [
         DATA['inventory']['cpu']['architecture'],
@@ -100,15 +100,15 @@ def run_ours(plans: list[compiler.CompiledRule]) -> Json:
 
 
 def run_peer(python: str, rules: list[Json], repeats: int) -> Json:
-    """Have ironic-inspector run the rules, in a process of its own.
+    """Run the rules with ironic-inspector, in a separate process.
 
     :param python: a Python that has ironic-inspector.
-    :returns: ``seconds``, the median processor time of a run; and ``extra`` of
-        the node afterwards.
+    :returns: ``seconds``, the median processor time of a run, and ``extra``,
+        which the node has afterwards.
     """
     script = pathlib.Path(__file__).with_name('inspector_peer.py')
-    # -P: modules are not looked for in the directory of the script. It has a
-    # "queue.py", which would take the place of Python's module.
+    # With -P, modules are not searched for in the directory of the script. It
+    # has a "queue.py", which would replace Python's module.
     done = subprocess.run(
         [python, '-P', '-W', 'ignore', str(script)],
         check=True,

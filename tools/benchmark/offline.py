@@ -46,13 +46,13 @@ COMMANDS = {
     ],
     'lint': ['lint', 'rules.yaml', *_MACHINES],
 }
-"""The arguments of commands, by the names that tables have for them."""
+"""The arguments of commands, by the name that the table has for them."""
 
 _MATCHING = 10
-"""One rule in so many matches a machine."""
+"""Number of rules of which one matches a machine."""
 
 _PERIOD = 0.2
-"""Seconds between two looks at the memory."""
+"""Seconds between two measurements of the memory."""
 
 _SCRIPT = (
     'import sys; '
@@ -65,8 +65,8 @@ _TOOLS = pathlib.Path(__file__).parents[1]
 class Measured(typing.NamedTuple):
     """The cost of a command, and its output.
 
-    :ivar seconds: by the clock.
-    :ivar memory: the most memory of its processes, in bytes.
+    :ivar seconds: the wall-clock time.
+    :ivar memory: the peak memory of its processes, in bytes.
     """
 
     seconds: float
@@ -75,7 +75,7 @@ class Measured(typing.NamedTuple):
 
 
 def compare(arguments: argparse.Namespace) -> None:
-    """Measure all commands, on as many inventories as are asked for."""
+    """Measure all commands, for every number of inventories asked for."""
     for count in arguments.inventories:
         with tempfile.TemporaryDirectory() as name:
             directory = pathlib.Path(name)
@@ -87,12 +87,12 @@ def compare(arguments: argparse.Namespace) -> None:
 def compare_on(
     directory: pathlib.Path, rules: int, count: int, size: int
 ) -> None:
-    """Measure all commands on the files of a directory, and the loop.
+    """Measure all commands and the loop on the files of a directory.
 
     :param rules: the number of rules.
     :param count: the number of inventories.
     :param size: the size of an inventory in characters.
-    :raises: SystemExit if the loop makes another number of changes.
+    :raises: SystemExit if the loop makes a different number of changes.
     """
     table = common.Table(
         f'{rules} rules on {count:,} inventories of {size / 1000:.0f} kB, '
@@ -135,13 +135,13 @@ def _cells(measured: Measured) -> tuple[str, str]:
 def write(
     directory: pathlib.Path, rules: int, inventories: int, size: int
 ) -> None:
-    """Write the files that all commands work on.
+    """Write the files that all commands use.
 
     :param rules: the number of rules.
     :param inventories: the number of inventories.
-    :param size: the size of an inventory in characters; about.
+    :param size: the approximate size of an inventory in characters.
     """
-    # One rule differs, so that "diff" has something to find on all machines.
+    # One rule differs, so that "diff" finds something on all machines.
     old = [make_rule(number) for number in range(rules)]
     new = [*old[1:], {**old[0], 'conditions': []}]
     for name, written in (('rules.yaml', old), ('new.yaml', new)):
@@ -175,8 +175,8 @@ def write(
 def make_rule(number: int) -> Json:
     """Return a rule with three conditions.
 
-    Every tenth rule matches all machines. Of the others, the second condition
-    does not hold on most machines, and the third does not on the rest.
+    Every tenth rule matches all machines. In the other rules, the second
+    condition is false on most machines, and the third is false on the rest.
     """
     serial_number = f'-{number % 100:02}$'
     model = '^nothing$'
@@ -223,9 +223,9 @@ def call(directory: pathlib.Path, arguments: Sequence[str]) -> Measured:
     """Call Python with some arguments, and measure the process.
 
     :param arguments: the arguments of Python.
-    :raises: SystemExit when it ends with 1, which is an error. But ``lint``
-        also ends so if it finds anything, and it does: some rules match no
-        machine.
+    :raises: SystemExit if the process returns 1, which is an error. ``lint``
+        also returns 1 if it finds anything, and it does here, because some
+        rules match no machine.
     """
     path = os.pathsep.join([str(_TOOLS), os.environ.get('PYTHONPATH', '')])
     started = time.monotonic()
@@ -254,7 +254,8 @@ def call(directory: pathlib.Path, arguments: Sequence[str]) -> Measured:
 def memory(process: psutil.Process) -> int:
     """Return the memory of a process and of its children, in bytes.
 
-    Memory that they share counts once: the kernel divides it among them.
+    Shared memory counts once, because the kernel divides it among the
+    processes.
     """
     total = 0
     for member in [process, *process.children(recursive=True)]:

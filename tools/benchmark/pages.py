@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How long pages of many machines take: to write, and to open.
+"""The time to write and to open pages of many machines.
 
-A page is opened in Chromium, several times; what counts is from the start of
-the navigation until everything is drawn. Then the table is searched and
-sorted, which is until the new rows are drawn.
+A page is opened several times in Chromium. The time is measured from the start
+of the navigation until everything is drawn. Then the table is searched and
+sorted, and the time is measured until the new rows are drawn.
 """
 
 import argparse
@@ -53,8 +53,8 @@ def measure_page(
 ) -> None:
     """Write a page, open it several times, and add a row to the table.
 
-    :param render: returns the text of the page.
-    :param directory: for the file.
+    :param render: a function that returns the text of the page.
+    :param directory: the directory for the file.
     """
     start = time.perf_counter()
     text = render()
@@ -87,7 +87,7 @@ def measure_page(
 def matrix(columns: Iterable[test.MachineColumn], rules: int) -> str:
     """Return the page of a test of rules on machines.
 
-    :param columns: the results of all rules on each machine.
+    :param columns: the results of all rules, one column per machine.
     :param rules: the number of rules.
     """
     page = test.Matrix(

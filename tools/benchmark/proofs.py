@@ -14,18 +14,20 @@ from ironic_inspection_rules.kit.proof import question
 from ironic_inspection_rules.rule_set import repository
 
 _TIME_LIMIT = 3600
-"""Seconds after which a question is given up."""
+"""Seconds after which the search for an answer is given up."""
 
 QUESTIONS = ('dead', 'shadowed', 'conflict', 'gap:/resource_class')
 
 
 def rule(chance: random.Random, number: int) -> dict[str, Any]:
-    """Return a rule such as operators write.
+    """Return a rule like those that operators write.
 
-    One seed must always make the same rules, or two measurements could not be
-    compared: so the order of the choices below must not change.
+    The same seed must always give the same rules, because otherwise
+    measurements cannot be compared. Therefore the order of the choices below
+    must not change.
 
     :param chance: makes the choices.
+    :param number: the number of the rule.
     """
     conditions: list[dict[str, Any]] = [
         {
@@ -84,7 +86,7 @@ def rule(chance: random.Random, number: int) -> dict[str, Any]:
 
 
 def measure(arguments: argparse.Namespace) -> None:
-    """Measure how long the answers to all questions take."""
+    """Measure the time to answer all questions."""
     count = arguments.proved_rules
     chance, ops = random.Random(0), registry.installed()
     rules = repository.order(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The PXE filter with many known machines, in a network of its own."""
+"""The PXE filter with many known machines, in a separate network."""
 
 import argparse
 from concurrent import futures
@@ -37,9 +37,10 @@ _CLONE_NEWNET = 0x40000000
 class Measured(typing.NamedTuple):
     """The result of a measurement.
 
-    :ivar first_sync: seconds until the filter has written all machines.
-    :ivar changes: seconds until it has written a change, for every change.
-    :ivar memory: the most memory of the process, in MiB.
+    :ivar first_sync: the seconds until the filter has written all machines.
+    :ivar changes: for every change, the seconds until the filter has written
+        it.
+    :ivar memory: the peak memory of the process, in MiB.
     """
 
     first_sync: float
@@ -66,25 +67,25 @@ class Leader:
 
 
 class Stopwatch:
-    """Runs nft for the filter, and waits until it has written an address."""
+    """Runs nft for the filter, and waits until an address is written."""
 
     def __init__(self) -> None:
         self._awaited = ''
         self._done = threading.Event()
 
     def expect(self, mac: str) -> None:
-        """Begin to look for a MAC address in the scripts of nft."""
+        """Start to search the scripts of nft for a MAC address."""
         self._done.clear()
         self._awaited = mac
 
     def wait(self) -> None:
-        """Wait until nft has run a script with the address."""
+        """Wait until nft has run a script that contains the address."""
         self._done.wait()
 
     def run_nft(
         self, *arguments: str, script: str | None = None, timeout: float = 10.0
     ) -> str:
-        """Run nft as :func:`.firewall.run_nft` does."""
+        """Run nft in the same way as :func:`.firewall.run_nft`."""
         output = firewall.run_nft(*arguments, script=script, timeout=timeout)
         if self._awaited in (script or ''):
             self._done.set()
@@ -98,9 +99,10 @@ def address(number: int) -> str:
 
 
 def fill(url: str, ports: int) -> None:
-    """Store two nodes with ports, so that the filter blocks all but one.
+    """Store two nodes with ports, of which the filter blocks all but one.
 
-    The last port is of a node in inspection, all others are of the other node.
+    The last port belongs to a node in inspection. All others belong to the
+    other node.
 
     :param url: the URL of an empty database.
     :param ports: the number of ports.
@@ -119,7 +121,8 @@ def fill(url: str, ports: int) -> None:
             for state in ('available', 'inspect wait')
         ]
         node_id, inspected_id = nodes
-        # In small steps, as the memory of this process is measured.
+        # The rows are inserted in small steps, because the memory of this
+        # process is measured.
         for start in range(0, ports, 1000):
             rows = []
             for number in range(start, min(start + 1000, ports)):
@@ -140,7 +143,7 @@ def run_filter(ports: int) -> tuple[float, list[float]]:
     """Run a filter, and send it changes.
 
     :param ports: the number of ports in the database.
-    :returns: the seconds of the first sync, and those of every change.
+    :returns: the seconds of the first sync, and the seconds of every change.
     """
     watch = Stopwatch()
     stop = threading.Event()
@@ -176,8 +179,8 @@ def run_filter(ports: int) -> tuple[float, list[float]]:
     first = timed(address(0), start)
     changes = []
     for number in range(CHANGES):
-        # By then the filter is no longer busy with the change before, and
-        # waits for this one.
+        # After this pause, the filter has finished the previous change and
+        # waits for the next.
         time.sleep(0.2)
         mac = address(ports + number)
         changes.append(timed(mac, lambda mac=mac: add(mac)))
@@ -187,17 +190,17 @@ def run_filter(ports: int) -> tuple[float, list[float]]:
 
 
 def measure_alone(ports: int, database_url: str | None) -> Measured:
-    """Measure a filter in a network of its own.
+    """Measure a filter in a separate network.
 
-    The process that calls it must be a new one, as it leaves the network of
-    the machine, and all of its memory is measured.
+    It must be called in a new process, because it leaves the network of the
+    machine, and because all memory of the process is measured.
 
     :param ports: the number of ports in the database.
-    :param database_url: of an empty database that is reached by a file, be it
-        a socket; SQLite if None.
+    :param database_url: the URL of an empty database that is reached through a
+        file, which may be a socket; None for SQLite.
     """
-    # Gives this process a network of its own. nft would change that of the
-    # machine otherwise.
+    # This creates a separate network for this process. Otherwise nft would
+    # change the network of the machine.
     if ctypes.CDLL(None).unshare(_CLONE_NEWNET):
         raise OSError('cannot make a network')
     with tempfile.TemporaryDirectory() as directory:
@@ -219,8 +222,8 @@ def measure_alone(ports: int, database_url: str | None) -> Measured:
 
 def measure(arguments: argparse.Namespace) -> None:
     """Measure a filter, in a new process."""
-    # Only that process leaves the network of the machine, and its memory has
-    # nothing of this command.
+    # Only the new process leaves the network of the machine. Its memory does
+    # not include the memory of this command.
     with futures.ProcessPoolExecutor(
         1, multiprocessing.get_context('spawn')
     ) as pool:

@@ -34,10 +34,10 @@ from ironic_inspection_rules.tests.live import service
 
 WORKER = 'ironic-inspection-worker'
 _STUCK = 15
-"""Seconds without progress after which nothing more is waited for."""
+"""Seconds without progress after which waiting ends."""
 
-# A minute after its start a conductor looks at the power of all nodes, one by
-# one, which takes a processor for longer than a batch.
+# One minute after its start, a conductor checks the power of all nodes one by
+# one, which occupies a processor for longer than a batch takes.
 _QUIET: options.Options = {'conductor': {'sync_power_state_interval': 0}}
 STOCK: options.Options = options.merged(_QUIET, inspection.STOCK)
 QUEUE: options.Options = options.merged(
@@ -49,11 +49,11 @@ QUEUE: options.Options = options.merged(
 class Batch(typing.NamedTuple):
     """The result of a batch of inventories.
 
-    :ivar accepted: inventories a second, until all were posted.
-    :ivar inspected: inventories a second, until all were inspected.
+    :ivar accepted: inventories per second, until all were posted.
+    :ivar inspected: inventories per second, until all were inspected.
     :ivar memory: the memory of the largest worker process in MiB; 0 without
         workers.
-    :ivar answers: the numbers of answers by their HTTP status.
+    :ivar answers: the number of responses, by HTTP status.
     """
 
     accepted: float
@@ -68,8 +68,8 @@ def running(
 ) -> Iterator[tuple[launcher.Ironic, fleet.Fleet]]:
     """Run an Ironic that has many nodes which are not inspected.
 
-    :param overrides: options of this Ironic.
-    :returns: the Ironic, and what makes further nodes in it.
+    :param overrides: the options of this Ironic.
+    :returns: the Ironic, and the fleet, which makes further nodes in it.
     """
     with (
         common.server_database() as url,
@@ -89,10 +89,10 @@ def running(
 def accept(
     nodes: fleet.Fleet, machines: list[fleet.Machine], at_once: int
 ) -> tuple[float, dict[int, int]]:
-    """Post the inventories of machines, each once, even if it is refused.
+    """Post the inventory of every machine once, even if it is refused.
 
-    :param at_once: how many are posted at the same time.
-    :returns: inventories a second, and the numbers of answers by their status.
+    :param at_once: the number of inventories that are posted at the same time.
+    :returns: inventories per second, and the number of responses by status.
     """
     began = time.monotonic()
     answers = nodes.post(machines, at_once, insist=False)
@@ -102,10 +102,10 @@ def accept(
 
 
 def drain(ironic: launcher.Ironic) -> float:
-    """Wait until no machine is in inspection, or nothing changes any more.
+    """Wait until no machine is in inspection, or until nothing changes.
 
-    Stock Ironic leaves a machine whose data it has refused in ``inspect
-    wait``, so that their number need not become zero.
+    The number of machines in inspection need not become zero: stock Ironic
+    leaves a machine whose data it has refused in ``inspect wait``.
 
     :returns: the seconds until the last change.
     """
@@ -115,7 +115,8 @@ def drain(ironic: launcher.Ironic) -> float:
         'SELECT COUNT(*) FROM nodes WHERE provision_state IN '
         "('inspect wait', 'inspecting')"
     )
-    # No number of nodes, so that the first one read is a change.
+    # This is not a valid number, so that the first number read counts as a
+    # change.
     nodes_left = -1
     changed_at = began
     while nodes_left and time.monotonic() - changed_at < _STUCK:
@@ -138,7 +139,7 @@ def measure_batch(
     """Post a batch of inventories, and wait until all are inspected.
 
     :param workers: the number of worker processes, which are started before
-        and stopped afterwards.
+        the batch and stopped after it.
     """
     machines = nodes.make([uuid.uuid4().hex for _ in range(arguments.batch)])
     started = [ironic.spawn(WORKER) for _ in range(workers)]
@@ -154,15 +155,15 @@ def measure_batch(
 
 
 def wait_until_ready(workers: list[service.Service]) -> None:
-    """Wait until workers have loaded their drivers, as they log then."""
+    """Wait until workers have loaded their drivers, which they log."""
     while not all(' starts with ' in worker.output() for worker in workers):
         time.sleep(0.02)
 
 
 def resident(worker: service.Service) -> float:
     """Return the memory of a worker in MiB."""
-    # The process that was started is a parent that only starts the worker
-    # again; its child works.
+    # The process that was started only restarts the worker, which is its
+    # child.
     done = subprocess.run(
         ['pgrep', '-P', str(worker.process.pid)],
         check=True,
@@ -178,14 +179,14 @@ def resident(worker: service.Service) -> float:
 def measure_lone(
     arguments: argparse.Namespace, *shapes: tuple[options.Options, int]
 ) -> list[float]:
-    """Measure lone inspections: one inventory is posted at a time.
+    """Measure lone inspections, in which one inventory is posted at a time.
 
-    All Ironics run at once and get inventories in turn, so that what else the
-    machine does slows down all of them.
+    All Ironics run at the same time and get inventories in turn, so that other
+    load on the machine slows down all of them.
 
-    :param shapes: the options of each Ironic, and its number of worker
+    :param shapes: for every Ironic, its options and its number of worker
         processes.
-    :returns: for each Ironic the median milliseconds from post to end.
+    :returns: for every Ironic, the median milliseconds from post to end.
     """
     with contextlib.ExitStack() as stack:
         made = []
@@ -207,7 +208,7 @@ def measure_lone(
 
 
 def drain_one(ironic: launcher.Ironic, machine: fleet.Machine) -> None:
-    """Wait until a machine is inspected, asking often."""
+    """Wait until a machine is inspected, with very short pauses."""
     engine = sa.create_engine(ironic.options['database']['connection'])
     state = sa.text('SELECT provision_state FROM nodes WHERE uuid = :uuid')
     with engine.connect().execution_options(
@@ -236,13 +237,14 @@ def compare_lone_embedded(arguments: argparse.Namespace) -> None:
 
 
 def compare_lone_over_broker(arguments: argparse.Namespace) -> None:
-    """Measure lone inspections where separate workers are woken up."""
+    """Measure lone inspections in which a broker wakes up separate workers."""
     names = ('Stock Ironic', 'Queue, one worker', 'Queue, two workers')
     shapes = ((STOCK, 0), (QUEUE, 1), (QUEUE, 2))
     with contextlib.ExitStack() as stack:
         on_buses = []
         for shape, workers in shapes:
-            # Services of two clouds would take each other's messages.
+            # Without separate buses, services of two clouds would receive each
+            # other's messages.
             bus = stack.enter_context(fixtures.MessageBus())
             on_buses.append(
                 (
@@ -272,8 +274,9 @@ def compare_lone_over_broker(arguments: argparse.Namespace) -> None:
 def compare_batches(arguments: argparse.Namespace) -> None:
     """Measure batches.
 
-    Both Ironics run at once and are posted to in turn: how fast the machine
-    is changes by more than what is measured.
+    Both Ironics run at the same time, and inventories are posted to them in
+    turn, because the speed of the machine changes by more than the measured
+    difference.
     """
     batches = collections.defaultdict[int, list[Batch]](list)
     with (

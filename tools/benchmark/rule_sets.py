@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rule sets of many rules: to apply one, and to list it.
+"""Rule sets of many rules: apply one, and list it.
 
-Ironic's API works in this process, over a database server. Without the call
-that applies a set, a client makes rules one by one.
+Ironic's API runs in this process, and uses a database server. Without the call
+that applies a set, a client must create rules one by one.
 """
 
 import argparse
@@ -23,13 +23,13 @@ Json = dict[str, Any]
 RULES = '/v1/inspection_rules'
 
 _ONE_BY_ONE = 200
-"""How many rules are made one by one, which takes long."""
+"""Number of rules that are created one by one, because this takes long."""
 
 
 def make_rules(count: int, priority: int = 0) -> list[Json]:
-    """Make rules such as a file has.
+    """Make rules in the form of a rule file.
 
-    They have no UUIDs: a stored rule is found by its description.
+    They have no UUIDs, so stored rules are found by their description.
     """
     return [
         {
@@ -76,9 +76,9 @@ class Client:
         self._app = app
 
     def send(self, method: str, path: str, body: Json | None = None) -> Json:
-        """Send a request, and return the answer.
+        """Send a request, and return the response.
 
-        :raises: SystemExit if the answer is an error.
+        :raises: SystemExit if the response is an error.
         """
         request = webob.Request.blank(
             path,
@@ -94,7 +94,7 @@ class Client:
         return answer.json
 
     def put(self, rules: list[Json], query: str = '') -> None:
-        """Replace all stored rules by these."""
+        """Replace all stored rules by the given rules."""
         self.send('PUT', f'{RULES}{query}', {'rules': rules})
 
     def list_all(self, limit: int, query: str) -> int:
@@ -116,11 +116,11 @@ class Client:
 def measured(
     table: common.Table, what: str, share: float = 1
 ) -> Iterator[None]:
-    """Measure the work in a ``with`` block, and add a row about it.
+    """Measure the work in a ``with`` block, and add a row for it.
 
     :param what: the title of the row.
-    :param share: the part of all rules that the block works on: 0.1 for one in
-        ten. The row has the times that all rules would take.
+    :param share: the share of all rules that the block processes, e.g. 0.1 for
+        one in ten. The row has the times that all rules would take.
     """
     wall_start = time.perf_counter()
     processor_start = time.process_time()
@@ -158,9 +158,9 @@ def measure(arguments: argparse.Namespace) -> None:
 
 
 def apply_all(client: Client, count: int, table: common.Table) -> None:
-    """Apply rule sets in several ways, with a row for each.
+    """Apply rule sets in several ways, with a row for every way.
 
-    :param count: the number of rules of a set.
+    :param count: the number of rules in a set.
     """
     rules = make_rules(count)
     changed = make_rules(count, priority=1)
@@ -174,7 +174,7 @@ def apply_all(client: Client, count: int, table: common.Table) -> None:
     client.put([])
     with measured(table, 'all are new'):
         client.put(rules)
-    # After a change the next call reads and compiles all rules anew.
+    # After a change, the next call reads and compiles all rules again.
     with measured(table, 'nothing to do, rules are read'):
         client.put(rules)
     with measured(table, 'nothing to do'):
@@ -197,9 +197,9 @@ def apply_all(client: Client, count: int, table: common.Table) -> None:
 
 
 def list_all(client: Client, count: int, table: common.Table) -> None:
-    """List all rules in several ways, with a row for each.
+    """List all rules in several ways, with a row for every way.
 
-    :param count: the number of rules that there are.
+    :param count: the number of stored rules.
     """
     for limit in (1000, 100):
         for name, query in (

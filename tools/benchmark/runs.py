@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What keeping a run adds to an inspection.
+"""The cost that keeping a run adds to an inspection.
 
-The rules are those of ``engine``: one in ten matches. A phase is run alone,
-and then as an inspection does it: with reasons for the conditions of the rules
-that match, counted, made a record of and stored in the place of the oldest run
-of the node.
+The rules are those of ``engine``, of which one in ten matches. A phase is run
+alone, and then in the same way as by an inspection: the conditions of matching
+rules are explained, rules are counted, and the run is recorded and stored in
+place of the oldest run of the node.
 """
 
 import argparse
@@ -25,9 +25,10 @@ from ironic_inspection_rules.runs import statistics
 from ironic_inspection_rules.tests import database
 
 KEPT = 5
-"""How many runs of a node are kept."""
+"""Number of runs of a node that are kept."""
 NEVER = 3600
-"""Seconds until counts of rules are written: longer than this takes."""
+"""Seconds until the counts of rules are written, which is longer than the
+benchmark takes."""
 
 NODE = types.SimpleNamespace(
     uuid=uuidutils.generate_uuid(), inspect_interface='agent'
@@ -39,7 +40,7 @@ def run_phase(
 ) -> runner.PhaseOutcome:
     """Run the rules on a machine.
 
-    :param keep: whether to collect what the record of a run has.
+    :param keep: whether to collect the data for the record of a run.
     """
     target = working_copy.WorkingCopy(
         working_copy.Facts(engine.INVENTORY, {}, engine.NODE)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Large tables: to apply one, to plan a change, and machines beside one.
+"""Large tables: apply one, plan a change, and compare machines with one.
 
-The commands are called as their users do, and talk to a real Ironic over
-SQLite, whose API and conductor are one process. The memory of a command is
-all that it has; that of Ironic is what it has at most above idle.
+The commands are called in the same way as by users, and talk to a real Ironic
+over SQLite, whose API and conductor are one process. The memory of a command
+is its total memory. The memory of Ironic is the peak above idle.
 """
 
 import argparse
@@ -35,9 +35,9 @@ _HEADS = (
     'That of Ironic, MiB',
 )
 
-# The process prints its own status, with the most memory that it had. What
-# the kernel reports of it to its parent is no use: as the process begins as a
-# copy of its parent, that is at least the memory of the parent.
+# The process prints its own status, including its peak memory. The peak that
+# the kernel reports to the parent is not usable: the process begins as a copy
+# of its parent, so it is at least the memory of the parent.
 _SCRIPT = (
     'import sys; from openstackclient import shell; '
     'status = shell.main(sys.argv[1:]); '
@@ -46,7 +46,7 @@ _SCRIPT = (
 )
 
 _CHANGED = 100
-"""Every row with a multiple of this number is changed."""
+"""Every row whose number is a multiple of this is changed."""
 
 _RULES = """\
 tables:
@@ -79,10 +79,10 @@ _COLUMNS = (
 
 
 def write(directory: pathlib.Path, rows: int, changed: bool = False) -> None:
-    """Write the file of rules, and its table.
+    """Write the file of rules and its table.
 
     :param rows: the number of rows.
-    :param changed: whether one row in a hundred has changed.
+    :param changed: whether one row in a hundred is different.
     """
     (directory / 'rules.yaml').write_text(_RULES)
     with (directory / 'machines.csv').open('w', newline='') as stream:
@@ -111,9 +111,9 @@ def write(directory: pathlib.Path, rows: int, changed: bool = False) -> None:
 class Used(typing.NamedTuple):
     """The cost of a command, and its output.
 
-    :ivar seconds: by the clock.
-    :ivar processor: seconds of the processor.
-    :ivar memory: the most that the process had, in MiB.
+    :ivar seconds: the wall-clock time.
+    :ivar processor: the processor time in seconds.
+    :ivar memory: the peak memory of the process, in MiB.
     """
 
     seconds: float
@@ -127,9 +127,9 @@ def call(
 ) -> Used:
     """Call a command for tables or rules, and measure its process.
 
-    :param words: the command, behind ``openstack baremetal inspection``.
-    :raises: SystemExit if it ends with 1, which is an error; with 2 there are
-        changes or differences.
+    :param words: the command, without ``openstack baremetal inspection``.
+    :raises: SystemExit if the command returns 1, which is an error. It returns
+        2 if there are changes or differences.
     """
     with (
         tempfile.TemporaryFile('w+') as output,
@@ -154,7 +154,7 @@ def call(
             stderr=errors,
             env={**os.environ, 'PYTHONWARNINGS': 'ignore'},
         )
-        # Not wait(), which does not return the time of the processor.
+        # wait() does not return the processor time.
         _pid, status, used = os.wait4(started.pid, 0)
         seconds = time.monotonic() - began
         started.returncode = os.waitstatus_to_exitcode(status)
@@ -185,7 +185,7 @@ def _mebibytes(status: str, name: str) -> float:
 
 
 class Server:
-    """The processes of Ironic, as Linux counts what they use.
+    """The processes of Ironic, measured by the counters of Linux.
 
     :param ironic: a running Ironic.
     """
@@ -200,13 +200,13 @@ class Server:
         self._idle = self._memory('VmRSS')
 
     def forget(self) -> None:
-        """Set the most memory that was measured back to the present memory."""
+        """Reset the peak memory to the present memory."""
         for process in self._processes:
-            # 5 sets the peak, VmHWM, to the present size.
+            # The value 5 resets the peak, VmHWM, to the present size.
             pathlib.Path(f'/proc/{process.pid}/clear_refs').write_text('5')
 
     def memory(self) -> float:
-        """Return the most memory since :meth:`forget` above idle, in MiB."""
+        """Return the peak memory above idle since :meth:`forget`, in MiB."""
         return self._memory('VmHWM') - self._idle
 
     def seconds(self) -> float:
@@ -235,7 +235,7 @@ def running() -> Iterator[launcher.Ironic]:
 
 
 class Measurement:
-    """Measures commands and what they cost the server, in a table."""
+    """Measures commands and their cost for the server, in a table."""
 
     def __init__(
         self,
@@ -247,16 +247,16 @@ class Measurement:
         self._table = common.Table(title, _HEADS, goal)
         self._directory = directory
         self._ironic = ironic
-        # The first request makes Ironic load and cache much, which is no cost
-        # of the commands that follow.
+        # The first request makes Ironic load and cache many things. That cost
+        # does not belong to the commands that follow.
         call(directory, ironic, 'table', 'list')
         self._server = Server(ironic)
 
     def add(self, title: str, *words: str) -> str:
         """Call a command, add a row for it, and return its output.
 
-        :param title: of the row.
-        :param words: the command, behind ``openstack baremetal inspection``.
+        :param title: the title of the row.
+        :param words: the command, without ``openstack baremetal inspection``.
         """
         common.say(title)
         self._server.forget()
@@ -335,7 +335,7 @@ def compare(arguments: argparse.Namespace) -> None:
 
 
 def _inventory(machine: fleet.Machine, number: int) -> dict[str, object]:
-    """Return the inventory of the machine of a row; one in ten is wrong."""
+    """Return the inventory of a row's machine; one in ten is wrong."""
     made = machine.data()['inventory']
     made['system_vendor'] = {'serial_number': f'SN{number:08}'}
     # The row has 4 processors.
@@ -343,7 +343,7 @@ def _inventory(machine: fleet.Machine, number: int) -> dict[str, object]:
     if number % 10 == 0:
         made['cpu']['count'] = 8
     interface = made['interfaces'][0]
-    # As large as those of real machines.
+    # The LLDP data are as large as those of real machines.
     interface['lldp'] = [
         [127, '0123456789abcdef' * 4] for _number in range(480)
     ]

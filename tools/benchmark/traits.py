@@ -2,9 +2,9 @@
 
 """Lists of nodes by trait, on fleets of several sizes.
 
-A node has 20 traits out of 500. Two of them are on every node, two others on
-the same 100 nodes. What is measured are whole requests, in the process of the
-API. Without filters of traits a client lists all nodes, and chooses.
+Every node has 20 of 500 traits. Two traits are on every node, and two others
+are on the same 100 nodes. Whole requests are measured, in the process of the
+API. Without filters for traits, a client lists all nodes and chooses.
 """
 
 import argparse
@@ -33,18 +33,19 @@ ON_FEW = NAMES[2:4]
 
 CHOOSE = 'choose them in the client'
 MEASURED_SIZE = 10000
-"""The largest fleet of which a client chooses nodes: that takes minutes."""
+"""Largest fleet for which choosing in the client is measured, because that
+takes minutes."""
 
 
 def fleet(size: int) -> Iterator[tuple[dict[str, typing.Any], list[str]]]:
-    """Yield nodes with as much data as real ones, and their traits.
+    """Yield nodes that have as much data as real ones, and their traits.
 
     :returns: the columns of a node, and the names of its traits.
     """
     dice = random.Random(size)
     for number in range(size):
         traits = list(ON_ALL)
-        # So 100 nodes have these traits, evenly among all.
+        # This gives 100 nodes these traits, spread evenly over the fleet.
         if number % (size // MATCHES) == 0:
             traits += ON_FEW
         traits += dice.sample(NAMES[4:], PER_NODE - len(traits))
@@ -96,8 +97,8 @@ def enroll(engine: sa.Engine, size: int) -> None:
                 nodes, traits = [], []
     if engine.name == 'sqlite':
         return
-    # A server chooses indexes by statistics. By itself, it makes these only
-    # some time later.
+    # A server chooses indexes by statistics, which it would update only some
+    # time later.
     analyze = 'ANALYZE TABLE'
     if engine.name == 'postgresql':
         analyze = 'ANALYZE'
@@ -117,7 +118,7 @@ class Lists:
         return len(self._get('/v1/nodes', limit=PAGE, **filters)['nodes'])
 
     def find(self) -> int:
-        """Find the nodes that match by a filter."""
+        """Find the matching nodes with a filter."""
         return len(
             self._get('/v1/nodes', fields='uuid', traits=','.join(ON_FEW))[
                 'nodes'
@@ -125,7 +126,7 @@ class Lists:
         )
 
     def choose(self) -> int:
-        """Find the nodes that match in a list of all nodes."""
+        """Find the matching nodes in a list of all nodes."""
         answer = self._get('/v1/nodes', fields='uuid,traits')
         count = 0
         while True:
@@ -133,7 +134,7 @@ class Lists:
                 set(ON_FEW).issubset(node['traits'])
                 for node in answer['nodes']
             )
-            # Ironic gives the nodes page by page.
+            # Ironic returns the nodes page by page.
             if 'next' not in answer:
                 return count
             answer = self._get(answer['next'])
@@ -147,8 +148,8 @@ class Lists:
 def sides(lists: Lists) -> dict[str, tuple[Callable[[], int], int]]:
     """Return the requests to measure.
 
-    :returns: by the title of its row, a function that sends the request and
-        returns the number of nodes; and that number as it must be.
+    :returns: by title of the row, a function that sends the request and
+        returns the number of nodes, and the expected number.
     """
     few, everywhere = ','.join(ON_FEW), ','.join(ON_ALL)
     filters: dict[str, Mapping[str, str]] = {
@@ -171,10 +172,10 @@ def sides(lists: Lists) -> dict[str, tuple[Callable[[], int], int]]:
 def measure_fleet(kind: str, size: int, repeat: int) -> dict[str, float]:
     """Measure all requests in turns on a new fleet.
 
-    :param kind: of the database, such as ``sqlite``.
+    :param kind: the kind of database, such as ``sqlite``.
     :param size: the number of nodes.
-    :param repeat: how many turns are counted.
-    :returns: the median seconds by the title of the request.
+    :param repeat: the number of turns that count.
+    :returns: the median seconds, by title of the request.
     """
     times: dict[str, list[float]] = {}
     with (
@@ -188,8 +189,8 @@ def measure_fleet(kind: str, size: int, repeat: int) -> dict[str, float]:
         enroll(enginefacade.writer.get_engine(), size)
         for turn in range(repeat + 1):
             for name, (request, expected) in sides(Lists(client)).items():
-                # To choose in the client takes so long that two turns have to
-                # do, and none on a large fleet.
+                # Choosing in the client takes so long that it is measured only
+                # twice, and not at all on a large fleet.
                 is_left_out = turn not in (1, 2) or size > MEASURED_SIZE
                 if name == CHOOSE and is_left_out:
                     continue
@@ -207,7 +208,7 @@ def measure_fleet(kind: str, size: int, repeat: int) -> dict[str, float]:
 def print_table(kind: str, size: int, times: dict[str, float]) -> None:
     """Print the table of a fleet.
 
-    :param times: seconds by the title of the request.
+    :param times: the seconds, by title of the request.
     """
     table = common.Table(
         f'Lists of {size:,} nodes by trait, median in ms '

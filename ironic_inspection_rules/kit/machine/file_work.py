@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Work on many files of machines, in processes on all processors."""
+"""Process many files of machines, on all processors."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -15,13 +15,15 @@ from ironic_inspection_rules.rule_file import document
 _FILES_PER_CHUNK = 25  # Files that a process gets at a time.
 
 _CHUNKS_PER_PROCESS = 3
-"""Chunks that wait for a process, so that it is never idle."""
+"""Number of chunks that wait for a process, so that it is never idle."""
 
 Result = typing.TypeVar('Result')
 Work = Callable[[Sequence[str]], Result]
-"""A function of a chunk of files, named by their paths."""
+"""A function that processes a chunk of files, which are given by their paths.
+"""
 Advance = Callable[[int], typing.Any]
-"""Takes the number of machines that were tried since it was last called."""
+"""A function that receives the number of machines tried since its last call.
+"""
 
 _work: Work[typing.Any]
 """The work of this process of the pool.
@@ -37,16 +39,16 @@ def in_chunks(
     advance: Advance,
     jobs: int | None = None,
 ) -> Iterator[Result]:
-    """Do the work on chunks of files, and yield their results in order.
+    """Process files in chunks, and yield the results in order.
 
-    A chunk has 25 files. For 60 files, the work is called three times, and
-    three results are yielded.
+    A chunk has 25 files. For example, 60 files give three calls of the work,
+    and three results.
 
+    :param prepare: returns the function that processes a chunk. It is called
+        once in every process. It must be picklable, and so must the results.
     :param advance: called with the number of files of every chunk that is
         done.
-    :param prepare: makes the work, once in every process. It must be
-        picklable, and so must the results.
-    :param jobs: number of processes; None for as many as processors.
+    :param jobs: the number of processes; None for one per processor.
     """
     chunks = [
         paths[start : start + _FILES_PER_CHUNK]
@@ -66,22 +68,23 @@ def in_chunks(
     ) as pool:
         try:
             while True:
-                # Not all chunks at once: the results of all machines would be
-                # in memory, waiting to be yielded.
+                # Only some chunks are submitted at a time. Otherwise the
+                # results of all machines would be in memory, waiting to be
+                # yielded.
                 free = jobs * _CHUNKS_PER_PROCESS + 1 - len(waiting)
                 for chunk in itertools.islice(chunks_left, free):
                     future = pool.submit(_do_chunk, chunk)
                     waiting.append((len(chunk), future))
                 if not waiting:
                     return
-                # The oldest chunk first: results come in the order of the
-                # files.
+                # The oldest chunk comes first, so that the results are in the
+                # order of the files.
                 count, future = waiting.popleft()
                 yield future.result()
                 advance(count)
         finally:
-            # The caller needs no more, or there was an error: the pool would
-            # do the waiting chunks before it ends.
+            # The caller has stopped, or there was an error. Without this, the
+            # pool would process the waiting chunks before it ends.
             for _count, future in waiting:
                 future.cancel()
 
@@ -91,27 +94,27 @@ def with_standard_input(
     prepare: Callable[[], Work[Result]],
     advance: Advance,
 ) -> Iterator[Result]:
-    """Do the work on files in chunks, and then on standard input.
+    """Process files in chunks, and then standard input.
 
-    :param paths: standard input may be among them, as ``-``.
+    :param paths: the files; ``-`` means standard input.
     """
     files = [path for path in paths if path != document.STDIN]
     yield from in_chunks(files, prepare, advance)
     if document.STDIN in paths:
-        # Other processes have no standard input: this process reads it.
+        # Worker processes have no standard input, so this process reads it.
         work = prepare()
         yield work([document.STDIN])
 
 
 def _prepare_process(prepare: Callable[[], Work[typing.Any]]) -> None:
-    """Make the work of this process, when the pool has started it."""
+    """Prepare the work of a process that the pool has started."""
     global _work
-    # Ctrl-C in a terminal interrupts all processes. Only the first one acts on
-    # it: it ends the others.
+    # Ctrl-C in a terminal interrupts all processes. Only the first process
+    # handles it, and ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _work = prepare()
 
 
 def _do_chunk(chunk: Sequence[str]) -> typing.Any:
-    """Do the work of this process on a chunk."""
+    """Process a chunk with the work of this process."""
     return _work(chunk)

@@ -166,16 +166,16 @@ def find_field(
 
     For example, ``('inventory', 'cpu', 'count')`` lead to a field, while
     ``('inventory', 'cpu', 'cuont')`` give an unknown step with the name
-    "cuont". Nothing can be wrong below a field whose members are not known:
-    that field is returned in place of a field below.
+    "cuont". If the members of a field are unknown, no step below it can be
+    wrong, and the field itself is returned.
 
-    :param root: the field in which the steps begin.
+    :param root: the field at which the steps begin.
     :param steps: names of members, and indices of items.
     """
     field = root
     known_steps: list[str] = []
     for name in steps:
-        # A number has no members: any step into it is unknown.
+        # A number has no members, so any step into it is unknown.
         if field.is_open and field.type not in PLAIN:
             return field
         below = field.step(name)
@@ -190,15 +190,15 @@ def describe_needs(steps: typing.Iterable[str]) -> list[str]:
     """Return what an inspection needs to report a known field.
 
     :param steps: the path of the field.
-    :returns: phrases, e.g. "needs the hook raid-device" and "from 39 on"; none
-        if every inspection by the ramdisk reports it, or its sources are
-        unknown.
+    :returns: phrases, e.g. "needs the hook raid-device" and "from 39 on". The
+        list is empty if every inspection by the ramdisk reports the field, or
+        if its sources are unknown.
     """
     providers = find_sources(steps)
     if not providers or any(source.is_usual for source in providers):
         return []
     phrases = _describe_providers(providers)
-    # A release is only needed if all providers have one. Otherwise another
+    # A release is needed only if all providers have one. Otherwise another
     # provider reports the field in all releases.
     since = [source.since for source in providers if source.since]
     if len(since) == len(providers):
@@ -212,9 +212,9 @@ def describe_needs(steps: typing.Iterable[str]) -> list[str]:
 def _describe_providers(providers: tuple[Provider, ...]) -> list[str]:
     """Return which hook, collector or interface must provide a field.
 
-    :returns: at most one phrase, e.g. "needs the hook raid-device or needs
-        the ramdisk's collector pci-devices"; none for a service, which always
-        runs.
+    :returns: at most one phrase, e.g. "needs the hook raid-device or needs the
+        ramdisk's collector pci-devices". The list is empty for a service,
+        because services always run.
     """
     names_by_kind: dict[str, set[str]] = {}
     for source in providers:
@@ -236,10 +236,11 @@ def _describe_providers(providers: tuple[Provider, ...]) -> list[str]:
 
 
 def find_sources(steps: typing.Iterable[str]) -> tuple[Provider, ...]:
-    """Return what provides a field.
+    """Return the providers of a field.
 
-    If that is not known, it is what provides the nearest field around it:
-    for ``('plugin_data', 'extra', 'cpu')`` it is what provides ``extra``.
+    If they are unknown, the providers of the nearest field around it are
+    returned. For example, ``('plugin_data', 'extra', 'cpu')`` gives the
+    providers of ``extra``.
 
     :param steps: the path of the field.
     """
@@ -259,10 +260,10 @@ def find_sources(steps: typing.Iterable[str]) -> tuple[Provider, ...]:
 
 @functools.cache
 def known_fields() -> InventoryField:
-    """Read the known fields from the file, and return their root.
+    """Read the known fields from the packaged file, and return their root.
 
-    The path ``inventory.disks[].size`` of the file makes the fields
-    ``inventory``, ``disks``, ``[]`` and ``size``, one below the other.
+    For example, the path ``inventory.disks[].size`` in the file gives the
+    fields ``inventory``, ``disks``, ``[]`` and ``size``, one below the other.
     """
     packaged = yaml_text.packaged('kit/machine/inventory_fields.yaml')
     root = InventoryField()
@@ -276,9 +277,9 @@ def known_fields() -> InventoryField:
 
 
 def _parse_provider(entry: typing.Mapping[str, typing.Any]) -> Provider:
-    """Read what provides a field: ``{interface: redfish, since: 39.0.0}``.
+    """Read a provider of a field: ``{interface: redfish, since: 39.0.0}``.
 
-    :param entry: of the file; its first key is the kind.
+    :param entry: the entry of the file; its first key is the kind.
     """
     kind, name = next(iter(entry.items()))
     return Provider(

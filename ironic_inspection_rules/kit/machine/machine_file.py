@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files with an inventory and plugin data, in each form that people keep."""
+"""Read files with an inventory and plugin data, in all common forms."""
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.run import views
@@ -11,11 +11,11 @@ from ironic_inspection_rules.rule_file import document
 def load(path: str) -> views.Facts:
     """Read a YAML or JSON file with an inventory.
 
-    The file has one of three forms: ``inventory`` and ``plugin_data`` as
-    Ironic's API gives them; ``inventory`` and other keys as the ramdisk posts
-    them and ironic-inspector kept them; or the inventory alone. Beside the
-    inventory there may be ``previous``: the ``inventory`` and the
-    ``plugin_data`` of the inspection before.
+    The file must have one of three forms: ``inventory`` and ``plugin_data``,
+    as Ironic's API returns them; ``inventory`` and other keys, as the ramdisk
+    posts them and ironic-inspector stored them; or only the inventory. In the
+    first two forms there may also be ``previous``, which has the ``inventory``
+    and the ``plugin_data`` of the previous inspection.
 
     :raises: :class:`.exceptions.InvalidDocument` for any other form.
     """
@@ -29,9 +29,9 @@ def load(path: str) -> views.Facts:
         raise exceptions.InvalidDocument(
             path, _('"previous" must be a mapping')
         )
-    # What is left is plugin data, as the ramdisk posts it. If there is nothing
-    # but "plugin_data", Ironic's API has given the file: then the plugin data
-    # are below that key.
+    # The remaining keys are plugin data, as the ramdisk posts it. If
+    # "plugin_data" is the only one, the file comes from Ironic's API, and the
+    # plugin data is below that key.
     plugin_data = data
     if set(data) == {'plugin_data'}:
         plugin_data = data['plugin_data'] or {}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The names that Ironic knows in the mappings of a node, for lint."""
+"""The names that Ironic knows in the mappings of a node, used by lint."""
 
 import functools
 
@@ -9,9 +9,9 @@ from ironic_inspection_rules.rule_file import yaml_text
 
 @functools.cache
 def _read_names() -> dict[str, frozenset[str]]:
-    """Read the names by field, from a file of this package.
+    """Read the names by field from a file of this package.
 
-    ``tools/collect_node_fields.py`` writes the file.
+    ``tools/collect_node_fields.py`` generates the file.
     """
     read = yaml_text.packaged('kit/machine/node_fields.yaml')
     return {
@@ -23,9 +23,9 @@ def _read_names() -> dict[str, frozenset[str]]:
 def names_below(field: str) -> frozenset[str]:
     """Return the names that Ironic knows in a mapping of a node.
 
-    For example, ``ipmi_address`` is one of ``driver_info``.
+    For example, ``ipmi_address`` is one of the names in ``driver_info``.
 
     :param field: the name of the mapping, e.g. ``driver_info``.
-    :returns: empty for most attributes of nodes.
+    :returns: an empty set for most attributes of nodes.
     """
     return _read_names().get(field, frozenset())

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One regular expression for thousands of known identifiers in texts."""
+"""Compile one regular expression that finds thousands of identifiers."""
 
 from collections.abc import Iterable, Mapping
 import enum
 import re
 
 _FEW_PATTERNS = 3
-"""So few patterns are tried one after another, and not divided."""
+"""Most patterns that are tried one after another instead of being nested."""
 
 
 class Edge(enum.Enum):
-    """What must not be around a match: a pattern for before, one for after.
+    """The characters that must not surround a match.
 
-    The pattern for before stands behind the first character of a match: as
-    the beginning it would be tried at every character of a text. So it ends
-    with one more dot, for that character.
+    A value has a pattern for the characters before, and one for those after.
+    The pattern for before is put after the first character of a match. At the
+    beginning of the expression, it would be tried at every character of a
+    text. Therefore it ends with an additional dot, which matches that
+    character.
     """
 
     ANYWHERE = ('', '')
@@ -25,19 +27,20 @@ class Edge(enum.Enum):
 
 
 def compile_any(patterns: Mapping[Edge, Iterable[str]]) -> re.Pattern[str]:
-    """Compile one pattern that matches where any of many patterns does.
+    """Compile one pattern that matches wherever any of many patterns matches.
 
-    Of several patterns that match at a place, that of the first edge wins, and
-    among those of one edge the longest pattern.
+    If several patterns match at a place, the pattern of the first edge wins,
+    and of the patterns with this edge the longest.
 
-    :param patterns: lists of patterns, by what must not be around a match. A
-        pattern begins with a letter, a digit or an escaped character.
+    :param patterns: lists of patterns, by the characters that must not
+        surround a match. A pattern must begin with a letter, a digit or an
+        escaped character.
     :returns: a pattern that matches nothing if ``patterns`` is empty.
     """
     alternatives = []
     for edge, patterns_of_edge in patterns.items():
         if patterns_of_edge:
-            # An expression takes the first alternative that matches.
+            # A regular expression uses the first alternative that matches.
             ordered = sorted(patterns_of_edge, key=_longest_first)
             alternatives.append(_join_with_edge(edge, ordered))
     # An empty pattern would match everywhere.
@@ -46,9 +49,10 @@ def compile_any(patterns: Mapping[Edge, Iterable[str]]) -> re.Pattern[str]:
 
 
 def _longest_first(pattern: str) -> tuple[int, str]:
-    """Return a sort key: by length, and patterns of one length by their text.
+    """Return a sort key: the longest pattern first, then by text.
 
-    Patterns come from a set, which has no order.
+    The text is part of the key because patterns come from a set, which has no
+    order.
     """
     return -len(pattern), pattern
 
@@ -58,15 +62,16 @@ def _join_with_edge(edge: Edge, patterns: list[str]) -> str:
 
     For example, ``db7`` and ``db8`` as words become
     ``d(?<![0-9a-z].)(?:b7|b8)(?![0-9a-z])``. Patterns are grouped by their
-    first character, which is tried once for all of them. The pattern for
-    before a match stands behind that character; see :class:`Edge`.
+    first character, which is tried once for all of them. The pattern for the
+    characters before a match follows the first character, see :class:`Edge`.
 
-    :param patterns: the longest first, which is taken if several match.
+    :param patterns: the patterns, the longest first. If several match, the
+        first one is used.
     """
     before, after = edge.value
     rests_by_first: dict[str, list[str]] = {}
     for pattern in patterns:
-        # An escaped character is two in the pattern.
+        # An escaped character takes two characters of the pattern.
         length = 1
         if pattern.startswith('\\'):
             length = 2
@@ -84,14 +89,14 @@ def _nest_by_first(patterns: list[str]) -> str:
     """Join patterns into one, nested by their first characters.
 
     For example, ``abc``, ``abd`` and so on become ``a(?:b(?:c|d|…))``. A
-    regular expression tries alternatives one after another: of thousands of
-    nested patterns it tries only a few.
+    regular expression tries alternatives one after another, but if thousands
+    of patterns are nested, it tries only a few.
     """
     if len(patterns) <= _FEW_PATTERNS:
         return '|'.join(patterns)
     rests_by_first: dict[str, list[str]] = {}
-    # Another character may begin a class, a group or an escape: its pattern
-    # stays whole.
+    # Any other character may begin a class, a group or an escape, so such
+    # patterns are not split.
     whole = []
     for pattern in patterns:
         first = pattern[:1]

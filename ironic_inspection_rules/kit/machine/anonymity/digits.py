@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Numbers of digits, each replaced by another number of as many digits."""
+"""Replace numbers by other numbers with the same number of digits."""
 
 from collections.abc import Sequence
 import functools
@@ -9,17 +9,17 @@ import string
 
 _MAX_CACHED_NUMBERS = 65536
 _DIGITS_THAT_DECIDE = 128
-"""How many digits decide on the shift of a digit: with all of them a text
-would take time by the square of its length."""
+"""Number of digits that determine the shift of a digit. If all digits did, the
+time for a text would grow with the square of its length."""
 
 
 class Digits:
     """Replaces numbers; a number always has the same replacement.
 
-    Nothing is stored: who has the key gets the same replacements again. Two
+    Nothing is stored: the same key gives the same replacements again. Two
     numbers never get the same replacement.
 
-    :param key: secret; another key gives other replacements.
+    :param key: a secret; a different key gives different replacements.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -33,21 +33,23 @@ class Digits:
         domain: str,
         keeps_prefixes: bool = False,
     ) -> list[int]:
-        """Shift the digits of a number, by distances that depend on the key.
+        """Shift the digits of a number by distances that depend on the key.
 
-        For example, the digits 1, 7, 3 may become 8, 0, 5. A first pass shifts
-        every digit by a distance that depends on the digits before it, a
-        second pass by the digits behind it. Every shift can be undone by who
-        has the key, so that two numbers never become the same. The last digit
-        always changes, if it may have two values or more.
+        For example, the digits 1, 7, 3 may become 8, 0, 5. The first pass
+        shifts every digit by a distance that depends on the digits before it.
+        The second pass shifts it by a distance that depends on the digits
+        after it. With the key, every shift can be undone, so two numbers never
+        become the same. The last digit always changes if it has two or more
+        possible values.
 
-        :param digits: of the number, from left to right.
-        :param bases: how many values a digit may have, digit by digit: 10 of a
-            decimal digit, 16 of a hexadecimal one.
+        :param digits: the digits of the number, from left to right.
+        :param bases: the number of possible values of every digit: 10 for a
+            decimal digit, 16 for a hexadecimal one.
         :param domain: a name for a sort of numbers. Equal numbers of different
             sorts are replaced differently.
-        :param keeps_prefixes: whether to leave out the second pass: numbers
-            that begin alike still do, as the addresses of one network must.
+        :param keeps_prefixes: whether to skip the second pass, so that numbers
+            which begin alike still do. This is needed for addresses of one
+            network.
         """
         key = hmac.digest(self._key, repr((domain, bases)).encode(), 'sha256')
         shifted = [
@@ -55,12 +57,13 @@ class Digits:
             for place in range(len(digits))
         ]
         if not keeps_prefixes:
-            # The second pass: the first digits depend on the last digits.
+            # In the second pass, the first digits are made to depend on the
+            # last digits.
             shifted.reverse()
             bases_from_behind = bases[::-1]
             second_key = hmac.digest(key, b'back', 'sha256')
-            # Without place 0, which is the last digit now: a second shift
-            # might undo its first one, and it must change.
+            # Place 0 is skipped. It is the last digit now, which must change,
+            # and a second shift might undo the first one.
             for place in range(1, len(shifted)):
                 shifted[place] = _shift_digit(
                     second_key, place, shifted, bases_from_behind
@@ -74,7 +77,7 @@ class Digits:
         return bytes(self.shift(octets, bases, domain))
 
     def hexadecimal(self, digits: str, domain: str) -> str:
-        """Replace hexadecimal digits by as many other digits, in lower case.
+        """Replace hexadecimal digits by others, which are in lowercase.
 
         :param domain: a name for the sort of numbers, see :meth:`_shift`.
         """
@@ -90,7 +93,7 @@ def in_same_case(original: str, replacement: str) -> str:
     For example, ``52:54:0A`` and ``0a:1b:2c`` give ``0A:1B:2C``.
 
     :param original: the text that is replaced.
-    :param replacement: digits in small letters, perhaps with separators.
+    :param replacement: digits in lowercase, which may have separators.
     """
     if any(character in 'ABCDEF' for character in original):
         return replacement.upper()
@@ -102,7 +105,8 @@ def lay_over(text: str, digits: str) -> str:
 
     For example, ``52:54:00`` and ``0a1b2c`` give ``0a:1b:2c``.
 
-    :param digits: as many digits as the text has.
+    :param digits: the new digits; the text must have the same number of
+        digits.
     """
     remaining = iter(digits)
     characters = []
@@ -116,15 +120,15 @@ def lay_over(text: str, digits: str) -> str:
 def _shift_digit(
     key: bytes, place: int, digits: Sequence[int], bases: Sequence[int]
 ) -> int:
-    """Shift a digit by a distance made of the key and the digits before it.
+    """Shift a digit by a distance that is made of the key and earlier digits.
 
-    With the base 10 and a distance of 5, the digit 7 becomes 2. Who has the
-    key can undo the shifts from the first digit on: the digits before a digit
-    are known again when it is shifted back.
+    For example, in the base 10 and with a distance of 5, the digit 7 becomes
+    2. With the key, the shifts can be undone from the first digit on, because
+    the digits before a digit are known again when it is shifted back.
 
     :param place: the index of the digit in ``digits`` and ``bases``.
-    :param bases: how many values a digit may have, digit by digit; a digit
-        with only one value stays.
+    :param bases: the number of possible values of every digit; a digit with
+        only one possible value stays.
     """
     digit = digits[place]
     base = bases[place]
@@ -136,6 +140,6 @@ def _shift_digit(
     distance = int.from_bytes(hashed[:8])
     is_last = place == len(digits) - 1
     if is_last:
-        # Never 0, so that the last digit always changes.
+        # The distance is never 0, so that the last digit always changes.
         distance = 1 + distance % (base - 1)
     return (digit + distance) % base

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kinds of fields by their names: which values identify a machine."""
+"""Classify fields by name, to know which values identify a machine."""
 
 import enum
 import functools
@@ -8,7 +8,7 @@ import re
 
 
 class FieldKind(enum.Enum):
-    """Kinds of fields, by what in their values is replaced."""
+    """Kinds of fields, which decide how their values are replaced."""
 
     NAME = 'identifies a machine, all of it'
     SWITCH = 'a name of a switch or of its port, or an address of it'
@@ -52,7 +52,8 @@ _KIND_PATTERNS = (
         r'version|firmware|release|revision|build|frequency|kernel',
     ),
 )
-# The name of a field that says what a part is, not which one.
+# Matches the name of a field that states the model of a part, not its
+# identity.
 _MODEL = re.compile(
     r'(manufacturer|vendor|model|product|part)'
     r'(name|number|id)?$'
@@ -60,7 +61,7 @@ _MODEL = re.compile(
 _PATH_OF_VLAN_NAME = re.compile('vlans?/name$')
 _SINGLE_WORD = re.compile(r'[\w.()+~-]+')
 
-# What firmware writes where it knows no name or number.
+# Matches the text that firmware writes if it does not know a name or a number.
 _PLACEHOLDER = re.compile(
     r'(not (specified|available|applicable|present|provided|set)|none|null'
     r'|n/?a|unknown|unspecified|empty|default( string)?|invalid|undefined'
@@ -75,20 +76,21 @@ _PLACEHOLDER = re.compile(
 
 @functools.lru_cache(4096)
 def kind_of(name: str, parent: str = '') -> FieldKind:
-    """Return the kind of a field, by its name.
+    """Return the kind of a field, according to its name.
 
-    For example, ``NAME`` of ``serial_number`` and ``ADDRESS`` of
-    ``bmc_address``. The first pattern that the name matches decides.
+    For example, ``NAME`` for ``serial_number`` and ``ADDRESS`` for
+    ``bmc_address``. The first pattern that matches the name decides.
 
-    :param name: as machines write it, e.g. ``serial_number``,
+    :param name: the name in any notation of machines, e.g. ``serial_number``,
         ``Serial Number`` or ``SerialNumber``.
-    :param parent: the name of the field around it. Only VLANs need it: the
-        ``name`` in ``vlans`` identifies a network, other names do not.
+    :param parent: the name of the field around it. It is needed only for
+        VLANs: the ``name`` in ``vlans`` identifies a network, but other names
+        do not.
     """
     plain = _letters_and_digits(name)
     above = _letters_and_digits(parent)
-    # First, as "product_id" is no ID of the machine. Four numbers in a model,
-    # as in a version, are no address.
+    # This comes first because "product_id" is not an ID of the machine. Like
+    # in a version, four numbers in a model are not an address.
     if is_model(plain):
         return FieldKind.VERSION
     if _PATH_OF_VLAN_NAME.search(f'{above}/{plain}'):
@@ -100,15 +102,15 @@ def kind_of(name: str, parent: str = '') -> FieldKind:
 
 
 def _letters_and_digits(name: str) -> str:
-    """Return the letters and digits of a name: ``portid`` of ``Port-ID``."""
+    """Return the letters and digits of a name: ``portid`` for ``Port-ID``."""
     return re.sub('[^a-z0-9]', '', name.lower())
 
 
 def inner_kind(name: str, parent: str, around: FieldKind) -> FieldKind:
-    """Return the kind of a field in another one.
+    """Return the kind of a field inside another field.
 
-    If its own name says nothing, it is of the kind of the field around it: in
-    ``{"bmc_address": {"v4": …}}``, ``v4`` is an address, too.
+    If its own name does not say the kind, it has the kind of the field around
+    it. For example, ``v4`` in ``{"bmc_address": {"v4": …}}`` is an address.
 
     :param parent: the name of the field around it.
     :param around: the kind of that field.
@@ -117,24 +119,24 @@ def inner_kind(name: str, parent: str, around: FieldKind) -> FieldKind:
     if kind is not FieldKind.OTHER:
         return kind
     if around is FieldKind.VERSION:
-        # In {"firmware": {…}} not every field is a version: is_version() takes
-        # only a single word for one.
+        # In {"firmware": {…}} not every field is a version. For this kind,
+        # is_version() accepts only a single word.
         return FieldKind.MAYBE_VERSION
     return around
 
 
 def is_model(name: str) -> bool:
-    """Return whether a field has the name of a model, e.g. ``product_id``."""
+    """Return whether the name of a field means a model: ``product_id``."""
     plain = _letters_and_digits(name)
     return _MODEL.search(plain) is not None and 'serial' not in plain
 
 
 def is_version(text: str, kind: FieldKind) -> bool:
-    """Return whether four numbers in a text are a version, and no IP address.
+    """Return whether four numbers in a text are a version, not an address.
 
-    For example, the text ``2.10.0.1`` in a field ``firmware_version``.
+    For example, the text ``2.10.0.1`` in a field ``firmware_version`` is.
 
-    :param kind: of the field that has the text.
+    :param kind: the kind of the field that has the text.
     """
     if kind is FieldKind.MAYBE_VERSION:
         return _SINGLE_WORD.fullmatch(text) is not None

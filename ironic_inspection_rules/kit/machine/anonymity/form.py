@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Anonymous identifiers: another text, number or UUID of the same form."""
+"""Replace identifiers by another text, number or UUID of the same form."""
 
 import math
 import re
@@ -12,7 +12,8 @@ from ironic_inspection_rules.kit.machine.anonymity import address
 from ironic_inspection_rules.kit.machine.anonymity import digits
 from ironic_inspection_rules.kit.machine.anonymity import hardware
 
-# At least eight hexadecimal digits, with letters of one case among them.
+# At least eight hexadecimal digits, including letters, which all have the same
+# case.
 _HEX_WORD = re.compile(
     r'(?=.*[0-9])(?=.*[a-fA-F])'
     r'(?:[0-9a-f]{8,}|[0-9A-F]{8,})'
@@ -21,11 +22,11 @@ _SEVERAL_DIGITS = re.compile('[0-9]{2,}')
 
 
 class NameAlphabet(typing.NamedTuple):
-    """The characters by which a character of a name may be replaced.
+    """The characters that may replace a character of a name.
 
-    :ivar kind: a name for the alphabet. Words whose characters are of
-        different kinds are replaced differently.
-    :ivar characters: none for a character that stays as it is.
+    :ivar kind: a name for the alphabet. Two words are replaced differently if
+        the kinds of their characters differ.
+    :ivar characters: the characters; empty if the character stays as it is.
     """
 
     kind: str
@@ -43,13 +44,13 @@ _FIRST_DIGITS = NameAlphabet('number', string.digits[1:])
 _ZERO = NameAlphabet('zero', '0')
 _EMPTY_UUIDS = {'0' * 32, 'f' * 32}
 _PLACES_KEPT_IN_UUID = (12, 16)
-"""Places of the digits for the version and the variant of a UUID."""
+"""Indices of the digits for the version and the variant of a UUID."""
 
 
 class Forms:
     """Replaces identifiers; an identifier always has the same replacement.
 
-    :param key: secret; another key gives other replacements.
+    :param key: a secret; a different key gives different replacements.
     :ivar address: replaces an IP address or a network; returns None for other
         texts.
     :ivar quad: replaces an IPv4 address with dots, dashes or underscores.
@@ -61,7 +62,7 @@ class Forms:
     """
 
     def __init__(self, key: bytes) -> None:
-        # All are made with one key, so that an identifier has the same
+        # All of these use one key, so that an identifier has the same
         # replacement in every notation and in every file.
         self._digits = digits.Digits(key)
         addresses = address.Addresses(self._digits)
@@ -76,11 +77,11 @@ class Forms:
     def uuid(self, text: str) -> str:
         """Replace a UUID by another UUID of its version and notation.
 
-        The first digit of the third group says the version, and stays, as does
-        the digit of the variant. A UUID of only 0 or only F identifies nothing
-        and stays, too.
+        The first digit of the third group is the version and stays, and so
+        does the digit of the variant. A UUID that is only 0 or only F
+        identifies nothing and stays, too.
 
-        :param text: 32 hexadecimal digits, perhaps with dashes; the caller
+        :param text: 32 hexadecimal digits, which may have dashes. The caller
             has checked that.
         """
         number = text.replace('-', '')
@@ -93,7 +94,7 @@ class Forms:
         )
         replacement = self._digits.hexadecimal(free_digits, 'uuid')
         for place in _PLACES_KEPT_IN_UUID:
-            # The digit that was left out goes back to its place.
+            # The digit that was left out is inserted at its place again.
             before = replacement[:place]
             replacement = before + number[place] + replacement[place:]
         if '-' in text:
@@ -103,25 +104,26 @@ class Forms:
     def text(self, text: str) -> str:
         """Replace letters by letters and digits by digits.
 
-        For example, ``CZ3409XK7Q`` may become ``AB1287YZ5M``. Eight or more
-        hexadecimal digits with letters among them become as many other ones.
-        Parts between dots are replaced separately: a host has the same name
-        with its domain and without it. A number gets no new leading zeros, so
-        that it may also be an integer.
+        For example, ``CZ3409XK7Q`` may become ``AB1287YZ5M``. A word of eight
+        or more hexadecimal digits, including letters, becomes as many other
+        hexadecimal digits. Parts between dots are replaced separately, so that
+        a host has the same name with and without its domain. A number gets no
+        new leading zeros, because it may also occur as an integer.
         """
         return '.'.join(map(self._replace_word, text.split('.')))
 
     def integer(self, number: int) -> int:
-        """Replace a number, as :meth:`text` replaces its digits."""
+        """Replace a number, in the same way as :meth:`text` does."""
         return int(self.text(str(number)))
 
     def real(self, number: float) -> float:
-        """Replace the digits of a number with a fraction; its exponent stays.
+        """Replace the digits of a number with a fraction; the exponent stays.
 
         For example, ``1.5e+20`` may become ``7.2e+20``.
 
-        :param number: neither NaN nor infinite.
-        :returns: 0 if the other digits make a number that no float can hold.
+        :param number: must be neither NaN nor infinite.
+        :returns: 0 if the new digits give a number that is too large for a
+            float.
         """
         digits_and_dot, letter, exponent = repr(number).partition('e')
         replacement = float(self.text(digits_and_dot) + letter + exponent)
@@ -131,12 +133,13 @@ class Forms:
         return replacement
 
     def _replace_word(self, word: str) -> str:
-        """Replace the letters and digits of a word, as its alphabets say.
+        """Replace the letters and digits of a word, according to its alphabets.
 
-        The word is taken for a number, of which every character is a digit. In
-        "db-7" these digits are 3 and 1 of 26 letters, and 7 of ten digits; the
-        dash is none. They are shifted, and written as characters again. Two
-        words never get the same replacement.
+        The word is treated as a number whose digits are its characters. For
+        example, the digits of "db-7" are 3 and 1 in the base 26, and 7 in the
+        base 10. The dash is not a digit. The digits are shifted, and written
+        as characters again. Two different words never get the same
+        replacement.
         """
         alphabets = _find_alphabets(word)
         numbers = []
@@ -145,7 +148,7 @@ class Forms:
             if alphabet.characters:
                 numbers.append(_place_in_alphabet(character, alphabet))
                 bases.append(len(alphabet.characters))
-        # Equal numbers of different alphabets are shifted differently.
+        # Equal numbers are shifted differently if their alphabets differ.
         kinds = ''.join(alphabet.kind for alphabet in alphabets)
         shifted = iter(self._digits.shift(tuple(numbers), tuple(bases), kinds))
         replaced = []
@@ -157,7 +160,7 @@ class Forms:
 
 
 def _place_in_alphabet(character: str, alphabet: NameAlphabet) -> int:
-    """Return the place of a character in its alphabet: 3 of ``d``."""
+    """Return the place of a character in its alphabet, e.g. 3 for ``d``."""
     if character in alphabet.characters:
         return alphabet.characters.index(character)
     # A letter of another script may become any letter.
@@ -172,9 +175,9 @@ def _alphabet_of_character(character: str) -> NameAlphabet:
     for alphabet in _ALPHABETS:
         if character in alphabet.characters:
             return alphabet
-    # A letter of another script becomes a letter of ASCII, and several may
-    # have the same place there. The letter itself is part of the kind, so that
-    # words that differ only in it are replaced differently.
+    # A letter of another script becomes an ASCII letter, and several of them
+    # may have the same place there. The letter itself is part of the kind, so
+    # that words which differ only in this letter are replaced differently.
     kind = f'"{character}'
     if character.isalnum():
         return NameAlphabet(kind, string.ascii_lowercase)
@@ -184,20 +187,21 @@ def _alphabet_of_character(character: str) -> NameAlphabet:
 def _find_alphabets(word: str) -> list[NameAlphabet]:
     """Return the alphabet of every character of a word.
 
-    A character is replaced by a character of its alphabet; an empty alphabet
-    keeps it. Of "b-7" the alphabets are the small letters, an empty one, and
-    the digits.
+    A character is replaced by a character of its alphabet. An empty alphabet
+    keeps the character. For "b-7" the result is the lowercase letters, an
+    empty alphabet and the digits.
     """
     if _HEX_WORD.fullmatch(word):
-        # Such as 4ab2c81f: it becomes another hexadecimal number.
+        # A word such as 4ab2c81f becomes another hexadecimal number.
         alphabet = _CAPITAL_HEX_DIGITS
         if word == word.lower():
             alphabet = _SMALL_HEX_DIGITS
         return [alphabet] * len(word)
     alphabets = list(map(_alphabet_of_character, word))
     if _SEVERAL_DIGITS.fullmatch(word):
-        # A leading zero stays a zero, and no other first digit becomes one:
-        # the number may also be an integer, which has no leading zeros.
+        # A leading zero stays a zero, and no other first digit becomes one,
+        # because the number may also occur as an integer, which has no leading
+        # zeros.
         alphabets[0] = _FIRST_DIGITS
         if word[0] == '0':
             alphabets[0] = _ZERO

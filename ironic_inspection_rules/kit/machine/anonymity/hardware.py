@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Addresses of hardware, made anonymous: MAC, EUI-64, GUID, WWN."""
+"""Replace addresses of hardware: MAC, EUI-64, GUID, WWN."""
 
 import re
 
@@ -11,34 +11,35 @@ EUI_64 = 8
 _LOCALLY_ADMINISTERED = 0x02
 _PREFIX_OF_QEMU = 0x525400
 _GUID_FILLINGS = (b'\x03\x00', b'\xff\xfe', b'\xff\xff')
-"""The two octets in the middle of an EUI-64 that is made of a MAC address."""
+"""The two middle octets of an EUI-64 that is derived from a MAC address."""
 _IPV6_FILLING = b'\xff\xfe'
 
 _PREFIX = re.compile(r'(?i:0x|naa\.|eui\.)?')
 _DIGITS_OF_VENDOR_IN_EUI = 6
 _MIN_DIGITS_BEHIND_VENDOR = 4  # Fewer could be guessed.
 _END_OF_VENDOR_BY_FIRST_DIGIT = {'5': 7, '6': 7, '1': 10, '2': 10}
-"""Digits of a WWN up to the end of the vendor's number, by the first digit.
+"""Number of digits of a WWN up to the end of the vendor's number.
 
-A WWN of the forms 5 and 6 has one digit before the vendor, of the forms 1 and
-2 four digits.
+The key is the first digit. A WWN of the forms 5 and 6 has one digit before the
+vendor's number, and a WWN of the forms 1 and 2 has four.
 """
 
 
 class Hardware:
     """Replaces addresses of hardware; the number of the vendor stays.
 
-    Rules can still ask for the vendor.
+    Therefore rules can still check the vendor.
     """
 
     def __init__(self, numbers: digits.Digits) -> None:
         self._numbers = numbers
 
     def replace_octets(self, text: str) -> str:
-        """Replace a MAC address, or a longer address, in its notation.
+        """Replace a MAC address or a longer address, and keep its notation.
 
-        :param text: at least six pairs of hexadecimal digits. Separators such
-            as colons may be between them; they stay, and have no letters.
+        :param text: at least six pairs of hexadecimal digits. They may be
+            separated, e.g. by colons. Separators stay, and must not be
+            letters.
         """
         octets = bytes.fromhex(re.sub('[^0-9A-Fa-f]', '', text))
         replacement = self._replace_address(octets).hex()
@@ -48,10 +49,11 @@ class Hardware:
     def wwn(self, text: str) -> str:
         """Replace a WWN, EUI-64 or GUID.
 
-        A number of zeros stays. A MAC address or an EUI-64 of F stays, too.
+        A number of zeros stays, and so does a MAC address or an EUI-64 that
+        has only the digit F.
 
-        :param text: hexadecimal digits, perhaps with ``0x``, ``naa.`` or
-            ``eui.`` before them.
+        :param text: hexadecimal digits, which may follow ``0x``, ``naa.`` or
+            ``eui.``.
         """
         prefix_length = 0
         prefix = _PREFIX.match(text)
@@ -70,20 +72,22 @@ class Hardware:
     def _replace_address(self, octets: bytes) -> bytes:
         """Replace the octets of a MAC address, an EUI-64 or a longer number.
 
-        :param octets: six or more. Before a MAC address the type of the
-            hardware may stand; before the EUI-64 in a GID, a network's prefix.
+        :param octets: at least six octets. The type of the hardware may
+            precede a MAC address, and the prefix of a network precedes the
+            EUI-64 in a GID.
         """
         if len(set(octets)) == 1 and octets[0] in (0, 0xFF):
-            # Zeros are no address, ff:ff:ff:ff:ff:ff is the broadcast.
+            # Zeros are not an address, and ff:ff:ff:ff:ff:ff is the broadcast
+            # address.
             return octets
         if len(octets) < EUI_64:
-            # PXELINUX's BOOTIF has the type of the hardware before the
-            # address: 01-52-54-00-12-34-56.
+            # In PXELINUX's BOOTIF, the hardware type precedes the address:
+            # 01-52-54-00-12-34-56.
             return octets[:-MAC] + self._replace_mac(octets[-MAC:])
         if len(octets) == EUI_64:
             return self._replace_eui_64(octets)
-        # It may be a GID of InfiniBand: the prefix of a network, then the
-        # EUI-64 of a port.
+        # It may be a GID of InfiniBand, which is the prefix of a network
+        # followed by the EUI-64 of a port.
         head = octets[:-EUI_64]
         tail = octets[-EUI_64:]
         if tail[3:5] in _GUID_FILLINGS:
@@ -91,12 +95,12 @@ class Hardware:
         return bytes.fromhex(self._replace_number(octets.hex()))
 
     def _replace_mac(self, mac: bytes) -> bytes:
-        """Replace the octets of a MAC address behind the vendor's octets.
+        """Replace the octets of a MAC address that follow the vendor's octets.
 
-        For example, ``00:1b:21`` of 00:1b:21:0a:0b:0c says the vendor, and
-        stays. A locally administered address has no vendor: all but its first
-        octet is replaced. QEMU's addresses are local, but keep their prefix
-        52:54:00, which rules may ask for.
+        For example, ``00:1b:21`` in 00:1b:21:0a:0b:0c is the vendor, and
+        stays. A locally administered address has no vendor, so all octets but
+        the first are replaced. QEMU's addresses are local, too, but keep their
+        prefix 52:54:00, because rules may check it.
         """
         vendor_length = 3
         is_local = mac[0] & _LOCALLY_ADMINISTERED
@@ -109,19 +113,19 @@ class Hardware:
         return vendor + behind_vendor
 
     def _replace_eui_64(self, octets: bytes) -> bytes:
-        """Replace an EUI-64 by that of the replaced MAC address.
+        """Replace an EUI-64 by the EUI-64 of the replaced MAC address.
 
         The EUI-64 525400 fffe 123456 has two octets in the middle of the MAC
-        address 525400123456. Both are replaced alike, and still belong
-        together. An EUI-64 that is made of no MAC address is replaced as a
-        number.
+        address 525400123456. Both are replaced in the same way, so that they
+        still belong together. An EUI-64 that is not derived from a MAC address
+        is replaced as a number.
         """
         filling = octets[3:5]
         if filling in _GUID_FILLINGS:
             mac = octets[:3] + octets[5:]
             is_local = mac[0] & _LOCALLY_ADMINISTERED != 0
-            # IPv6 inverts the bit of a MAC address. It is inverted back for
-            # the address to be replaced, and again in the replacement.
+            # IPv6 inverts a bit of the MAC address. It is inverted back before
+            # the address is replaced, and inverted again in the replacement.
             is_inverted = filling == _IPV6_FILLING and is_local
             if is_inverted:
                 mac = _invert_local_bit(mac)
@@ -130,15 +134,16 @@ class Hardware:
                 replacement = _invert_local_bit(replacement)
             return replacement[:3] + filling + replacement[3:]
         if octets[0] >> 4 in (1, 2):
-            # The IEEE's first format: two octets, then a MAC address.
+            # This is the first format of the IEEE: two octets, then a MAC
+            # address.
             return octets[:2] + self._replace_mac(octets[2:])
         return bytes.fromhex(self._replace_number(octets.hex()))
 
     def _replace_number(self, number: str) -> str:
-        """Replace the digits of a WWN behind the number of its vendor.
+        """Replace the digits of a WWN that follow the number of its vendor.
 
-        In ``5002538e40a1b2c3`` the vendor is ``002538``, behind a 5 that says
-        the form. If the digits behind the vendor are so few that they could be
+        In ``5002538e40a1b2c3`` the vendor is ``002538``, which follows the 5
+        of the form. If so few digits follow the vendor that they could be
         guessed, all digits are replaced.
         """
         vendor_length = _END_OF_VENDOR_BY_FIRST_DIGIT.get(
@@ -155,6 +160,6 @@ class Hardware:
 def _invert_local_bit(mac: bytes) -> bytes:
     """Invert the bit that says that a MAC address is locally administered.
 
-    52:54:00:12:34:56 becomes 50:54:00:12:34:56.
+    For example, 52:54:00:12:34:56 becomes 50:54:00:12:34:56.
     """
     return bytes([mac[0] ^ _LOCALLY_ADMINISTERED]) + mac[1:]

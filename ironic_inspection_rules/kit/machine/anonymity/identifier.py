@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Identifiers to replace in texts of a machine, found by their form."""
+"""Find identifiers in texts of a machine by their form."""
 
 import enum
 import re
@@ -45,8 +45,9 @@ FORMS_IN_HOST_NAMES = frozenset(
 
 _HEX = '[0-9A-Fa-f]'
 _WORD = '[0-9A-Za-z]'
-# In this order: a time or a PCI address looks like a run of digits as well.
-# What is around a form must not be a part of it.
+# The order matters because a time or a PCI address also looks like a run of
+# digits. The lookarounds make sure that a match is not a part of something
+# longer.
 _PATTERNS = {
     Form.KEPT: rf'(?<!{_WORD})(?:{_HEX}{{4}}|{_HEX}{{8}}):{_HEX}{{2}}:'
     rf'{_HEX}{{2}}\.[0-7](?!{_WORD}|\.\d)'
@@ -59,7 +60,7 @@ _PATTERNS = {
     rf'|(?<![0-9A-Za-z.]){_HEX}{{4}}(?:\.{_HEX}{{4}}){{2}}'
     rf'(?!{_WORD}|\.{_HEX}{{4}}(?!{_WORD}))'
     rf'|(?<=\benx){_HEX}{{12}}(?!{_WORD})',
-    # Behind other letters, as in "fw10.1.2.3", it may be a version.
+    # After other letters, as in "fw10.1.2.3", it may be a version.
     Form.JOINED: r'(?:(?<=\bip)|(?<=\baddr)|(?<=\bhost)|(?<=\bdhcp))'
     rf'\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?!{_WORD}|\.\d)',
     Form.WWN: rf'(?<!{_WORD})(?:0[xX]{_HEX}{{12,}}'
@@ -69,7 +70,7 @@ _PATTERNS = {
     Form.SITE: r'(?:(?<=://)|(?<=://\*{6}@))(?!\d+(?:\.\d+){3}(?![.\w-]))'
     r'[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*',
     Form.QUALIFIED: rf'(?<!{_WORD})[in]qn\.\d{{4}}-\d\d\.\S+',
-    # Four numbers or more, of which only four are an address. The first may be
+    # Four or more numbers. Only exactly four are an address. The first may be
     # the year of a time: 2026_11_25_10_30.
     Form.DASHED_QUAD: rf'(?<!{_WORD})\d{{1,4}}'
     rf'(?:(?:-\d{{1,3}}){{3,}}|(?:_\d{{1,3}}){{3,}})(?!{_WORD}|[-_]\d)',
@@ -86,30 +87,31 @@ _ANY_FORM = re.compile(
 _IN_ANY_IDENTIFIER = re.compile(
     r'[:@]|\d[._]\d|[0-9A-Fa-f][.-][0-9A-Fa-f]|[0-9A-Fa-f]{12}|[in]qn\.'
 )
-"""What a text with an identifier has; most texts have none of it."""
+"""Matches something that every identifier has, and that most texts lack."""
 
-# The length of a network behind an address: "/24".
+# The prefix length after the address of a network: "/24".
 _PREFIX_LENGTH = re.compile(r'/\d{1,3}(?![0-9A-Za-z]|\.\d)')
-# What stands before an address, such as "://", "gateway=" and "dns: ".
+# The text that precedes an address, such as "://", "gateway=" and "dns: ".
 _PRECEDES_ADDRESS = re.compile(
     r'(?:://|::|[@\[]|(?:\bip|addr|address|gw|gateway|server|host|dns|ntp'
     r'|route|peer|inet)\w{0,4}\s?[=:]\s?)$',
     re.IGNORECASE,
 )
-# What stands behind an address: a port, or the bracket around it.
+# The text that follows an address: a port, or a closing bracket.
 _FOLLOWS_ADDRESS = re.compile(r':\d{2,5}(?![0-9A-Za-z.])|::|\]|:/')
-# What stands before a version: "v", "firmware: ", "rev. ".
+# The text that precedes a version: "v", "firmware: ", "rev. ".
 _PRECEDES_VERSION = re.compile(
     r'(?<![0-9A-Za-z])(?:(?:v|ver|vers|version|rev|revision|release|firmware'
     r'|fw|bios|build|driver|kernel)[.\s:=,-]{0,3}|v)$',
     re.IGNORECASE,
 )
-# What clouds and DHCP servers write before the address in a host's name.
+# The text that clouds and DHCP servers put before an address in a host name.
 _PRECEDES_ADDRESS_IN_HOST_NAME = re.compile(
     rf'(?<!{_WORD})(?:ip|ipv4|ec2|host|dhcp|addr)[-_]$', re.IGNORECASE
 )
 _CHARACTERS_LOOKED_AT = 24
-"""How many characters before numbers may say what the numbers are."""
+"""Number of characters before some numbers that may say what the numbers
+are."""
 
 _NUMBERS_OF_IPV4 = 4
 
@@ -117,12 +119,13 @@ _NUMBERS_OF_IPV4 = 4
 def find(text: str) -> list[Identifier]:
     """Find the identifiers in a text, from left to right.
 
-    For example, ``mac 52:54:00:12:34:56`` has one of the form ``OCTETS``, from
-    4 to 21. Dates, times and PCI addresses look like identifiers. They have
-    the forms ``DATE`` and ``KEPT``: the caller leaves them as they are, except
-    in a name, of which it replaces everything.
+    For example, ``mac 52:54:00:12:34:56`` has one identifier of the form
+    ``OCTETS``, from 4 to 21. Dates, times and PCI addresses look like
+    identifiers, and are returned with the forms ``DATE`` and ``KEPT``. The
+    caller leaves them as they are, except in a name, which is replaced as a
+    whole.
     """
-    # Most texts have no identifier. This search takes less time than the one
+    # Most texts have no identifier, and this search is faster than the one
     # below.
     if not _IN_ANY_IDENTIFIER.search(text):
         return []
@@ -143,10 +146,10 @@ def find(text: str) -> list[Identifier]:
 
 
 def is_any_outside_host_names(identifiers: list[Identifier]) -> bool:
-    """Return whether an identifier is more than a part of a host's name.
+    """Return whether an identifier is more than a part of a host name.
 
-    The address in the host "ip-10-0-0-1" is a part of its name; the text
-    "10.0.0.1" is an address.
+    For example, the address in the host name "ip-10-0-0-1" is only a part of
+    it, but the text "10.0.0.1" is an address.
     """
     return any(
         identified.form not in FORMS_IN_HOST_NAMES
@@ -159,10 +162,11 @@ def _classify_address(
 ) -> Identifier:
     """Decide whether numbers in a text are an address or a version.
 
-    Four numbers such as 2.10.0.1 may be either, and the text around them
+    Four numbers such as 2.10.0.1 may be either, so the text around them
     decides. In "gateway=2.10.0.1" they have the form ``IP``, in "firmware
-    2.10.0.1" ``VERSION``, and without such a word ``QUAD``. The prefix length
-    of a network, as in ``10.0.0.0/24``, belongs to the identifier.
+    2.10.0.1" they have the form ``VERSION``, and without such a word ``QUAD``.
+    The prefix length of a network, as in ``10.0.0.0/24``, is part of the
+    identifier.
 
     :param in_run: the place of the numbers in the text.
     """
@@ -173,8 +177,8 @@ def _classify_address(
     prefix_length = _PREFIX_LENGTH.match(text, end)
     if prefix_length:
         end = prefix_length.end()
-    # No version has a prefix length or a port behind it: these say that it is
-    # an address, even behind the word "version".
+    # A prefix length or a port never follows a version. If there is one, the
+    # numbers are an address, even after the word "version".
     if (
         kind is address_search.Kind.IPV6
         or prefix_length
@@ -191,12 +195,12 @@ def _classify_dashed(text: str, start: int, end: int) -> list[Identifier]:
     """Decide whether numbers with dashes or ``_`` are an address or a version.
 
     The text before them decides: in "ip-10-0-0-1" they have the form
-    ``DASHED``, in "node-10-0-0-1" ``DASHED_QUAD``, and "fw-10-0-0-1" is a
-    version.
+    ``DASHED``, in "node-10-0-0-1" they have the form ``DASHED_QUAD``, and in
+    "fw-10-0-0-1" they are a version.
 
-    :returns: at most one identifier; none for a version, for numbers that are
-        no IPv4 address, for four of one digit each, and for an address that
-        identifies nobody.
+    :returns: at most one identifier. The list is empty for a version, for
+        numbers that are not an IPv4 address, for four numbers of one digit,
+        and for an address that identifies nobody.
     """
     numbers = re.split('[-_]', text[start:end])
     if len(numbers) != _NUMBERS_OF_IPV4:
@@ -207,8 +211,8 @@ def _classify_dashed(text: str, start: int, end: int) -> list[Identifier]:
     before = text[max(0, start - _CHARACTERS_LOOKED_AT) : start]
     if _PRECEDES_ADDRESS_IN_HOST_NAME.search(before):
         return [Identifier(start, end, Form.DASHED)]
-    # "usb-1-1-4-2" is a port, and "2-4-1-0" a version: hardly any machine has
-    # such an address.
+    # "usb-1-1-4-2" is a port, and "2-4-1-0" is a version. Hardly any machine
+    # has such an address.
     if all(len(number) == 1 for number in numbers):
         return []
     # "fw_2_10_0_1" is a version as "fw-2-10-0-1" is.

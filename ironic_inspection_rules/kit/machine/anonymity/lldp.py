@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Identifiers in LLDP, which ramdisks give as types and hexadecimals.
+"""Replace and read identifiers in LLDP.
 
-Types and subtypes are those of IEEE 802.1AB and of TIA-1057 (LLDP-MED).
+Ramdisks report LLDP elements as a type and hexadecimal digits. The types and
+subtypes are defined by IEEE 802.1AB and by TIA-1057 (LLDP-MED).
 """
 
 from collections.abc import Callable
@@ -23,11 +24,11 @@ _MANAGEMENT_ADDRESS = 8
 _ORGANIZATION = 127
 
 _SUBTYPE_OF_MAC = {_CHASSIS_ID: 4, _PORT_ID: 3}
-"""The subtype by which an ID is a MAC address, by the type of the ID."""
+"""The subtype that says that an ID is a MAC address, by the type of the ID."""
 _SUBTYPE_OF_NETWORK_ADDRESS = {_CHASSIS_ID: 5, _PORT_ID: 4}
-"""The subtype by which an ID is a family and a network address."""
+"""The subtype that says that an ID is a family and a network address."""
 _ADDRESS_LENGTH_BY_FAMILY = {1: 4, 2: 16}
-"""Octets of the addresses of a family: IPv4, IPv6."""
+"""The number of octets of an address, by its family (1 is IPv4, 2 is IPv6)."""
 
 _IEEE_802_1 = bytes.fromhex('0080c2')
 _IEEE_802_3 = bytes.fromhex('00120f')
@@ -40,11 +41,11 @@ Replacing = Callable[[str], str]
 
 
 class Frames:
-    """Replaces what identifies a switch in LLDP.
+    """Replaces the identifiers of a switch in LLDP.
 
     :param forms: replaces addresses and unknown octets.
-    :param replace_name: replaces all of a text, which is a name.
-    :param replace_identifiers: replaces identifiers inside of a text.
+    :param replace_name: replaces a whole text, which is a name.
+    :param replace_identifiers: replaces the identifiers inside a text.
     """
 
     def __init__(
@@ -60,8 +61,9 @@ class Frames:
     def element(self, kind: int, content: str) -> str:
         """Replace the identifiers in the content of an element.
 
-        For example, type 5 with the content ``73772d31`` is the name ``sw-1``
-        of a switch; ``71682d38``, the name ``qh-8``, may replace it.
+        For example, an element of type 5 with the content ``73772d31`` has the
+        name ``sw-1`` of a switch. The result may be ``71682d38``, the name
+        ``qh-8``.
 
         :param kind: the type of the element, a number.
         :param content: hexadecimal digits.
@@ -69,21 +71,22 @@ class Frames:
         try:
             octets = bytes.fromhex(content)
         except ValueError:
-            # No hexadecimal digits: nothing is known of it.
+            # These are not hexadecimal digits, so nothing is known about the
+            # content.
             return self._replace_name(content)
         return self._replace_octets(kind, octets).hex()
 
     def _replace_octets(self, kind: int, octets: bytes) -> bytes:
         """Replace the identifiers in the octets of an element.
 
-        An element of an unknown type is replaced as a whole.
+        If the type of the element is unknown, all octets are replaced.
         """
         if kind in _TYPES_WITHOUT_IDENTIFIER or not octets:
             return octets
         if kind in _TYPES_OF_NAMES:
             return _replace_text(octets, replace=self._replace_name)
         if kind == _DESCRIPTION:
-            # The name of a switch may stand anywhere in it.
+            # The description may contain the name of the switch at any place.
             return _replace_text(octets, replace=self._replace_identifiers)
         if kind in _SUBTYPE_OF_MAC:
             return octets[:1] + self._replace_id(kind, octets[0], octets[1:])
@@ -99,37 +102,38 @@ class Frames:
     def _replace_id(self, kind: int, subtype: int, octets: bytes) -> bytes:
         """Replace the ID of a chassis or a port by one of the same form.
 
-        The chassis ID ``04 885a92ec5459``, for example, has the subtype 4: a
-        MAC address, whose octets follow.
+        For example, the chassis ID ``04 885a92ec5459`` has the subtype 4,
+        which says that the octets of a MAC address follow.
 
-        :param kind: the type of the element: ID of a chassis or a port.
+        :param kind: the type of the element, which is the ID of a chassis or a
+            port.
         :param subtype: says what the octets are. The same number may have
-            another meaning in a port ID than in a chassis ID.
+            different meanings in a chassis ID and in a port ID.
         :param octets: the ID without its subtype.
         """
         if subtype == _SUBTYPE_OF_MAC[kind] and len(octets) == hardware.MAC:
             digits = self._forms.replace_octets(octets.hex())
             return bytes.fromhex(digits)
         if subtype == _SUBTYPE_OF_NETWORK_ADDRESS[kind] and octets:
-            # The first octet is the family: 1 of an IPv4 address, 2 of an
-            # IPv6 address, which follows.
+            # The first octet is the family: 1 if an IPv4 address follows, 2 if
+            # an IPv6 address follows.
             family = octets[0]
             address = self._replace_address(family, octets[1:])
             return octets[:1] + address
-        # Any other ID is taken for a text, such as the name of a port.
+        # Any other ID is treated as text, such as the name of a port.
         return _replace_text(octets, replace=self._replace_name)
 
     def _replace_management_address(self, octets: bytes) -> bytes:
         """Replace the address in an element of a management address.
 
-        The element has one octet with the length of what follows it, one with
-        the family of the address, then the address. The interface and the OID
-        after it stay. For example, ``05 01 0a000001 …`` has 10.0.0.1: five
-        octets, of which the first is the family 1, IPv4.
+        The first octet is the length of the family and the address, the second
+        is the family, and the address follows. After it come the interface and
+        the OID, which stay. For example, ``05 01 0a000001 …`` has the address
+        10.0.0.1: five octets, of which the first is the family 1, IPv4.
         """
         length = octets[0]
         address_end = 1 + length
-        # An element that is cut off may have neither a family nor an address.
+        # If the element is cut off, the family and the address may be missing.
         family = 0
         if len(octets) > 1:
             family = octets[1]
@@ -137,9 +141,10 @@ class Frames:
         return octets[:2] + address + octets[address_end:]
 
     def _replace_address(self, family: int, octets: bytes) -> bytes:
-        """Replace an IP address or, by its length, an address of hardware.
+        """Replace an IP address or, depending on its length, a MAC address.
 
-        :param family: 1 of IPv4, 2 of IPv6; other families are not told apart.
+        :param family: 1 for IPv4, 2 for IPv6; other families are all treated
+            alike.
         """
         if len(octets) == _ADDRESS_LENGTH_BY_FAMILY.get(family):
             return self._forms.packed_address(octets)
@@ -150,16 +155,16 @@ class Frames:
     def _replace_organization(
         self, organization: bytes, subtype: bytes, rest: bytes
     ) -> bytes:
-        """Replace the identifiers in the content of an organization.
+        """Replace the identifiers in the content that an organization defines.
 
-        IEEE has only one identifier, the name of a VLAN; LLDP-MED has texts
-        and places. The content of an unknown organization is replaced as a
-        whole.
+        The content of IEEE has only one identifier, the name of a VLAN. The
+        content of LLDP-MED has texts and places. If the organization is
+        unknown, all of the content is replaced.
 
-        :param organization: its number, three octets.
+        :param organization: the number of the organization, three octets.
         :param subtype: an octet whose meaning the organization defines; empty
             if the element ends before it.
-        :param rest: the content behind the subtype.
+        :param rest: the content after the subtype.
         """
         number = 0
         if subtype:
@@ -178,12 +183,12 @@ class Frames:
 
 
 _DIGITS_OF_MAC_ID = 14
-"""Hexadecimal digits of an ID with a MAC address: its subtype is an octet, the
-address has six."""
+"""Number of hexadecimal digits of an ID with a MAC address. Its subtype is one
+octet, and the address has six."""
 
 
 def is_element(value: Any) -> bool:
-    """Return whether a value is an LLDP element, such as ``[5, '7377']``."""
+    """Return whether a value is an LLDP element, e.g. ``[5, '7377']``."""
     return (
         isinstance(value, list)
         and len(value) == 2
@@ -193,11 +198,11 @@ def is_element(value: Any) -> bool:
 
 
 def read_text(kind: int, content: str) -> str | None:
-    """Read the text of an element: ``sw-1`` of the content ``73772d31``.
+    """Read the text of an element, e.g. ``sw-1`` for ``73772d31``.
 
     :param kind: the type of the element, a number.
     :param content: hexadecimal digits.
-    :returns: None if it has no text, or none in UTF-8.
+    :returns: None if the element has no text, or if it is not UTF-8.
     """
     if kind not in (*_TYPES_OF_NAMES, _DESCRIPTION):
         return None
@@ -208,7 +213,7 @@ def read_text(kind: int, content: str) -> str | None:
 
 
 def is_name(kind: int) -> bool:
-    """Return whether an element has the name of the switch.
+    """Return whether an element is the name of the switch.
 
     :param kind: the type of the element, a number.
     """
@@ -218,12 +223,13 @@ def is_name(kind: int) -> bool:
 def read_mac(kind: int, content: str) -> str | None:
     """Read the MAC address of an element, to learn it as an identifier.
 
-    For example, the chassis ID ``04525400123456`` has the subtype 4, and gives
+    For example, the chassis ID ``04525400123456`` has the subtype 4 and gives
     ``525400123456``.
 
     :param kind: the type of the element, a number.
-    :param content: hexadecimal digits, the subtype first.
-    :returns: twelve digits; None if the element is no ID with a MAC address.
+    :param content: hexadecimal digits, which begin with the subtype.
+    :returns: twelve digits; None if the element is not an ID with a MAC
+        address.
     """
     if kind not in _SUBTYPE_OF_MAC or len(content) != _DIGITS_OF_MAC_ID:
         return None
@@ -248,7 +254,8 @@ def read_address(kind: int, content: str) -> str | None:
         return None
     if kind != _MANAGEMENT_ADDRESS or len(octets) < 2:
         return None
-    # The first octet counts the family and the address, which follow it.
+    # The first octet is the length of the family and the address that follow
+    # it.
     packed = octets[2 : 1 + octets[0]]
     if len(packed) != _ADDRESS_LENGTH_BY_FAMILY.get(octets[1]):
         return None
@@ -256,12 +263,12 @@ def read_address(kind: int, content: str) -> str | None:
 
 
 def _replace_text(octets: bytes, replace: Replacing) -> bytes:
-    """Replace a text given as octets, and keep its encoding.
+    """Replace a text that is given as octets, and keep its encoding.
 
-    :param replace: returns the new text.
+    :param replace: a function that returns the new text.
     """
-    # Not every switch writes UTF-8. Latin-1 reads any octet as a character, so
-    # that the second attempt cannot fail to decode.
+    # Some switches do not write UTF-8. Latin-1 can decode any octets, so the
+    # second attempt always succeeds in decoding.
     for encoding in ('utf-8', 'latin-1'):
         with contextlib.suppress(UnicodeDecodeError):
             return replace(octets.decode(encoding)).encode(encoding)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Anonymous data of machines: what identifies them is replaced."""
+"""Make the data of machines anonymous by replacing identifiers."""
 
 from collections.abc import Iterable, Mapping
 import math
@@ -18,25 +18,27 @@ Kind = field.FieldKind
 
 _FIELDS_OF_LLDP = ('lldp', 'lldp_raw')
 _KINDS_WITH_NUMBERS = frozenset((Kind.NAME, Kind.SWITCH, Kind.WWN))
-"""Kinds of fields whose numbers are identifiers too."""
+"""Kinds of fields in which numbers are identifiers, too."""
 
 
 class Anonymizer:
-    """Replaces what identifies a machine, consistently.
+    """Replaces the identifiers of machines, consistently.
 
-    Serial numbers, addresses, names and UUIDs become others of the same form.
-    One identifier has one replacement in all places and machines. The model
-    stays. Secrets are removed, also those in texts that have the form of one:
-    in URLs, keys, behind ``token=``. So are the logs of the ramdisk.
+    Serial numbers, addresses, names and UUIDs are replaced by others of the
+    same form. An identifier has the same replacement in all places and in all
+    machines. The model stays. Secrets are removed, including texts that look
+    like one: in URLs, keys, and after ``token=``. The logs of the ramdisk are
+    removed, too.
 
-    :param key: whoever has it gets the same replacements again.
-    :ivar name: replaces a name, of a node or a host.
+    :param key: the same key gives the same replacements again.
+    :ivar name: replaces the name of a node or a host.
     :ivar uuid: replaces a UUID.
     """
 
     def __init__(self, key: bytes) -> None:
-        # One key and one set of forms for all machines: what several of them
-        # have, such as a switch, gets the same replacement everywhere.
+        # All machines share one key and one set of forms, so that identifiers
+        # which several machines have, such as a switch, get the same
+        # replacement everywhere.
         self._forms = form.Forms(key)
         self._replacer = texts.Replacer(self._forms)
         self.name = self._replacer.replace_name
@@ -47,9 +49,9 @@ class Anonymizer:
     ) -> dict[str, Any]:
         """Return the data of a machine with its identifiers replaced.
 
-        The identifiers are learned from all of the data first, and then
-        replaced wherever they stand: if the field ``hostname`` has "node-7",
-        it is replaced in "booted node-7", too.
+        First the identifiers are learned from all of the data. Then they are
+        replaced wherever they occur. For example, if the field ``hostname``
+        has "node-7", it is replaced in "booted node-7", too.
 
         :param data: ``inventory`` and ``plugin_data``, which are not changed.
         :param names: further names of the machine, such as the name of its
@@ -60,8 +62,8 @@ class Anonymizer:
         identifiers = known.KnownIdentifiers(
             self._forms, self._replacer.replace_name
         )
-        # Words that stay, though a field may have them as a name: "eth0" of an
-        # interface, and the words of models.
+        # These words stay even if a field has them as a name, e.g. "eth0" of
+        # an interface, and the words of models.
         learning.keep_parts(identifiers, masked)
         for name in names:
             identifiers.add_name(name)
@@ -71,7 +73,7 @@ class Anonymizer:
 
 
 class _Document:
-    """Replaces identifiers in the data of a machine, of any depth."""
+    """Replaces identifiers in the data of a machine, at any depth."""
 
     def __init__(
         self, replacer: texts.Replacer, learned: known.KnownIdentifiers
@@ -93,14 +95,14 @@ class _Document:
     ) -> dict[str, Any]:
         """Replace identifiers in the names and values of a mapping.
 
-        Fields of the kind ``DROPPED``, such as logs, are left out.
+        Fields of the kind ``DROPPED``, such as logs, are removed.
 
         :param parent: the name of the field that has the mapping.
         :param around: the kind of that field.
         """
         replaced = {}
-        # Of a pair such as {"name": "Serial Number", "value": "CZ3409XK7Q"}
-        # the name says of which kind the value is.
+        # In a pair such as {"name": "Serial Number", "value": "CZ3409XK7Q"},
+        # the name says the kind of the value.
         kind_by_name = learning.kind_of_pair(dict(data))
         for name, value in data.items():
             kind = learning.inner_kind(name, kind_by_name, parent, around)
@@ -116,8 +118,9 @@ class _Document:
     def _replace_value(self, value: Any, kind: Kind, name: str) -> Any:
         """Replace identifiers in the value of a field, at any depth.
 
-        :param kind: of the field; it says whether its texts are names.
-        :param name: of the field.
+        :param kind: the kind of the field, which says whether its texts are
+            names.
+        :param name: the name of the field.
         """
         if isinstance(value, str):
             return self._texts.replace_in_field(value, kind)
@@ -133,7 +136,7 @@ class _Document:
             return self._replace_integer(value, kind)
         if type(value) is float:
             return self._replace_real(value, kind)
-        # A boolean or None.
+        # The value is a boolean or None.
         return value
 
     def _replace_list(
@@ -141,12 +144,13 @@ class _Document:
     ) -> list[Any]:
         """Replace identifiers in a list, at any depth.
 
-        :param kind: of the field that has the list.
-        :param name: of that field.
+        :param kind: the kind of the field that has the list.
+        :param name: the name of that field.
         """
         if learning.is_hardware_item(value):
-            # ["disk", "sda", "serial", "S4X1NJ0N"] of hardware-detect: the
-            # third part is the name of the field that has the fourth.
+            # This is an item of hardware-detect, such as ["disk", "sda",
+            # "serial", "S4X1NJ0N"]. The third part is the name of a field, and
+            # the fourth is its value.
             class_name, device, content_name, content = value
             kind_of_content = learning.kind_of_hardware_item(value)
             return [
@@ -163,10 +167,10 @@ class _Document:
     def _replace_real(self, value: float, kind: Kind) -> float:
         """Replace a number with a fraction in a field of identifiers.
 
-        Ironic's hook extra-hardware makes the number 1.2345e+71 of the serial
-        number "12345E67".
+        This is needed because Ironic's hook extra-hardware converts the serial
+        number "12345E67" to the number 1.2345e+71.
 
-        :param kind: of the field.
+        :param kind: the kind of the field.
         """
         if kind not in _KINDS_WITH_NUMBERS or field.says_nothing(str(value)):
             return value
@@ -177,10 +181,10 @@ class _Document:
     def _replace_integer(self, value: int, kind: Kind) -> int:
         """Replace a whole number that identifies the machine; keep others.
 
-        It identifies the machine if its field says so, as ``serial_number``
-        does, or if another field has the same number as a name.
+        It identifies the machine if the name of its field says so, e.g.
+        ``serial_number``, or if another field has the same number as a name.
 
-        :param kind: of the field.
+        :param kind: the kind of the field.
         """
         if kind in _KINDS_WITH_NUMBERS and not field.says_nothing(str(value)):
             return self._forms.integer(value)
@@ -190,13 +194,13 @@ class _Document:
         return replacement
 
     def _replace_lldp(self, value: Any) -> Any:
-        """Replace identifiers in LLDP data of switches.
+        """Replace identifiers in the LLDP data of switches.
 
-        What is replaced in an element of a frame, such as ``[5, '7377']``,
-        follows from its type. A text is replaced as a whole.
+        In an element of a frame, such as ``[5, '7377']``, the type decides
+        which part is replaced. All of a text is replaced.
 
-        :param value: such elements and texts, in lists and mappings of any
-            depth, such as ``{'eth0': [[5, '7377']]}``.
+        :param value: elements and texts, in lists and mappings of any depth,
+            such as ``{'eth0': [[5, '7377']]}``.
         """
         if lldp.is_element(value):
             return [value[0], self._frames.element(*value)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Anonymous texts of machines: the identifiers in them are replaced."""
+"""Replace the identifiers in the texts of machines."""
 
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.kit.machine.anonymity import address
@@ -13,7 +13,7 @@ from ironic_inspection_rules.kit.machine.anonymity import learning
 Form = identifier.Form
 Kind = field.FieldKind
 
-# Kinds of fields in whose texts only identifiers are replaced.
+# Kinds of fields in whose texts only the identifiers are replaced.
 _KINDS_OF_FREE_TEXT = frozenset(
     (Kind.OTHER, Kind.TEXT, Kind.VERSION, Kind.MAYBE_VERSION)
 )
@@ -27,7 +27,7 @@ _MIN_LENGTH_IN_DATE = 8
 
 
 class Replacer:
-    """Replaces identifiers by their form.
+    """Replaces identifiers that are recognized by their form.
 
     :ivar forms: makes the replacements.
     """
@@ -36,13 +36,13 @@ class Replacer:
         self.forms = forms
 
     def replace(self, identified: identifier.Identifier, text: str) -> str:
-        """Replace an identifier of a text by another one of the same form.
+        """Replace an identifier in a text by another one of the same form.
 
-        A rule that compares or converts the original does the same with the
-        replacement: it is, for example, another MAC address. An identifier
-        that identifies nothing, such as the site "unknown", stays.
+        The replacement of a MAC address is, for example, another MAC address,
+        so that rules which compare or convert the original still work. An
+        identifier that identifies nothing, such as the site "unknown", stays.
 
-        :param text: in which the identifier has its place.
+        :param text: the text that contains the identifier.
         """
         original = text[identified.start : identified.end]
         match identified.form:
@@ -59,7 +59,7 @@ class Replacer:
                     return original
                 return self.forms.text(original)
             case Form.QUALIFIED:
-                # In "iqn.2026-11.com.example:disk" a name follows the month.
+                # In "iqn.2026-11.com.example:disk", a name follows the month.
                 return original[:_LENGTH_OF_IQN_AND_DATE] + self.replace_name(
                     original[_LENGTH_OF_IQN_AND_DATE:]
                 )
@@ -69,13 +69,13 @@ class Replacer:
                 return self.forms.quad(original)
             case Form.REVERSE:
                 return self._replace_reverse(original)
-        # All other forms are written as IP addresses and networks are.
+        # All other forms are notations of IP addresses and networks.
         return self.forms.address(original) or original
 
     def _replace_reverse(self, name: str) -> str:
-        """Replace the address in the name of a reverse zone.
+        """Replace the address that the name of a reverse zone contains.
 
-        :param name: e.g. ``1.0.0.10.in-addr.arpa``.
+        :param name: the name, e.g. ``1.0.0.10.in-addr.arpa``.
         """
         host = address.from_reverse(name)
         if host is None:
@@ -84,11 +84,11 @@ class Replacer:
         return address.to_reverse(replacement, name)
 
     def replace_name(self, text: str) -> str:
-        """Replace a name: identifiers in it by their form, and all other text.
+        """Replace all of a name; identifiers in it are replaced by their form.
 
-        In "db-10.0.0.5" the address becomes another address, and "db-" other
-        letters. A date, a time, a PCI address, and four numbers that would be
-        the address of no host, are replaced like other text.
+        In "db-10.0.0.5" the address becomes another address, and "db-" becomes
+        other letters. Dates, times, PCI addresses, and four numbers that no
+        host has as an address, are replaced like other text.
         """
         replaced = ''
         end = 0
@@ -98,7 +98,8 @@ class Replacer:
             original = text[identified.start : identified.end]
             replacement = self.replace(identified, text)
             if identified.form is Form.QUAD and replacement == original:
-                # In a name it is, say, the place "0.3.12.4", and must go.
+                # In a name, the numbers may be a place such as "0.3.12.4",
+                # which must not stay.
                 continue
             replaced += self.forms.text(text[end : identified.start])
             replaced += replacement
@@ -109,9 +110,10 @@ class Replacer:
 class Texts:
     """Replaces identifiers in the texts of a machine.
 
-    :param replacer: replaces the identifiers that are found by their form.
-    :param learned: the identifiers that the data of the machine have in
-        fields that say so.
+    :param replacer: replaces the identifiers that are recognized by their
+        form.
+    :param learned: the identifiers that were learned from the names of fields
+        in the data of the machine.
     """
 
     def __init__(
@@ -119,21 +121,21 @@ class Texts:
     ) -> None:
         self._replacer = replacer
         self._learned = learned
-        # Texts with their identifiers replaced, by the original text and
-        # whether it is taken for a version.
+        # Texts with their identifiers replaced. The key is the original text
+        # and whether it was treated as a version.
         self._cache: dict[tuple[str, bool], str] = {}
 
     def replace_in_field(self, text: str, kind: Kind) -> str:
         """Replace identifiers in the text of a field, and mask secrets.
 
-        In the field of a name, such as ``hostname``, all of the text is
-        replaced, and so is a name in the field of an address. In any other
-        field, only the identifiers in the text are.
+        In the field of a name, such as ``hostname``, the whole text is
+        replaced. The same is done for a name in the field of an address. In
+        all other fields, only the identifiers in the text are replaced.
 
-        :param kind: of the field.
+        :param kind: the kind of the field.
         """
         masked = disclosure.free_text(text)
-        # "unknown" and the like are no name, and stay.
+        # Placeholders such as "unknown" are not names, and stay.
         if kind in _KINDS_OF_FREE_TEXT or field.says_nothing(masked):
             is_version = field.is_version(masked, kind)
             return self.replace_identifiers(masked, is_version)
@@ -150,7 +152,7 @@ class Texts:
         return self.replace_name(masked)
 
     def replace_name(self, text: str) -> str:
-        """Replace all of a text, which is a name."""
+        """Replace the whole text, which is a name."""
         replacement = self._learned.replace_name(text)
         if replacement is None:
             return self._replacer.replace_name(text)
@@ -164,11 +166,12 @@ class Texts:
         :param is_version: whether four numbers in the text are a version
             rather than an IP address.
         """
-        # The same names of fields come again and again.
+        # The same names of fields occur many times.
         cached = self._cache.get((text, is_version))
         if cached is not None:
             return cached
-        # Secrets are masked first: identifiers are looked for in what is left.
+        # Secrets are masked first. Identifiers are searched for in the
+        # remaining text.
         masked = disclosure.free_text(text)
         replaced = ''
         end = 0
@@ -186,12 +189,13 @@ class Texts:
         """Return the identifiers to replace in a text, without overlaps.
 
         Some are found because the machine is known to have them, others by
-        their form. Where a known identifier is only a part of an address, as a
-        short serial number may be, the address is replaced, else the known
-        identifier.
+        their form. If a known identifier is only a part of an address, e.g. a
+        short serial number, the address is replaced. Otherwise the known
+        identifier is.
 
-        :param is_version: whether the text is taken for a version: four
-            numbers in it stay, and short numbers that are known identifiers.
+        :param is_version: whether the text is treated as a version. In a
+            version, four numbers stay, and so do short numbers that are known
+            identifiers.
         """
         by_form = _find_by_form(text, is_version)
         known_spans = []
@@ -199,7 +203,7 @@ class Texts:
             original = text[candidate.start : candidate.end]
             is_short = len(original) < _MIN_LENGTH_IN_VERSION
             if is_version and is_short and original.isdecimal():
-                # It could as well be a number of the version.
+                # The number may be a part of the version.
                 continue
             overlapped = [
                 identified
@@ -218,12 +222,12 @@ class Texts:
                 start, end, _form = identified
                 replacement = self._replacer.replace(identified, text)
                 spans.append(known.ReplacedSpan(start, end, replacement))
-        # From left to right.
+        # The spans are sorted from left to right.
         return sorted(spans)
 
 
 def _find_by_form(text: str, is_version: bool) -> list[identifier.Identifier]:
-    """Return the identifiers that a text has by their form.
+    """Return the identifiers in a text that are recognized by their form.
 
     :param is_version: whether four numbers in the text are a version.
     """
@@ -244,33 +248,34 @@ def _is_replaced_first(
 ) -> bool:
     """Return whether a known identifier wins over one found by its form.
 
-    A known identifier is a text that some field of the machine has, such as
-    its serial number. The other only has the form of an identifier, such as a
-    MAC address. They overlap in a text, and only one can be replaced. The
+    A known identifier is a value of some field of the machine, such as its
+    serial number. The other one only looks like an identifier, such as a MAC
+    address. If they overlap in a text, only one of them can be replaced. The
     known identifier wins in four cases:
 
-    * The other is a MAC address or a worldwide unique number, and the known
-      one, of twelve characters or more, ends with it: the other may begin
-      with a type or a prefix.
-    * The other is a date, and the known one has eight characters or more.
-    * The known one holds all of the other and is longer. Otherwise the rest
-      of the known one would stay readable.
-    * Both are the same characters, and the form of the other says little: it
-      is the host in a URL, a date, a time, a PCI address or a version.
+    * The other one is a MAC address or a worldwide unique number, and it ends
+      with the known one, which has at least twelve characters. The other one
+      may begin with a type or a prefix.
+    * The other one is a date, and the known one has at least eight characters.
+    * The known one contains the other one and is longer. Otherwise the rest of
+      the known one would stay readable.
+    * Both have the same characters, and the form of the other one says little:
+      the host in a URL, a date, a time, a PCI address or a version.
 
     :param candidate: the known identifier.
     :param identified: the identifier that was found by its form.
     """
     length = candidate.end - candidate.start
     # For example, "ff:00:00:52:54:00:12:34:56" ends with a MAC address. If the
-    # MAC address is known, it gets the replacement that it has in other texts.
-    # The longer address as a whole would get an unrelated one.
+    # MAC address is known, it gets the same replacement as in other texts. If
+    # the longer address were replaced as a whole, the replacement would be
+    # unrelated.
     ends_alike = candidate.end == identified.end
     is_address_without_prefix = ends_alike and length >= _MIN_LENGTH_OF_MAC
     if identified.form in _HARDWARE_ADDRESSES and is_address_without_prefix:
         return True
-    # A serial number may be a date, and stand with a time behind it. Shorter
-    # ones would be found in the year of any date.
+    # A serial number may look like a date, and be followed by a time. Shorter
+    # serial numbers would be found in the year of any date.
     if identified.form is Form.DATE and length >= _MIN_LENGTH_IN_DATE:
         return True
     begins_before = candidate.start <= identified.start
@@ -280,15 +285,16 @@ def _is_replaced_first(
     other_length = identified.end - identified.start
     if length > other_length:
         return True
-    # Of the same characters, a known name says more than the host of a URL,
-    # and a known address more than four numbers like those of a version.
+    # If the characters are the same, a known name says more than the host of a
+    # URL, and a known address says more than four numbers that look like a
+    # version.
     return identified.form in _FORMS_THAT_SAY_LITTLE
 
 
 def _overlaps(
     candidate: known.ReplacedSpan, identified: identifier.Identifier
 ) -> bool:
-    """Return whether two identifiers have a character in common."""
+    """Return whether two identifiers share a character of the text."""
     if candidate.end <= identified.start:
         return False
     return identified.end > candidate.start

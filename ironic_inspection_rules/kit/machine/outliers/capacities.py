@@ -14,22 +14,23 @@ from ironic_inspection_rules.kit.machine.outliers import norm
 from ironic_inspection_rules.kit.machine.outliers import sketch
 
 _Sizes = dict[typing.Any, typing.Any]
-"""Common sizes by the nearly equal size that they replace."""
+"""Common sizes, by the nearly equal size that they replace."""
 
 
 def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
     """Make nearly equal sizes in the sketches of peers equal.
 
     For example, if the size of a disk is 960000 on nine machines and 960100 on
-    one, all ten sketches have 960000 afterwards: the most frequent of such
-    sizes replaces the others.
+    one, all ten sketches have 960000 afterwards, because the most frequent
+    size replaces the others.
 
-    :param sketches: equal lists of parts are the same object, in the result
-        as well.
+    :param sketches: equal lists of parts must be the same object; they are
+        also the same object in the result.
     """
-    # How many machines have a list, and the list, by the id() of the list.
+    # The number of machines that have a list, and the list itself, by the id()
+    # of the list.
     counts: collections.Counter[int] = collections.Counter()
-    # Not by content: comparing lists of parts takes long.
+    # The lists are not compared by content, because that takes long.
     distinct: dict[int, sketch.PartList] = {}
     for machine in sketches:
         for part_list in machine.parts:
@@ -42,7 +43,7 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
     if not any(replaced.values()):
         # No size is nearly equal to another one.
         return list(sketches)
-    # Lists that have become equal are one object from now on.
+    # Lists that have become equal are shared from now on.
     shared = sketch.Shared()
     unified_lists = {}
     for list_id, part_list in distinct.items():
@@ -62,7 +63,7 @@ def _find_common_sizes(
 
     For example, ``{('disk', 'size'): {960100: 960000}}``.
 
-    :param counted_lists: lists of parts, and how many machines have each.
+    :param counted_lists: lists of parts, and how many machines have them.
     :returns: common sizes, by kind of parts and name of the attribute.
     """
     counts: dict[tuple[str, str], collections.Counter[typing.Any]] = {}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Differences of a machine that have one cause, reported as one finding.
+"""Merge differences of a machine that have one cause into one finding.
 
-A missing DIMM makes the memory smaller as well: only the DIMM is reported.
+For example, a missing DIMM makes the memory smaller as well. Only the DIMM is
+reported.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +25,7 @@ _PCI_ADDRESS = re.compile(
 _KINDS_AT_PCI_DEVICES = frozenset(
     (part_source.ACCELERATOR, part_source.INTERFACE, part_source.DISK)
 )
-"""Parts that are PCI devices, or may be behind one."""
+"""Kinds of parts that are PCI devices, or may be connected to one."""
 
 _KINDS_THAT_REPEAT_PARTS = frozenset(
     (
@@ -47,7 +48,8 @@ _MAX_NAMED_SETTINGS = 3  # A reset changes many settings: few are named.
 _NAMES_THAT_NEED_PARENT = frozenset(
     ('value', 'unit', 'status', 'state', 'reading')
 )
-"""Names of fields that are only understood with the name of their parent."""
+"""Names of fields that can be understood only with the name of their
+parent."""
 
 _TELLING_NAMES = (
     'physical_mb',
@@ -58,7 +60,7 @@ _TELLING_NAMES = (
     'total',
     'product',
 )
-"""Names of fields, the most telling first."""
+"""Names of fields, sorted by how much they say."""
 
 
 def single_out(
@@ -66,18 +68,20 @@ def single_out(
 ) -> Differences:
     """Reduce the differences of a machine from its peers to one per cause.
 
-    For example, a missing DIMM also changes the size of the memory: only the
+    For example, a missing DIMM also changes the size of the memory. Only the
     DIMM is reported.
 
-    :param parts: differences of the parts of the machine, a list for every
+    :param parts: the differences of the parts of the machine, one list per
         source that reports parts, such as dmidecode.
-    :param fields: differences of its fields, such as totals and benchmarks.
+    :param fields: the differences of its fields, such as totals and
+        benchmarks.
     """
     by_kind = _parts_by_kind(parts)
     processors = by_kind.get(part_source.PROCESSOR, [])
     if len(processors) > 1:
-        # All processors of a machine are alike: that several differ has one
-        # cause, which a field such as the name of the model says better.
+        # All processors of a machine are alike. If several differ, there is
+        # one cause, which a field such as the name of the model describes
+        # better.
         is_said_by_field = any(
             field.kind == part_source.PROCESSOR for field in fields
         )
@@ -86,8 +90,8 @@ def single_out(
         else:
             by_kind[part_source.PROCESSOR] = processors[:1]
     if part_source.PCI_DEVICE in by_kind:
-        # Disks, interfaces and accelerators are PCI devices or behind such a
-        # device: the same card may be reported as two kinds of parts.
+        # Disks, interfaces and accelerators are PCI devices or connected to
+        # one, so the same card may be reported as two kinds of parts.
         parts_at_devices: Differences = []
         for kind, differences in by_kind.items():
             if kind in _KINDS_AT_PCI_DEVICES:
@@ -111,10 +115,10 @@ def single_out(
 def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
     """Group the differences of parts by kind, without duplicates.
 
-    Two sources may report one part, and one card may be several PCI devices.
-    A key of the result is a kind of parts, such as ``dimm``.
+    Two sources may report the same part, and one card may be several PCI
+    devices. The keys of the result are kinds of parts, such as ``dimm``.
 
-    :param parts: a list of differences for every source.
+    :param parts: one list of differences per source.
     """
     by_kind: dict[str, Differences] = {}
     for differences in parts:
@@ -130,14 +134,14 @@ def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
 
 
 def _merge_source(earlier: Differences, reported: Differences) -> Differences:
-    """Add the differences that one more source has beyond the earlier ones.
+    """Add the differences that a source reports beyond the earlier ones.
 
-    Sources such as lshw and dmidecode report the same parts. If one misses a
-    DIMM in A1 and the other misses DIMMs in ``A1`` and ``B1``, the result has
-    the DIMM in A1 once, and that in B1.
+    Sources such as lshw and dmidecode report the same parts. For example, if
+    one source misses a DIMM in A1 and the other misses DIMMs in ``A1`` and
+    ``B1``, the result has the DIMM in A1 once, and the DIMM in B1.
 
-    :param earlier: differences by earlier sources, of one kind of parts.
-    :param reported: differences of the same kind by the next source.
+    :param earlier: the differences of earlier sources, of one kind of parts.
+    :param reported: the differences of the same kind from the next source.
     """
     merged = list(earlier)
     kinds_of_change = (
@@ -154,18 +158,19 @@ def _merge_source(earlier: Differences, reported: Differences) -> Differences:
         for part in of_source:
             if _comparable_slot(part) not in known_slots:
                 in_other_slots.append(part)
-        # Sources may have different names for one slot: a difference in
-        # another slot is perhaps known. Of two missing DIMMs beside one that
-        # is known, only one is certainly new.
+        # Sources may have different names for one slot, so a difference in
+        # another slot may be known already. If the source reports two missing
+        # DIMMs and one is known, only one is certainly new.
         excess = max(0, len(of_source) - len(known))
         merged += in_other_slots[:excess]
     return merged
 
 
 def _comparable_slot(part: peer_difference.PeerDifference) -> str | None:
-    """Return the letters and digits of a slot: ``dimma1`` of ``DIMM_A1``.
+    """Return the letters and digits of a slot: ``dimma1`` for ``DIMM_A1``.
 
-    Sources write the name of one slot with different signs and capitals.
+    This is needed because sources write the name of a slot with different
+    punctuation and capitals.
     """
     if part.slot is None:
         return None
@@ -173,9 +178,9 @@ def _comparable_slot(part: peer_difference.PeerDifference) -> str | None:
 
 
 def _pci_address(slot: str | None) -> str | None:
-    """Return bus and device of a PCI address: ``3b:00`` of ``0000:3b:00.1``.
+    """Return bus and device of a PCI address: ``3b:00`` for ``0000:3b:00.1``.
 
-    :returns: None where the slot has no PCI address.
+    :returns: None if the slot is not a PCI address.
     """
     match = _PCI_ADDRESS.search(slot or '')
     if match is None:
@@ -184,10 +189,10 @@ def _pci_address(slot: str | None) -> str | None:
 
 
 def _keep_one_per_kind_and_card(differences: Differences) -> Differences:
-    """Keep one difference of each kind per PCI card, and one move in all.
+    """Keep one difference of each kind per PCI card, and one move in total.
 
-    A missing card with two functions, ``3b:00.0`` and ``3b:00.1``, is missing
-    once. Differences without a PCI address stay.
+    For example, if a card with two functions, ``3b:00.0`` and ``3b:00.1``, is
+    missing, it is reported once. Differences without a PCI address are kept.
     """
     kept_keys = set()
     kept = []
@@ -197,8 +202,9 @@ def _keep_one_per_kind_and_card(differences: Differences) -> Differences:
             kept.append(difference)
             continue
         if difference.what == finding.MOVED:
-            # One card that moves changes the addresses of others as well: all
-            # moves have one key, and the first is kept.
+            # If one card moves, the addresses of other cards change, too.
+            # Therefore all moves have the same key, and only the first is
+            # kept.
             key = (finding.MOVED, _ANY_CARD)
         else:
             key = (difference.what, card)
@@ -211,17 +217,17 @@ def _keep_one_per_kind_and_card(differences: Differences) -> Differences:
 def _leave_out_explained(
     devices: Differences, parts: Differences
 ) -> Differences:
-    """Leave out the differences of PCI devices that parts explain.
+    """Remove the differences of PCI devices that parts explain.
 
-    For example, a missing network card is a missing interface and a missing
-    PCI device: only the interface is reported.
+    For example, a missing network card is both a missing interface and a
+    missing PCI device. Only the interface is reported.
 
-    :param devices: differences of PCI devices.
-    :param parts: differences of disks, interfaces and accelerators, which are
-        PCI devices or behind such a device.
+    :param devices: the differences of PCI devices.
+    :param parts: the differences of disks, interfaces and accelerators, which
+        are PCI devices or connected to one.
     """
     addresses = {_pci_address(part.slot) for part in parts} - {None}
-    # A part without a slot may be any device: it explains one device that
+    # A part without a slot may be any device. It explains one device that
     # differs in the same way, e.g. is missing.
     changes_without_slot = []
     for part in parts:
@@ -230,13 +236,13 @@ def _leave_out_explained(
     unexplained = []
     for device in devices:
         if _pci_address(device.slot) in addresses:
-            # It is one of the parts.
+            # The device is one of the parts.
             continue
         if device.what in changes_without_slot:
             changes_without_slot.remove(device.what)
             continue
         if device.what == finding.MOVED and parts:
-            # The addresses of devices change when a card comes or goes.
+            # The addresses of devices change when a card is added or removed.
             continue
         unexplained.append(device)
     return unexplained
@@ -245,8 +251,8 @@ def _leave_out_explained(
 def _may_be_other_device(part: peer_difference.PeerDifference) -> bool:
     """Return whether a part that differs may be another PCI device.
 
-    A changed part is another device only if its model has changed, and not
-    if, say, a cable is pulled.
+    A changed part is another device only if its model has changed. It is not
+    if, for example, a cable was unplugged.
     """
     if part.what != finding.CHANGED:
         return True
@@ -263,24 +269,24 @@ def _is_explained(
 ) -> bool:
     """Return whether another difference explains the difference of a field.
 
-    For example, another model of the processor explains its benchmarks, and a
-    missing disk explains that there are fewer disks.
+    For example, a different model of the processor explains different
+    benchmarks, and a missing disk explains a smaller number of disks.
 
-    :param difference: of the field.
+    :param difference: the difference of the field.
     :param fields: the differences of all fields.
     :param by_kind: the differences of parts, by kind.
     """
     if difference.kind == finding.MEMORY:
         dimms = by_kind.get(part_source.DIMM, ())
         return any(dimm.what != finding.MOVED for dimm in dimms)
-    # The kind of the parts that the field is about, such as disks.
+    # The kind of parts that the field describes, such as disks.
     about = peer_difference.part_kind(difference.field)
     parts = by_kind.get(about or '', [])
     if difference.kind in _KINDS_THAT_REPEAT_PARTS:
         return bool(parts)
     if difference.kind == part_source.FIRMWARE and about:
         if difference.has_extra:
-            # A missing part brings no other firmware.
+            # A missing part does not add another firmware.
             return any(part.what != finding.MISSING for part in parts)
         # The firmware of a missing part is missing as well.
         return bool(parts)
@@ -293,10 +299,11 @@ def _is_explained(
 
 
 def _is_other_model(difference: peer_difference.PeerDifference) -> bool:
-    """Return whether a difference is another model of the processor."""
+    """Return whether a difference is a different model of the processor."""
     if difference.kind != part_source.PROCESSOR:
         return False
-    # The attributes of a part; of a field, the last name of its path.
+    # For a part, the names of its attributes; for a field, the last name of
+    # its path.
     names = difference.names or (difference.field.rpartition('.')[2],)
     return any(
         field_name.split_words(name) & _WORDS_FOR_MODEL for name in names
@@ -306,12 +313,13 @@ def _is_other_model(difference: peer_difference.PeerDifference) -> bool:
 def _find_memory_total(
     fields: Differences,
 ) -> peer_difference.PeerDifference | None:
-    """Find the difference in the whole memory of the machine.
+    """Find the difference in the total memory of the machine.
 
     :returns: None if the machine has as much memory as its peers.
     """
     for difference in fields:
-        # Agent and Redfish report it as "inventory.memory.physical_mb".
+        # Ironic's agent and Redfish report it as
+        # "inventory.memory.physical_mb".
         if difference.field.endswith(_END_OF_MEMORY_TOTAL):
             return difference
     return None
@@ -321,11 +329,11 @@ def _with_memory_left(
     part: peer_difference.PeerDifference,
     total: peer_difference.PeerDifference,
 ) -> peer_difference.PeerDifference:
-    """Report a missing DIMM with the memory that is left; keep other parts.
+    """Report a missing DIMM with the remaining memory; keep other parts.
 
     For example, "memory 224 GiB, 9 of 10 have 256 GiB: DIMM A1 is missing".
 
-    :param total: the difference in the whole memory of the machine.
+    :param total: the difference in the total memory of the machine.
     """
     if part.kind != part_source.DIMM or part.what != finding.MISSING:
         return part
@@ -341,8 +349,8 @@ def _with_memory_left(
 def _merge_by_cause(fields: Differences) -> Differences:
     """Merge differences of fields that have one cause.
 
-    BIOS settings are joined; of other fields the most telling one stays, such
-    as the name of a model rather than its number of cores.
+    BIOS settings are joined. Of other fields, only the most telling one is
+    kept, e.g. the name of a model instead of the number of its cores.
     """
     causes: dict[tuple[str, str], Differences] = {}
     for difference in fields:
@@ -361,7 +369,8 @@ def _merge_by_cause(fields: Differences) -> Differences:
 def _join_settings(settings: Differences) -> peer_difference.PeerDifference:
     """Join differences of BIOS settings to one, which shows the first few.
 
-    The machine has ``Turbo off; Numa on``, its peers ``Turbo on; Numa off``.
+    For example, the machine has ``Turbo off; Numa on``, and its peers have
+    ``Turbo on; Numa off``.
     """
     of_machine = []
     of_peers = []
@@ -371,9 +380,11 @@ def _join_settings(settings: Differences) -> peer_difference.PeerDifference:
         of_peers.append(named.value)
     left_out = len(settings) - _MAX_NAMED_SETTINGS
     if left_out > 0:
-        # Once is enough: both texts are parts of one sentence.
+        # The number is added only once, because both texts are parts of one
+        # sentence.
         of_machine.append(f'{left_out} more')
-    # Settings are sorted: the first is the field that the finding names.
+    # The settings are sorted. The first one is the field that the finding
+    # names.
     return dataclasses.replace(
         settings[0], has='; '.join(of_machine), value='; '.join(of_peers)
     )
@@ -384,10 +395,10 @@ def _most_telling_first(
 ) -> tuple[int, int, float, str]:
     """Return a sort key for the differences of fields that have one cause.
 
-    The first field is reported. Of benchmarks a median is first, and then the
-    number that is farthest from normal. Of other fields it is the number of
-    items of a list, such as disks, or a field of ``_TELLING_NAMES``; and the
-    inventory comes before plugin data.
+    Only the first field is reported. For benchmarks, a median comes first,
+    then the number that is farthest from normal. For other fields, the number
+    of items of a list, such as disks, or a field of ``_TELLING_NAMES`` comes
+    first, and the inventory comes before plugin data.
     """
     path = difference.field
     last_name = path.rpartition('.')[2]
@@ -395,7 +406,7 @@ def _most_telling_first(
         # The median says more about a component than its slowest core.
         is_no_median = not last_name.endswith(' median')
         return int(is_no_median), 0, -difference.far, last_name
-    # The lower, the more telling.
+    # The lower the rank, the more telling the field.
     rank = len(_TELLING_NAMES)
     if last_name in _TELLING_NAMES:
         rank = _TELLING_NAMES.index(last_name)
@@ -410,15 +421,15 @@ def _with_name(
 ) -> peer_difference.PeerDifference:
     """Put the name of a field before the values of its difference.
 
-    For example, ``bios`` and ``uefi`` of ``inventory.boot.current_boot_mode``
+    For example, ``bios`` and ``uefi`` at ``inventory.boot.current_boot_mode``
     become ``current_boot_mode bios`` and ``current_boot_mode uefi``. Flags and
-    the size of the memory are clear without their names.
+    the size of the memory are clear without a name.
     """
     if difference.kind in (finding.FLAG, finding.MEMORY):
         return difference
     above, _dot, name = difference.field.rpartition('.')
     if name in _NAMES_THAT_NEED_PARENT:
-        # The parent says what the value is of, such as a sensor.
+        # The parent says what the value belongs to, e.g. a sensor.
         parent = above.rpartition('.')[2]
         name = f'{parent} {name}'
     return dataclasses.replace(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fields in which a machine differs from its peers: texts and numbers."""
+"""Compare the texts and numbers of a machine with those of its peers."""
 
 import array
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ _MAX_ITEMS = 3
 _ABSENT = float('nan')
 
 Column = list[typing.Any]
-"""The value of a field on every machine; None where it reports nothing."""
+"""The value of a field on every machine; None if it reports nothing."""
 
 Differences = dict[int, list[peer_difference.PeerDifference]]
 """The differences of machines, by index of the machine among its peers."""
@@ -25,12 +25,12 @@ Differences = dict[int, list[peer_difference.PeerDifference]]
 def _fields_by_id(
     sections: Sequence[sketch.Section | None],
 ) -> dict[int, dict[str, typing.Any]]:
-    """Return the fields of different sections, by the id() of the section.
+    """Return the fields of distinct sections, by the id() of the section.
 
     A section has the texts below one path, e.g. ``plugin_data.extra.cpu``.
-    Most machines share one section, which is read once.
+    Most machines share one section object, which is read only once.
 
-    :param sections: one for every machine; None where it has none.
+    :param sections: one section for every machine; None if it has none.
     """
     fields_by_id: dict[int, dict[str, typing.Any]] = {}
     for section in sections:
@@ -46,16 +46,16 @@ def text_columns(
     """Yield the texts that have two or more values among the machines.
 
     For example, ``('inventory.boot.current_boot_mode', ['uefi', 'uefi',
-    'bios', None])`` of four machines. A machine that does not report a text
-    does not make it differ.
+    'bios', None])`` for four machines. Machines that do not report a text do
+    not count as a different value.
 
     :returns: the path of the text, and its value on every machine.
     """
     for sections in _section_columns(sketches):
-        # Equal sections are one object, so that each is read once.
+        # Equal sections are the same object, so each is read only once.
         fields_by_id = _fields_by_id(sections)
         if len(fields_by_id) == 1:
-            # Machines that report the section have equal texts.
+            # All machines that report the section have equal texts.
             continue
         distinct: dict[str, set[typing.Any]] = {}
         for fields in fields_by_id.values():
@@ -79,8 +79,8 @@ def _section_columns(
 
     A section has the texts below one path, e.g. ``plugin_data.extra.cpu``.
 
-    :returns: for every path the section of every machine; None where a
-        machine does not report it. Equal sections are the same object.
+    :returns: for every path, the sections of all machines; None if a machine
+        does not report it. Equal sections are the same object.
     """
     columns: dict[str, list[sketch.Section | None]] = {}
     for position, machine in enumerate(sketches):
@@ -98,14 +98,15 @@ def number_columns(
 ) -> Iterator[tuple[str, 'array.array[float]']]:
     """Yield the numbers that are not equal on all machines.
 
-    A number that some machines do not report is not equal.
+    A number that some machines do not report counts as not equal.
 
-    :param is_wanted: returns whether a path is wanted; None for all paths.
-    :returns: the path, and the number of every machine; NaN where it reports
+    :param is_wanted: a function that returns whether a path is wanted; None
+        for all paths.
+    :returns: the path, and the number of every machine; NaN if it reports
         nothing.
     """
-    # A machine has its numbers in the order of its paths. Most machines share
-    # the tuple of paths: for every tuple, the positions are looked up once.
+    # The numbers of a machine are in the order of its paths. Most machines
+    # share the tuple of paths, so the positions are looked up once per tuple.
     positions_by_id: dict[int, dict[str, int]] = {}
     for machine in sketches:
         paths = machine.paths
@@ -127,25 +128,26 @@ def number_columns(
                 column.append(_ABSENT)
             else:
                 column.append(numbers[position])
-        # NaN equals nothing, not even NaN: one of them makes a column differ.
+        # NaN is not equal to anything, so a single NaN makes the column
+        # differ.
         if column.count(column[0]) < len(column):
             yield path, column
 
 
 def compare(sketches: Sequence[sketch.Sketch], min_peers: int) -> Differences:
-    """Return in which fields machines differ from their peers.
+    """Return the fields in which machines differ from their peers.
 
-    A text differs if it is none of the values that nearly all peers have, a
-    number if it is far from theirs. A machine that does not report a field
-    does not differ in it.
+    A text differs if it is not one of the values that nearly all peers have. A
+    number differs if it is far from the numbers of the peers. A machine that
+    does not report a field does not differ in it.
 
-    :param min_peers: how many machines must report a field, so that something
-        is normal.
+    :param min_peers: the number of machines that must report a field before a
+        value can be normal.
     :returns: the differences, by index of the machine in ``sketches``.
     """
     differences: Differences = {}
     for path, column in text_columns(sketches):
-        # None where the texts vary too much for any to be normal.
+        # It is None if the texts vary too much for any to be normal.
         normal = norm.find_norm(column, min_peers)
         if normal is None:
             continue
@@ -170,15 +172,15 @@ def _find_range(
 ) -> norm.Range | None:
     """Return the normal number of a field, and the machines far from it.
 
-    :param amounts: the number of every machine; NaN where it reports nothing.
-    :returns: None where the numbers vary too much for any to be normal.
+    :param amounts: the number of every machine; NaN if it reports nothing.
+    :returns: None if the numbers vary too much for any to be normal.
     """
     if not peer_difference.is_measured(path):
         return norm.find_range_of_counts(amounts, min_peers)
     noise = norm.NOISE_OF_MEASUREMENT
     if path.endswith((' least', ' most')):
-        # The least or the most of several numbers of a machine scatters more
-        # than one number does.
+        # The least or the greatest of several numbers of a machine varies more
+        # than a single number does.
         noise = norm.NOISE_OF_EXTREME
     return norm.find_range_of_measurements(amounts, min_peers, noise)
 
@@ -186,7 +188,7 @@ def _find_range(
 def _number_difference(
     path: str, odd: norm.Odd, usual: norm.Range
 ) -> peer_difference.PeerDifference:
-    """Return the difference of a number from the numbers of the peers."""
+    """Describe a number that is far from the numbers of the peers."""
     return peer_difference.PeerDifference(
         kind=peer_difference.finding_kind(path, is_number=True),
         what=finding.CHANGED,
@@ -204,12 +206,12 @@ def _number_difference(
 def _text_difference(
     path: str, value: typing.Any, normal: norm.Norm
 ) -> peer_difference.PeerDifference:
-    """Return the difference of a text from the texts of the peers.
+    """Describe a text that differs from the texts of the peers.
 
-    Of several texts, such as flags, it names only what the machine lacks and
-    what it has in addition: "without avx512", where its peers have "avx512".
+    If the field has several texts, such as flags, only the missing and the
+    additional ones are named: "without avx512", while the peers have "avx512".
 
-    :param value: the text of the machine; a tuple of several texts.
+    :param value: the text of the machine, or a tuple of several texts.
     """
     if isinstance(value, tuple):
         accepted = map(_as_tuple, normal.accepted)
@@ -239,7 +241,8 @@ def _text_difference(
 def _as_tuple(value: typing.Any) -> tuple[typing.Any, ...]:
     """Return several texts as they are, and one text as a tuple of one.
 
-    Some machines may have one text where others have several.
+    This is needed because some machines may have one text where others have
+    several.
     """
     if isinstance(value, tuple):
         return value

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names of fields in inspection data: which fields of machines are compared.
+"""Decide by the names of fields which fields of machines are compared.
 
-Serial numbers, addresses, names and times are each machine's own, and are
+Serial numbers, addresses, names and times are unique to a machine, and are
 never compared.
 """
 
@@ -10,9 +10,10 @@ import functools
 import re
 
 MEMBER = '*'
-"""Stands for the name of a member that differs from machine to machine."""
+"""Replaces the name of a member that differs from machine to machine."""
 
-# The words of a name, also where only capitals begin them: "MemorySize".
+# The words of a name, which may also be separated only by capitals:
+# "MemorySize".
 _WORD = re.compile('[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+')
 
 _WORDS_OF_ONE_MACHINE = frozenset(
@@ -139,8 +140,8 @@ _WORDS_OF_ONE_MACHINE_IN_BIOS = frozenset(
 )
 """Words of BIOS settings that are not compared.
 
-The other words of :data:`_WORDS_OF_ONE_MACHINE` mean something else in a
-setting: ``LoadDefaults`` is no load.
+The other words of :data:`_WORDS_OF_ONE_MACHINE` have another meaning in a
+setting, e.g. ``LoadDefaults`` is not a load.
 """
 
 _WORDS_FOR_MODEL_NAME = frozenset(
@@ -149,7 +150,7 @@ _WORDS_FOR_MODEL_NAME = frozenset(
 _WORDS_FOR_MODEL_ID = frozenset(
     ('device', 'subsystem', 'class', 'product', 'vendor')
 )
-"""With such a word, an id says what a device is: ``product_id``."""
+"""If a name has one of these words, its id states a model: ``product_id``."""
 
 # Names that a kernel gives to disks and interfaces.
 _KERNEL_NAME = re.compile(
@@ -159,7 +160,8 @@ _KERNEL_NAME = re.compile(
 )
 # A name with a number: "DIMM 3", "fan_2".
 _NAME_WITH_NUMBER = re.compile(r'(\D*?)[_:. #-]?\d+')
-# What is a machine's own: addresses, UUIDs, dates, paths, URLs, long numbers.
+# Values that are unique to a machine: addresses, UUIDs, dates, paths, URLs,
+# long numbers.
 _ADDRESS_DATE_OR_PATH = re.compile(
     r'(?:[0-9a-f]{2}[:-]){5,}[0-9a-f]{2}|'
     r'[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|'
@@ -170,25 +172,27 @@ _ADDRESS_DATE_OR_PATH = re.compile(
 _MAX_TEXT_LENGTH = 200
 
 
-# The names of fields are the same on all machines of a fleet, so that most are
-# looked up again and again. Machines choose them: the caches have an end.
+# The names of fields are the same on all machines of a fleet, so most of them
+# are looked up many times. The caches are limited because machines choose the
+# names.
 @functools.lru_cache(10000)
 def split_words(name: str) -> frozenset[str]:
-    """Return the words of a name: memory, size, mb of ``MemorySize_mb``."""
+    """Return the words of a name: memory, size, mb for ``MemorySize_mb``."""
     return frozenset(word.lower() for word in _WORD.findall(name))
 
 
 @functools.lru_cache(10000)
 def is_compared(name: str) -> bool:
-    """Return whether fields of a name are compared between machines.
+    """Return whether fields with a name are compared between machines.
 
-    ``product_name`` is: all machines of a model have the same. A value that is
-    a machine's own, such as a ``serial_number``, or that changes with time,
-    such as an ``uptime``, is not compared.
+    For example, ``product_name`` is compared, because all machines of a model
+    have the same one. Values that are unique to a machine, such as
+    ``serial_number``, or that change with time, such as ``uptime``, are not
+    compared.
     """
     words_of_name = split_words(name)
     if 'firmware' in words_of_name:
-        # Also "firmware_date": it says which firmware it is.
+        # This includes "firmware_date", because it says which firmware it is.
         return True
     if 'version' in words_of_name:
         # Drivers are part of the ramdisk, not of the machine.
@@ -200,7 +204,7 @@ def is_compared(name: str) -> bool:
     if individual:
         return False
     if 'name' in words_of_name:
-        # A ``name`` is a machine's own, a ``product_name`` is not.
+        # A ``name`` is unique to a machine, but a ``product_name`` is not.
         return bool(words_of_name & _WORDS_FOR_MODEL_NAME)
     return True
 
@@ -220,11 +224,12 @@ def is_bios_setting(path: str) -> bool:
 def is_value_compared(path: str, name: str) -> bool:
     """Return whether the value of a field is compared between machines.
 
-    :param path: of the field; it ends with ``name``, or the name of its list.
-    :param name: empty for an item of a list.
+    :param path: the path of the field, which ends with ``name`` or, for an
+        item of a list, with the name of the list.
+    :param name: the name of the field; empty for an item of a list.
     """
     if is_bios_setting(path):
-        # LoadDefaults and TimerMode are no loads and no times.
+        # For example, LoadDefaults is not a load, and TimerMode is not a time.
         return not split_words(name) & _WORDS_OF_ONE_MACHINE_IN_BIOS
     return is_compared(name)
 
@@ -233,8 +238,8 @@ def is_value_compared(path: str, name: str) -> bool:
 def common_name(name: str) -> str:
     """Return the name that a mapping or list has on all machines.
 
-    For example, ``*`` of "eth0" and ``DIMM*`` of "DIMM 3": :data:`MEMBER`
-    stands for a name that a kernel gives, an address, or a number at the end.
+    For example, ``*`` for "eth0" and ``DIMM*`` for "DIMM 3". :data:`MEMBER`
+    replaces kernel names, addresses, and numbers at the end.
     """
     if _KERNEL_NAME.fullmatch(name) or _ADDRESS_DATE_OR_PATH.fullmatch(name):
         return MEMBER
@@ -247,8 +252,8 @@ def common_name(name: str) -> str:
 def is_common_text(text: str) -> bool:
     """Return whether several machines may have a text.
 
-    They do not have the same address, UUID, path, URL or time, and hardly the
-    same text of more than 200 characters.
+    Machines do not share addresses, UUIDs, paths, URLs or times, and hardly
+    ever a text of more than 200 characters.
     """
     return len(
         text

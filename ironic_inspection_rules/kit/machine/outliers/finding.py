@@ -28,10 +28,10 @@ KINDS_OF_PARTS = (
     part_source.SYSTEM,
     part_source.FIRMWARE,
 )
-"""The kinds of findings about what a machine is made of."""
+"""The kinds of findings about the hardware of a machine."""
 
 KINDS = (*KINDS_OF_PARTS, BIOS_SETTING, FLAG, BENCHMARK, NUMBER, FIELD)
-"""The kinds of findings."""
+"""All kinds of findings."""
 
 MISSING, NEW, CHANGED, MOVED = 'missing', 'new', 'changed', 'moved'
 
@@ -48,10 +48,10 @@ _PART_NAMES = {
 
 @dataclasses.dataclass(frozen=True)
 class PeerValue:
-    """What the peers of a machine have.
+    """The value that the peers of a machine have.
 
-    :param count: how many of them have the value.
-    :param of: how many of them report any value.
+    :param count: the number of peers that have the value.
+    :param of: the number of peers that report any value.
     """
 
     value: str
@@ -65,14 +65,14 @@ class Outlier:
 
     :param what: :data:`MISSING`, :data:`NEW`, :data:`CHANGED` or
         :data:`MOVED`.
-    :param slot: where the part is; None if that is not known.
-    :param field: the path of the field; of a part, its source.
-    :param has: what the machine has. Of a missing part it is what is left,
-        e.g. the rest of the memory, or else None.
-    :param odd: how odd it is; 0 would be normal.
-    :param group: what the peers have in common.
-    :param since: when an inspection first showed it; None if that is not
-        known.
+    :param slot: the slot of the part; None if it is unknown.
+    :param field: the path of the field; for a part, its source.
+    :param has: the value that the machine has. For a missing part, it is the
+        value that is left, e.g. the remaining memory, or None.
+    :param odd: how odd the difference is; 0 would be normal.
+    :param group: the name of the group of peers.
+    :param since: the time of the inspection that showed it first; None if that
+        is unknown.
     :param dated: whether earlier inspections were searched for it.
     """
 
@@ -97,8 +97,8 @@ class Outlier:
     def text(self) -> str:
         """The finding as a sentence, with the values of machine and peers.
 
-        For example, ``DIMM_B4 is missing: 9 of 10 have 32 GiB``, or of a
-        changed part ``disk 1: 480 GB, 9 of 10 have 960 GB``.
+        For example, ``DIMM_B4 is missing: 9 of 10 have 32 GiB`` or, for a
+        changed part, ``disk 1: 480 GB, 9 of 10 have 960 GB``.
         """
         return self._sentence % {
             'name': self._part_name,
@@ -110,7 +110,7 @@ class Outlier:
 
     @property
     def _sentence(self) -> str:
-        """The sentence about the finding, with ``%(name)s`` for a value."""
+        """The sentence of the finding, with placeholders for the values."""
         if self.what == NEW:
             return _(
                 '%(name)s is there: %(has)s; %(count)d of %(of)d have '
@@ -123,7 +123,7 @@ class Outlier:
             )
         if self.what == CHANGED:
             return _('%(name)s: %(has)s, %(count)d of %(of)d have %(value)s')
-        # A part is missing. What the machine has is what is left.
+        # A part is missing. "has" is the value that is left.
         if self.has is None:
             return _('%(name)s is missing: %(count)d of %(of)d have %(value)s')
         if self.kind == part_source.DIMM and self.slot:
@@ -137,19 +137,20 @@ class Outlier:
 
     @property
     def _part_name(self) -> str:
-        """The name of the part: ``disk 1``, or ``disk`` without a slot."""
+        """The name of the part: ``disk 1``, or ``disk`` if it has no slot."""
         name = _PART_NAMES.get(self.kind, self.kind)
         if not self.slot:
             return name
         if self.slot.lower().startswith(name.lower()):
-            # Firmware calls slots "DIMM_B4", too.
+            # The name of the slot may include the part already, e.g.
+            # "DIMM_B4".
             return self.slot
         return f'{name} {self.slot}'
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the finding as plain JSON data.
 
-        It has ``since`` only if earlier inspections were searched.
+        ``since`` is included only if earlier inspections were searched.
         """
         plain: dict[str, typing.Any] = {
             'machine': self.machine,
@@ -172,7 +173,7 @@ class Outlier:
         return plain
 
     def sort_key(self) -> tuple[typing.Any, ...]:
-        """Return the key to sort findings by, the oddest first."""
+        """Return the sort key of the finding, which puts the oddest first."""
         return (
             -self.odd,
             self.machine,
@@ -202,18 +203,19 @@ _WEIGHT_BY_KIND = {
 def rate_oddness(
     kind: str, normal_count: int, reporting_count: int, far: float = 1
 ) -> float:
-    """Return how odd a finding is: the fewer peers are odd, the odder.
+    """Return how odd a finding is: the fewer peers are odd, the higher.
 
-    It is the surprise in bits, as in information theory, times a weight of
-    the kind. If one of 64 peers is odd, the surprise is 6 bits; for a missing
-    DIMM, whose weight is 1.5, the result is 9.
+    The result is the surprise in bits, as defined in information theory, times
+    the weight of the kind. For example, if one of 64 peers is odd, the
+    surprise is 6 bits. For a missing DIMM, which has the weight 1.5, the
+    result is 9.
 
-    :param normal_count: how many peers have the normal value.
-    :param reporting_count: how many peers report the value.
-    :param far: how far a number is from normal numbers; 1 for other values.
+    :param normal_count: the number of peers that have the normal value.
+    :param reporting_count: the number of peers that report the value.
+    :param far: the distance of a number from normal numbers; 1 for other
+        values.
     """
-    # At least the machine itself is odd, also where the counts say that no
-    # machine is.
+    # At least the machine itself is odd, even if the counts say otherwise.
     odd_peers = max(1, reporting_count - normal_count)
     bits_of_peers = math.log2(reporting_count / odd_peers)
     bits_of_distance = math.log2(max(1, far))
@@ -225,11 +227,11 @@ def rate_oddness(
 def format_size(kind: str, amount: float) -> str:
     """Return the size of a part as text, e.g. ``32 GiB`` or ``960 GB``.
 
-    The unit of memory is a power of 1024, at most GiB; that of other parts is
-    a power of 1000, as disks are sold.
+    The unit for DIMMs is a power of 1024, at most GiB. For other parts it is a
+    power of 1000, in which disks are sold.
 
-    :param kind: of the part.
-    :param amount: in bytes.
+    :param kind: the kind of part.
+    :param amount: the size in bytes.
     """
     in_unit = amount
     if kind == part_source.DIMM:
@@ -245,7 +247,7 @@ def format_size(kind: str, amount: float) -> str:
 
 
 _ENDS_OF_PATHS_OF_SEVERAL = (' least', ' median', ' most')
-"""Ends of the paths of numbers that stand for several numbers."""
+"""Ends of the paths of numbers that summarize several numbers."""
 
 
 def format_number(path: str, amount: float) -> str:
@@ -253,10 +255,11 @@ def format_number(path: str, amount: float) -> str:
 
     For example, 524288 at ``inventory.memory.physical_mb`` is ``512 GiB``.
 
-    :param path: of the number. Of several numbers of one path, such as one per
-        core, a word says which it is: ``inventory.cpu.frequency median``.
+    :param path: the path of the number. If it summarizes several numbers, such
+        as one per core, it ends with a word: ``inventory.cpu.frequency
+        median``.
     """
-    # The path without such a word.
+    # The path without the word for several numbers.
     path_of_field = path
     for word in _ENDS_OF_PATHS_OF_SEVERAL:
         path_of_field = path_of_field.removesuffix(word)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rules of outliers --learn, made of what is normal in groups of peers."""
+"""Learn rules from the normal machines of groups, for outliers --learn."""
 
 from collections.abc import Sequence
 import json
@@ -18,7 +18,7 @@ from ironic_inspection_rules.kit.machine.profile import rules
 class Reduced(typing.NamedTuple):
     """The small part of a machine's data that rules are learned from.
 
-    :param keys: values that peers have in common, by path.
+    :param keys: the values that all peers have, by path.
     :param text: the data that profiles compare, as JSON; equal machines have
         equal texts.
     """
@@ -30,11 +30,11 @@ class Reduced(typing.NamedTuple):
 def reduce(facts: views.Facts, by: Sequence[str]) -> Reduced:
     """Reduce a machine's data to the small part that rules are learned from.
 
-    Processes send this part to the one that learns: it is much smaller than
-    an inventory.
+    Worker processes send this part to the process that learns, because it is
+    much smaller than an inventory.
 
-    :param by: paths of the values that peers have in common; if empty vendor,
-        product and board.
+    :param by: the paths of the values that all peers must have; if empty,
+        vendor, product and board.
     """
     small = component.reduce(facts)
     text = json.dumps([small.inventory, small.plugin_data], sort_keys=True)
@@ -44,15 +44,16 @@ def reduce(facts: views.Facts, by: Sequence[str]) -> Reduced:
 class Norms:
     """The normal machines of all groups of peers, to learn rules from.
 
-    :ivar machines: the names of the normal machines. Callers read these
-        machines again, and add all of them.
+    :ivar machines: the names of the normal machines. The caller must read
+        these machines again, and add all of them.
     """
 
     def __init__(self, result: peers.Result) -> None:
         # The names of machines with a finding, which are not normal.
         odd = {finding.machine for finding in result.findings}
         self._norms = [GroupNorm(group) for group in result.groups]
-        # The norm of its group, by the name of a normal machine.
+        # The norm of the group that a normal machine belongs to, by the name
+        # of the machine.
         self._norm_of: dict[str, GroupNorm] = {}
         for norm, group in zip(self._norms, result.groups, strict=True):
             for name in group.machines:
@@ -71,17 +72,17 @@ class Norms:
         """
         rules = []
         for norm in self._norms:
-            # All machines of a group may be odd.
+            # A group has no normal machines if all of them are odd.
             if norm.machines:
                 rules += norm.rules()
         return rules
 
 
 class GroupNorm:
-    """The normal machines of a group of peers; equal machines are kept once.
+    """The normal machines of a group of peers; equal machines are stored once.
 
-    :ivar keys: the values that peers have in common, by path. A path has
-        several values where a machine does not report its board.
+    :ivar keys: the values that all peers have, by path. A path has several
+        values if some machines do not report their board.
     :ivar machines: the data that profiles compare, by their text.
     """
 
@@ -89,11 +90,12 @@ class GroupNorm:
         self.keys: dict[str, list[typing.Any]] = {}
         self.machines: dict[str, views.Facts] = {}
         self._label = group.label
-        # Only of one kind, a value between two observed ones is normal, too.
+        # A value between two observed values is normal only if all machines
+        # are of one kind.
         self._is_one_kind = len(group.kinds) == 1
 
     def add(self, reduced: Reduced) -> None:
-        """Add a normal machine, unless an equal machine is there already."""
+        """Add a normal machine, unless an equal machine was added before."""
         for path, value in reduced.keys.items():
             values = self.keys.setdefault(path, [])
             if value not in values:
@@ -106,16 +108,17 @@ class GroupNorm:
     def rules(self) -> list[dict[str, typing.Any]]:
         """Return rules that record how a machine differs from normal ones.
 
-        A rule matches a machine that has the vendor and the model of the
-        group, for example, but another number of CPUs than its normal
-        machines. Its mode is ``audit``: it is recorded that the rule matches,
-        and the machine stays as it is.
+        For example, a rule matches a machine that has the vendor and the model
+        of the group, but a different number of CPUs than its normal machines.
+        The mode of the rule is ``audit``: the match is recorded, and the
+        machine is not changed.
         """
         # If machines have 8 to 16 disks, one with 12 is accepted.
         tolerated = component.Tolerance()
         if not self._is_one_kind:
-            # Machines of one kind have 8 disks, those of the other 16: one
-            # with 12 may be broken, and only 8 and 16 are accepted.
+            # If machines of one kind have 8 disks and machines of another kind
+            # have 16, a machine with 12 may be broken. Only 8 and 16 are
+            # accepted then.
             tolerated = component.Tolerance(observed=set(component.COMPONENTS))
         conditions_of_group = [
             _group_condition(path, values)
@@ -126,10 +129,10 @@ class GroupNorm:
             name=self._label,
             on_mismatch=rules.AUDIT,
             tolerated=tolerated,
-            # The conditions of the group compare these.
+            # The conditions of the group compare these values.
             left_out=set(self.keys),
         )
-        # To a machine of another group, the rules must not apply.
+        # The rules must not apply to machines of other groups.
         rules_for_group = []
         for rule in rules_for_any_machine:
             conditions = [*conditions_of_group, *rule['conditions']]
@@ -143,19 +146,20 @@ def _group_condition(
     """Build the condition that a machine has one of the values of a group.
 
     For example, ``{'op': 'one-of', 'args': {'value':
-    "{inventory.system_vendor.product_name | default('', true)}",
-    'values': ['PowerEdge R640']}}``.
+    "{inventory.system_vendor.product_name | default('', true)}", 'values':
+    ['PowerEdge R640']}}``.
 
-    :param path: of the value that the peers of the group have in common.
+    :param path: the path of the value that the peers of the group share.
     """
     root, *names = data_path.parse(path)
     if all(map(str.isidentifier, names)):
         field = '.'.join([root, *names])
     else:
-        # A name such as "net-1" is only understood in brackets.
+        # A name such as "net-1" is valid only in brackets.
         field = root + ''.join(f'[{name}]' for name in names)
-    # A machine that does not report the value has an empty text for it, which
-    # is one of the values if some machine of the group does not report it.
+    # If a machine does not report the value, its value is the empty text. The
+    # empty text is one of the values if some machine of the group does not
+    # report it.
     value_or_empty = f"{{{field} | default('', true)}}"
     escaped = [part_sorts.escape(value) for value in values]
     return {

@@ -76,7 +76,7 @@ _WORDS_FOR_PARTS = (
         ),
     ),
 )
-"""Words that say which kind of parts a field is about, the surest first."""
+"""Words that say which kind of parts a field describes, the surest first."""
 
 _PATHS_OF_BIOS = (
     'inventory.system_vendor.firmware',
@@ -89,16 +89,17 @@ _PATHS_OF_BIOS = (
 class PeerDifference:
     """A difference of one machine from its peers.
 
-    :ivar kind: of the finding, see :data:`.finding.KINDS`.
+    :ivar kind: the kind of the finding, see :data:`.finding.KINDS`.
     :ivar what: ``missing``, ``new``, ``changed`` or ``moved``.
-    :ivar slot: of the part; None without a slot.
+    :ivar slot: the slot of the part; None if it has none.
     :ivar field: the path of the field, or the source of the part.
     :ivar has: see :class:`.finding.Outlier`.
-    :ivar value: what most peers have, for people.
-    :ivar count: how many peers have ``value``.
-    :ivar normal_count: how many peers have a normal value.
-    :ivar of: how many peers report any value.
-    :ivar far: how far a number is from normal numbers; 1 for other values.
+    :ivar value: the value of most peers, as text for people.
+    :ivar count: the number of peers that have ``value``.
+    :ivar normal_count: the number of peers that have a normal value.
+    :ivar of: the number of peers that report any value.
+    :ivar far: the distance of a number from normal numbers; 1 for other
+        values.
     :ivar has_extra: whether the machine has something that its peers lack.
     :ivar names: the attributes of a part that differ.
     """
@@ -153,12 +154,12 @@ def is_measured(path: str) -> bool:
 
 @functools.lru_cache(20000)
 def part_kind(path: str) -> str | None:
-    """Return the kind of parts that a field is about, by words in its path.
+    """Return the kind of parts that a field describes, by words in its path.
 
-    For example, ``raid.disks`` is about disks. Of several kinds the surest is
-    taken.
+    For example, ``raid.disks`` describes disks. If the words match several
+    kinds, the surest one is returned.
 
-    :returns: None if no word tells.
+    :returns: None if no word matches.
     """
     words = field_name.split_words(path)
     for kind, names in _WORDS_FOR_PARTS:
@@ -171,10 +172,11 @@ def part_kind(path: str) -> str | None:
 def finding_kind(path: str, is_number: bool = False) -> str:
     """Return the kind of a finding about a field, by words in its path.
 
-    For example, ``bios-setting`` of ``plugin_data.bios.settings.Turbo``. Users
-    leave out findings by their kind.
+    For example, ``bios-setting`` for ``plugin_data.bios.settings.Turbo``.
+    Users can ignore findings by their kind.
 
-    :param is_number: whether numbers differ: only numbers are benchmarks.
+    :param is_number: whether the difference is in numbers; only numbers are
+        benchmarks.
     """
     words = field_name.split_words(path)
     if path.endswith('flags[]'):
@@ -199,24 +201,25 @@ def finding_kind(path: str, is_number: bool = False) -> str:
 
 @functools.lru_cache(20000)
 def cause_key(path: str, kind: str) -> tuple[str, str]:
-    """Return the key of the cause for which a field differs.
+    """Return the key of the cause of a difference in a field.
 
-    Differences of a machine with the same key are reported as one: a slow disk
-    changes several benchmarks of disks.
+    Differences of a machine that have the same key are reported as one. For
+    example, a slow disk changes several benchmarks of disks.
 
-    :param kind: of the finding about the field, see :func:`finding_kind`.
+    :param kind: the kind of the finding about the field, see
+        :func:`finding_kind`.
     :returns: a kind, and a component or the beginning of paths, e.g.
-        ``('benchmark', 'disk')`` or ``('field', 'inventory.boot')``; the
-        second text is empty where the kind alone is the key.
+        ``('benchmark', 'disk')`` or ``('field', 'inventory.boot')``. The
+        second text is empty if the kind alone is the key.
     """
     if kind == finding.BENCHMARK:
         return kind, part_kind(path) or ''
     if kind == part_source.FIRMWARE and path.startswith(_PATHS_OF_BIOS):
         return kind, 'bios'
     if kind in (finding.FIELD, finding.NUMBER) and '[]' in path:
-        # One more item changes the number of items and their values.
+        # An additional item changes both the number of items and their values.
         return finding.FIELD, path.partition('[]')[0]
     if kind in (finding.FIELD, finding.NUMBER, part_source.FIRMWARE):
-        # Fields beside one another are about one thing.
+        # Fields with the same parent describe the same thing.
         return kind, path.rpartition('.')[0]
     return kind, ''

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Odd machines among many files, which are read on all processors."""
+"""Find odd machines among many files, which are read on all processors."""
 
 from collections.abc import Callable, Sequence
 import functools
@@ -18,8 +18,8 @@ from ironic_inspection_rules.rule_file import document
 class _Chunk(typing.NamedTuple):
     """The result of reading a chunk of files.
 
-    :param sketches: of the machines, in the order of the files.
-    :param problems: why files cannot be read.
+    :param sketches: the sketches of the machines, in the order of the files.
+    :param problems: the reasons why files cannot be read.
     """
 
     sketches: list[sketch.Sketch]
@@ -36,12 +36,12 @@ def compare(
     """Read machines from files, on all processors, and find the odd ones.
 
     :param paths: files with the inventories of machines.
-    :param by: paths of the values that peers have in common; if empty those of
-        the vendor, the product and the board.
+    :param by: the paths of the values that all peers must have; if empty, the
+        paths of the vendor, the product and the board.
     :param min_peers: the least number of machines that are peers.
     :param advance: called as files are read, for a progress bar.
-    :param complain: called with the reason why a file cannot be read; other
-        files are compared all the same.
+    :param complain: called with the reason why a file cannot be read; the
+        other files are compared nevertheless.
     """
     machines = peers.Peers(min_peers)
     prepare = functools.partial(_SketchReader, tuple(by))
@@ -57,14 +57,14 @@ def learn(
 ) -> list[dict[str, typing.Any]]:
     """Learn rules that record where a machine of a group is odd.
 
-    The machines that are not odd are normal: their files are read once more.
+    The machines that are not odd are normal, and their files are read again.
 
-    :param result: what :func:`compare` returned.
-    :param by: paths of the values that peers have in common.
+    :param result: the result of :func:`compare`.
+    :param by: the paths of the values that all peers have.
     :returns: rules as plain data.
     """
     norms = norm_rules.Norms(result)
-    # What was piped in cannot be read again.
+    # Standard input cannot be read again.
     paths = [path for path in norms.machines if path != document.STDIN]
     prepare = functools.partial(_ReducedReader, tuple(by))
     for chunk in file_work.in_chunks(paths, prepare, advance):
@@ -76,7 +76,7 @@ def learn(
 class _ReducedReader:
     """Reads a chunk of files for :func:`learn`, in a worker process.
 
-    :param by: paths of the values that peers have in common, such as
+    :param by: the paths of the values that all peers have, such as
         ``inventory.system_vendor.product_name``.
     """
 
@@ -102,8 +102,8 @@ class _ReducedReader:
 class _SketchReader:
     """Reads a chunk of files for :func:`compare`, in a worker process.
 
-    :param by: paths of the values that peers have in common; if empty those of
-        the vendor, the product and the board.
+    :param by: the paths of the values that all peers must have; if empty, the
+        paths of the vendor, the product and the board.
     """
 
     def __init__(self, by: Sequence[str]) -> None:
@@ -111,8 +111,8 @@ class _SketchReader:
 
     def __call__(self, paths: Sequence[str]) -> _Chunk:
         """Return the sketches of machines, and why files cannot be read."""
-        # Equal values of several machines are one object, which is sent once
-        # to the process that compares.
+        # Equal values of several machines are one object, which is sent only
+        # once to the process that compares.
         shared = sketch.Shared()
         chunk = _Chunk([], [])
         for path in paths:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Groups of peers, which are machines of one model, and the odd ones there."""
+"""Group machines of one model as peers, and find the odd ones."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 import dataclasses
@@ -18,7 +18,7 @@ from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 
 MIN_PEERS = 5
-"""How many machines of one kind are enough to compare them."""
+"""Least number of machines of one kind that are compared."""
 
 Key = tuple[tuple[str, str], ...]
 
@@ -27,7 +27,8 @@ Key = tuple[tuple[str, str], ...]
 class PeerGroup:
     """Machines that have the same key.
 
-    :param kinds: of the machines; a machine is compared with its kind.
+    :param kinds: the kinds of these machines. A machine is compared only with
+        machines of its kind.
     """
 
     key: Key
@@ -54,12 +55,12 @@ class PeerGroup:
     def as_dict(
         self, findings: Iterable[finding.Outlier]
     ) -> dict[str, typing.Any]:
-        """Return plain JSON data, with the numbers of its machines.
+        """Return plain JSON data with the numbers of machines.
 
         For example, ``{'group': 'Dell Inc. PowerEdge R640', 'machines': 40,
         'odd': 1}``.
 
-        :param findings: of all groups.
+        :param findings: the findings of all groups.
         """
         # A machine may have several findings.
         odd = {
@@ -70,7 +71,7 @@ class PeerGroup:
         return {'group': self.label, 'machines': self.size, 'odd': len(odd)}
 
     def kinds_as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data about what its kinds differ in.
+        """Return plain JSON data about the differences between its kinds.
 
         For example, ``{'group': …, 'kinds': [{'machines': 30, 'differs':
         [{'field': 'inventory.memory.physical_mb', 'value': '512 GiB'}]}]}``.
@@ -115,11 +116,12 @@ class Skipped:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """How machines differ from their peers.
+    """The result of comparing machines with their peers.
 
     :param findings: the differences, the oddest first.
-    :param groups: the machines that were compared with one another.
-    :param skipped: machines with too few peers, which were not compared.
+    :param groups: the machines that were compared with each other.
+    :param skipped: the machines that were not compared, because they have too
+        few peers.
     """
 
     findings: tuple[finding.Outlier, ...]
@@ -137,8 +139,8 @@ class Result:
     ) -> 'Result':
         """Return the result with the times at which findings first appeared.
 
-        :param since: times as text, by the identity of a finding. A finding
-            without a time is older than all kept inspections.
+        :param since: the times as text, by identity of the finding. A finding
+            without a time is older than all stored inspections.
         """
         findings = []
         for outlier in self.findings:
@@ -178,9 +180,10 @@ def group_label(key: Key) -> str:
 
 
 class Peers:
-    """All machines of a fleet as sketches, which share equal parts.
+    """All machines of a fleet as sketches, which share equal values.
 
-    :param min_peers: how many machines of a group are enough to compare them.
+    :param min_peers: the least number of machines of a group that are
+        compared.
     """
 
     def __init__(self, min_peers: int = MIN_PEERS) -> None:
@@ -189,7 +192,7 @@ class Peers:
         self._sketches: list[sketch.Sketch] = []
 
     def add(self, sketches: Iterable[sketch.Sketch]) -> None:
-        """Add machines, whose equal values are shared from now on."""
+        """Add machines, which from then on share equal values."""
         self._sketches.extend(map(self._shared.share, sketches))
 
     def find(self) -> Result:
@@ -199,9 +202,10 @@ class Peers:
     def find_instead(self, others: Mapping[str, sketch.Sketch]) -> Result:
         """Return how machines, as they were, differ from their peers of today.
 
-        :param others: earlier sketches by the name of the machine, which
-            replace the added ones.
-        :returns: only groups that have one of these machines.
+        :param others: earlier sketches by name of the machine, which replace
+            the sketches that were added.
+        :returns: a result with only the groups that have one of these
+            machines.
         """
         sketches = []
         for machine in self._sketches:
@@ -219,8 +223,8 @@ class Peers:
         Machines are compared with machines of the same kind. Groups that are
         too small are skipped.
 
-        :param names: of machines: groups without such a machine are left out.
-            None for all groups.
+        :param names: the names of machines; groups without any of them are
+            ignored. None for all groups.
         """
         groups = []
         skipped = []
@@ -236,7 +240,7 @@ class Peers:
             if len(members) < self._min_peers:
                 skipped.append(Skipped(key, tuple(member_names)))
                 continue
-            # Neither names nor the order of files may change the result.
+            # The result must not depend on names or on the order of files.
             members.sort(key=_sort_key)
             members = capacities.unify(members)
             group = PeerGroup(
@@ -252,7 +256,7 @@ class Peers:
 
 
 def _sort_key(machine: sketch.Sketch) -> tuple[typing.Any, ...]:
-    """Return a sort key of a machine: its numbers, and its name last."""
+    """Return the sort key of a machine: its numbers first, its name last."""
     return machine.numbers.tobytes(), machine.paths, machine.name
 
 
@@ -267,8 +271,9 @@ def _group_by_key(
     groups: dict[Key, list[sketch.Sketch]] = {}
     for machine in sketches:
         groups.setdefault(machine.key, []).append(machine)
-    # The keys with a board, by the key of their model. That is the same key
-    # without the board, which is its last value: vendor, product, board.
+    # The keys with a board, by the key of their model. The key of the model is
+    # the same key without its last value, because the values are vendor,
+    # product, board.
     keys_by_model: dict[Key, list[Key]] = {}
     for key in groups:
         if key and key[-1][0] == sketch.BOARD:
@@ -289,14 +294,14 @@ def _compare_kind(
 ) -> list[finding.Outlier]:
     """Compare the parts and fields of machines of one kind.
 
-    A missing DIMM changes the parts of a machine, the total of its memory and
-    perhaps its benchmarks: it gives one finding.
+    For example, a missing DIMM changes the parts of a machine, its total
+    memory and possibly its benchmarks. This gives only one finding.
 
-    :param min_peers: how many machines must report a field or parts.
+    :param min_peers: the number of machines that must report a field or parts.
     :param group: the name of the group, for the findings.
-    :returns: a finding for every cause for which a machine differs.
+    :returns: one finding per machine and cause.
     """
-    # By the index of the machine: a list of differences for every source.
+    # Lists of differences, one per source, by the index of the machine.
     parts: dict[int, list[list[peer_difference.PeerDifference]]] = {}
     for lists in kind.part_lists_by_source(sketches).values():
         by_machine = part_comparison.compare(lists, min_peers)

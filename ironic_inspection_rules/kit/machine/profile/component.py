@@ -418,7 +418,7 @@ class Tolerance:
     def _widen(
         low: int, high: int, share: float, number: int
     ) -> tuple[int, int]:
-        """Widen a range by a share of its ends and by a number, at least to 0.
+        """Widen a range by a share of its ends and by a number.
 
         For example, the share 0.05 and the number 1 widen 100 to 200 to 94 to
         211. The lower end is never less than 0.
