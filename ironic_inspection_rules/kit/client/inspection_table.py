@@ -64,14 +64,15 @@ def inspection_table_machines(
 def export_tables(baremetal) -> dict[str, Any]:
     """Read the stored tables, in the form of a rule file.
 
-    Secret columns are left out: applying the file keeps their stored values.
+    Secret columns are omitted. If the file is applied, their stored values are
+    kept.
 
     :returns: the tables by name, see :func:`convert_to_file_form`.
     """
     tables = {}
     for described in inspection_tables(baremetal):
         if described['built_in']:
-            # It is in a file of the server already.
+            # A built-in table is already in a file of the server.
             continue
         name = described['name']
         # In a file, the key is part of the row itself.

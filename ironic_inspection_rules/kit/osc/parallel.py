@@ -152,7 +152,7 @@ def _parse_jobs(text: str) -> int:
 def interruptible(stderr: Any, message: str) -> Iterator[None]:
     """End the command with a message if the user interrupts it.
 
-    :raises: SystemExit with the status of an interrupted command, 130.
+    :raises: SystemExit with 130, the status of an interrupted command.
     """
     try:
         yield

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conversion of stock Ironic's conditions, to hold for the same machines.
+"""Convert conditions of stock Ironic so that they hold for the same machines.
 
-There, all fields become text, and text with a missing field stays as it is
-written: such a condition is decided too, and here it would be false.
+In stock Ironic, all fields become text. If a field is missing, the text
+remains as it is written, and the condition is checked with it, but in this
+language the condition would be false.
 """
 
 from collections.abc import Callable, Iterator
