@@ -6,11 +6,11 @@ import re
 import typing
 
 LONGEST = 255
-"""Characters of an identity that are looked at."""
+"""Maximum length of an identity; further characters are ignored."""
 
 # A MAC address, or a longer one of pairs of digits.
 _MAC = re.compile('([0-9a-f]{2}[:-]){5,}[0-9a-f]{2}')
-# What says which kind of number follows.
+# A prefix that says which kind of number follows.
 _PREFIX = re.compile(r'^(0x|naa\.|eui\.|uuid\.|nguid\.)')
 _PLACEHOLDERS = frozenset(
     (
@@ -39,16 +39,16 @@ _PLACEHOLDERS = frozenset(
         '1234567890',
     )
 )
-"""What firmware reports in place of a serial number."""
+"""Texts that firmware reports instead of a serial number."""
 
 
 def normalise(text: str) -> str:
     """Return an identifier in the form in which identifiers are compared.
 
-    ``S3Z8NB0K`` becomes ``s3z8nb0k``, and ``00665532`` becomes ``665532``:
-    Ironic's hook extra-hardware turns that serial number into the number
-    665532, while dmidecode reports the text. So of every text that Python
-    reads as a whole number, the number is compared.
+    ``S3Z8NB0K`` becomes ``s3z8nb0k``. ``00665532`` becomes ``665532``, because
+    Ironic's hook extra-hardware converts this serial number to the number
+    665532, but dmidecode reports the text. So if Python reads a text as a
+    whole number, the number is compared.
     """
     plain = plain_form(text)
     try:
@@ -70,7 +70,7 @@ def plain_form(text: str) -> str:
 
 
 def is_placeholder(text: str) -> bool:
-    """Return whether firmware writes a text in place of a serial number.
+    """Return whether firmware uses a text instead of a serial number.
 
     For example, "To be filled by O.E.M.".
     """
@@ -80,21 +80,21 @@ def is_placeholder(text: str) -> bool:
 def reported_text(value: typing.Any) -> str | None:
     """Return an identifier as the machine reported it: ``S3Z8NB0K``.
 
-    The text is as the machine has written it, without blanks around it;
-    :func:`normalise` makes the form that is compared. A whole number becomes a
-    text. A number with a fraction or an exponent is no identifier: nobody
-    knows of which text Ironic's hook has made the number.
+    Blanks around it are removed; use :func:`normalise` for comparisons. A
+    whole number becomes text. A number with a fraction or an exponent is not
+    an identifier, because it is unknown from which text Ironic's hook has
+    computed it.
 
     :param value: any value that a machine has sent.
-    :returns: None if the value identifies nothing, such as ``Not Specified``.
+    :returns: None if the value identifies nothing, e.g. ``Not Specified``.
     """
     if type(value) is int and abs(value) < 10**LONGEST:
         value = str(value)
     if not isinstance(value, str):
         return None
     plain = plain_form(value)
-    # Firmware without a serial number has a word in its place, or fills it
-    # with one character, such as "0000" and "ff:ff:ff:ff:ff:ff".
+    # If there is no serial number, firmware uses a word instead, or repeats
+    # one character, e.g. "0000" and "ff:ff:ff:ff:ff:ff".
     different_characters = set(plain) - set(':-. ')
     if plain in _PLACEHOLDERS or len(different_characters) <= 1:
         return None

@@ -28,8 +28,8 @@ from ironic_inspection_rules.i18n import _
 _BLANK = re.compile(r'\s*')
 _NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 
-# The numbers of digits have bounds, as Python takes long to read large
-# integers. No name or further digit may follow: 10.0.0.1 is no number.
+# The numbers of digits are limited, because Python reads large integers
+# slowly. A name or another digit must not follow: 10.0.0.1 is not a number.
 _NUMBER = re.compile(
     r'-?(?:0|[1-9][0-9]{0,29})'
     r'(?:\.[0-9]{1,30})?'
@@ -38,7 +38,7 @@ _NUMBER = re.compile(
 )
 _INTEGER = re.compile(r'-?[0-9]+')
 
-# The first group is what single quotes hold, the second what double ones do.
+# The first group is the content of single quotes, the second of double quotes.
 _STRING = re.compile(
     r"""'((?:\\.|[^'\\])*)'"""
     r'|'
@@ -66,12 +66,12 @@ ROW = 'row'
 """The filter that reads a table."""
 
 LOOKUP = ('lookup', 'mapping')
-"""The filter that takes a table, and its argument that is the table."""
+"""The filter that takes a table, and the name of this argument."""
 
 Path = typing.Callable[[str, int], tuple[typing.Any, int] | None]
-"""Reads the path at a position of a text.
+"""Parses the path at a position of a text.
 
-It returns the path and the position behind it, or None if there is none.
+It returns the path and the position after it, or None if there is none.
 """
 
 
@@ -86,8 +86,8 @@ class FilterCall(typing.NamedTuple):
     ``('new', FIELD)``.
 
     :param arguments: pairs of a name and a value. The name is None for a
-        positional argument. A path in the value is what the :data:`Path`
-        function returned for it, a field.
+        positional argument. A path in the value is represented by the field
+        that the :data:`Path` function returned for it.
     """
 
     name: str
@@ -95,10 +95,10 @@ class FilterCall(typing.NamedTuple):
 
 
 class Reader:
-    """Reads filters from text, a token at a time.
+    """Parses filters from text, one token at a time.
 
-    ``position`` is that of the next character. Methods named ``_take`` and
-    ``_match`` move it if the text goes on as they expect.
+    ``position`` is the position of the next character. ``_take`` and
+    ``_match`` advance it if the text continues as expected.
     """
 
     def __init__(self, text: str, read_path: Path) -> None:
@@ -107,12 +107,12 @@ class Reader:
         self.position = 0
 
     def read(self, position: int) -> tuple[FilterCall, ...]:
-        """Read all filters from a position on, such as ``| int | add(1)``.
+        """Parse all filters at a position, e.g. ``| int | add(1)``.
 
-        ``position`` is behind the last one then.
+        Afterwards, ``position`` is the position after the last filter.
 
-        :returns: empty if the text does not go on with a filter.
-        :raises: :class:`SyntaxProblem` if they are invalid.
+        :returns: an empty tuple if the text does not continue with a filter.
+        :raises: :class:`SyntaxProblem` if a filter is invalid.
         """
         self.position = position
         calls = []
@@ -121,7 +121,7 @@ class Reader:
         return tuple(calls)
 
     def _read_filter(self) -> FilterCall:
-        """Read a filter after its bar, such as ``replace('-', '_')``.
+        """Parse a filter after its bar, e.g. ``replace('-', '_')``.
 
         :raises: :class:`SyntaxProblem` that says what is expected.
         """
@@ -138,7 +138,7 @@ class Reader:
         return FilterCall(name[0], tuple(arguments))
 
     def _read_argument(self) -> tuple[str | None, typing.Any]:
-        """Read an argument, such as ``new='_'``, as its name and its value.
+        """Parse an argument, e.g. ``new='_'``; return its name and its value.
 
         The name of a positional argument is None.
         """
@@ -146,15 +146,15 @@ class Reader:
         name = self._match(_NAME)
         if name is not None and self._take('='):
             return name[0], self._read_value()
-        # The name is a word or begins a path: both are values.
+        # The name is a word or the start of a path, so it is a value.
         self.position = start
         return None, self._read_value()
 
     def _read_value(self, depth: int = 0) -> typing.Any:
-        """Read a value of any type.
+        """Parse a value of any type.
 
         :param depth: the number of lists and mappings around it, which is
-            limited because they are read by recursion.
+            limited because they are parsed by recursion.
         """
         if depth > _DEEPEST:
             raise SyntaxProblem(_('nested deeper than %d levels') % _DEEPEST)
@@ -171,7 +171,7 @@ class Reader:
         return self._read_word_or_path()
 
     def _read_list(self, depth: int) -> list[typing.Any]:
-        """Read the rest of a list such as ``[1, 'a']``, after its bracket.
+        """Parse the rest of a list such as ``[1, 'a']``, after its bracket.
 
         :param depth: the number of lists and mappings around the list.
         """
@@ -183,7 +183,7 @@ class Reader:
         return items
 
     def _read_mapping(self, depth: int) -> dict[str, typing.Any]:
-        """Read the rest of a mapping such as ``{'a': 1}``, after its brace.
+        """Parse the rest of a mapping such as ``{'a': 1}``, after its brace.
 
         :param depth: the number of lists and mappings around the mapping.
         """
@@ -199,7 +199,7 @@ class Reader:
         return mapping
 
     def _read_word_or_path(self) -> typing.Any:
-        """Read a path such as ``node.name``, or a word such as ``true``.
+        """Parse a path, e.g. ``node.name``, or a word, e.g. ``true``.
 
         :returns: the path as a field, or the value that the word stands for.
         """
@@ -213,9 +213,9 @@ class Reader:
         return _WORDS[word[0]]
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Read the text that a pattern matches, and move behind it.
+        """Match a pattern at the current position, and advance.
 
-        :returns: the match; None if the text goes on otherwise.
+        :returns: the match; None if the pattern does not match.
         """
         self._skip_blanks()
         match = pattern.match(self._text, self.position)
@@ -224,7 +224,7 @@ class Reader:
         return match
 
     def _take(self, character: str) -> bool:
-        """Read a character if it comes next; return whether it did."""
+        """Consume a character if it comes next; return whether it did."""
         self._skip_blanks()
         if not self._text.startswith(character, self.position):
             return False
@@ -242,10 +242,10 @@ class Reader:
 
 
 def _convert_number(text: str) -> int | float:
-    """Convert the text of a number, ``8`` or ``1.5e3``, to the number.
+    """Convert the text of a number, e.g. ``8`` or ``1.5e3``.
 
     :param text: a text that :data:`_NUMBER` matches.
-    :raises: :class:`SyntaxProblem` if it is too large, such as ``1e999``.
+    :raises: :class:`SyntaxProblem` if it is too large, e.g. ``1e999``.
     """
     if _INTEGER.fullmatch(text):
         return int(text)
@@ -259,7 +259,7 @@ def _convert_number(text: str) -> int | float:
 def _unescape(string: re.Match[str]) -> str:
     """Return the text of a string without its quotes and backslashes.
 
-    ``'it\\'s'`` gives ``it's``.
+    For example, ``'it\\'s'`` gives ``it's``.
 
     :param string: a match of :data:`_STRING`.
     """

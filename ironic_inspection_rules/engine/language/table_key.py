@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The keys of rows in tables, and of machines that look for their rows."""
+"""The keys of rows in tables, and the keys by which machines find rows."""
 
 import typing
 
@@ -18,8 +18,8 @@ Problem = exceptions.Problem
 class KeyTemplate:
     """The template of a key, of a row or of a machine.
 
-    :param pieces: literal text and fields, in their order.
-    :raises: :class:`.exceptions.OperationError` if a field cannot be read.
+    :param pieces: literal text and fields, in order.
+    :raises: :class:`.exceptions.OperationError` if a field cannot be parsed.
     """
 
     __slots__ = ('_parts',)
@@ -38,8 +38,8 @@ class KeyTemplate:
     def compute(self, roots: budget.View) -> str | None:
         """Compute the key of a row, or of a machine that looks for its row.
 
-        ``{rack}-{unit}`` and the row ``{'rack': 'r1', 'unit': 7}`` give
-        ``r1-7``.
+        For example, ``{rack}-{unit}`` and the row ``{'rack': 'r1', 'unit':
+        7}`` give ``r1-7``.
 
         :param roots: the row as the root ``item``, or the data of the machine
             by root name.
@@ -52,7 +52,7 @@ class KeyTemplate:
         for part in self._parts:
             value = rendering.render_value(part, roots)
             if value == '':
-                # A key of several columns may have an empty cell.
+                # One of several columns of a key may have an empty cell.
                 continue
             text = as_key_text(value)
             if text is None:
@@ -73,12 +73,12 @@ def _check_column(
     secret: typing.Collection[str],
     known: typing.Collection[str] | None,
 ) -> typing.Iterator[Problem]:
-    """Yield the problem of a column that a key reads, if it has one.
+    """Yield the problem of a column that a key reads, if any.
 
-    The column is secret, or no row has it.
+    The column may be secret, or no row may have it.
 
-    :param secret: the secret columns, which no key may read.
-    :param known: all columns; None if nobody knows them.
+    :param secret: the secret columns, which keys must not read.
+    :param known: all columns; None if they are unknown.
     """
     if column in secret:
         yield Problem(
@@ -100,12 +100,12 @@ def compile_row_key(
     The row is the root ``item`` of the template: ``{rack}-{unit}`` reads
     ``{item.rack}`` and ``{item.unit}``.
 
-    :param key: such as ``serial`` or ``{rack}-{unit}``: a column, or a text
-        with columns.
+    :param key: a column or a text with columns, e.g. ``serial`` or
+        ``{rack}-{unit}``.
     :param secret: the secret columns, which the key must not read.
-    :param known: all columns; None if nobody knows them.
+    :param known: all columns; None if they are unknown.
     :raises: :class:`.exceptions.InvalidTables` if the key reads no column, a
-        secret or unknown one, or cannot be read itself.
+        secret column or an unknown column, or if it cannot be parsed.
     """
     problems: list[Problem] = []
     fields: list[interpolation.Field] = []
@@ -113,7 +113,7 @@ def compile_row_key(
     for piece in _parse_key(key):
         if isinstance(piece, interpolation.Field):
             if piece.root is None:
-                # Such as {rack unit}, with a blank in it.
+                # The text is not a path, e.g. {rack unit} with a blank.
                 problems.append(
                     Problem(
                         '/key',
@@ -140,7 +140,7 @@ def compile_row_key(
 def find_columns(key: str) -> set[str]:
     """Return the columns that a key reads: ``rack`` of ``{rack | upper}-1``.
 
-    :param key: the ``key`` of a table, which :func:`compile_row_key` takes.
+    :param key: the ``key`` of a table, valid for :func:`compile_row_key`.
     """
     columns = set()
     for piece in _parse_key(key):
@@ -152,11 +152,11 @@ def find_columns(key: str) -> set[str]:
 def _parse_key(key: str) -> typing.Iterator[str | interpolation.Field]:
     """Yield the pieces of a row's key: literals, and fields over ``item``.
 
-    ``r-{rack}`` gives ``r-`` and the field ``{item.rack}``, and ``rack`` alone
-    the field. So a column is always the first step of its field.
+    ``r-{rack}`` gives ``r-`` and the field ``{item.rack}``. ``rack`` gives
+    only the field. So a column is always the first step of its field.
     """
     if '{' not in key and '}' not in key:
-        # A single column, whose name may have any other character.
+        # It is a single column, whose name may contain any other character.
         yield interpolation.Field(key, interpolation.ITEM, (key,))
         return
     for piece in interpolation.parse(key):
@@ -178,7 +178,7 @@ def as_key_text(value: typing.Any) -> str | None:
     if value is None or value == '' or rendering.is_missing(value):
         return None
     if value is True:
-        # As JSON writes it, not Python.
+        # Write booleans as JSON does, not as Python does.
         return 'true'
     if value is False:
         return 'false'

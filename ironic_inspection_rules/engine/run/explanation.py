@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Explains why the conditions of a rule hold for a machine or not."""
+"""Explains why the conditions of a rule hold or do not hold for a machine."""
 
 import typing
 
@@ -13,7 +13,7 @@ from ironic_inspection_rules.engine.language import (
 from ironic_inspection_rules.engine.language import reasons
 
 Traces = tuple[reasons.ConditionResult, ...]
-"""The result of every condition of a rule, with its reason."""
+"""The result of each condition of a rule, with its reason."""
 
 
 def is_complete(
@@ -21,16 +21,16 @@ def is_complete(
 ) -> bool:
     """Return whether the traces of a rule explain all of its conditions.
 
-    If they do not, :func:`explain` adds the traces and reasons that are
-    missing, or removes all reasons if the rule must show none.
+    If they do not, :func:`explain` adds missing traces and reasons, or removes
+    all reasons if the rule must not show any.
 
     :param traces: the traces of the conditions that were checked.
     """
     if plan.unexplained:
-        # The rule must show no reasons, and the traces may have some.
+        # The rule must not show reasons, but the traces may have some.
         return False
     if len(traces) < len(plan.conditions):
-        # The conditions after a false one were not checked.
+        # The conditions after a false condition were not checked.
         return False
     for decision in traces:
         if decision.reason is None:
@@ -43,11 +43,12 @@ def explain(
     view: budget.View,
     first_traces: typing.Iterable[reasons.ConditionResult] = (),
 ) -> Traces:
-    """Return a trace of every condition of a rule, also after a false one.
+    """Return a trace of each condition of a rule, even after a false one.
 
-    The trace of a condition that holds is ``ConditionResult('eq', True,
-    'values=(1, 1)')``. A condition with an error has the result None, and the
-    error as its reason. If the rule must show no reasons, all are None.
+    The trace of a condition that holds is, for example,
+    ``ConditionResult('eq', True, 'values=(1, 1)')``. If a condition fails, its
+    result is None, and the error is its reason. If the rule must not show
+    reasons, all reasons are None.
 
     :param view: the data as the rule sees them, with its ``vars`` and tables.
     :param first_traces: the traces of the conditions that were checked to
@@ -57,7 +58,7 @@ def explain(
     for condition in plan.conditions[len(traces) :]:
         try:
             trace = condition.decide(view)
-        # Conditions are plugins, which may raise anything.
+        # Conditions are plugins, so they may raise any exception.
         except Exception as exc:
             trace = reasons.ConditionResult(
                 condition.written_op, None, exceptions.reason_of(exc)
@@ -85,8 +86,8 @@ def explain_match(
     """
     if plan.masked:
         return explain(plan, view)
-    # The rule sees secrets. Its conditions are not decided once more for the
-    # trace, which shows masked values: with these they might not hold.
+    # The rule sees secrets, but the trace shows masked values. Do not decide
+    # the conditions again, because they might not hold with masked values.
     traces = []
     for condition in plan.conditions:
         traces.append(
@@ -104,15 +105,15 @@ def reason(
     view: budget.View,
     masked_view: budget.View,
 ) -> str:
-    """Return the reason of a condition, such as ``values=(1, 2)``.
+    """Return the reason of a condition, e.g. ``values=(1, 2)``.
 
-    If it cannot be built, the text of the error is returned in its place.
+    If it cannot be built, the text of the error is returned instead.
 
     :param view: the data as the rule sees them.
-    :param masked_view: the data whose values the reason shows.
+    :param masked_view: the data from which the reason shows values.
     """
     try:
         return condition.reason(view, masked_view)
-    # Conditions are plugins, which may raise anything.
+    # Conditions are plugins, so they may raise any exception.
     except Exception as exc:
         return exceptions.reason_of(exc)

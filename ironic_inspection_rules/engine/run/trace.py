@@ -19,11 +19,11 @@ KEY = model.TRACE_KEY
 class WhenTrace(typing.NamedTuple):
     """The trace of a ``when`` condition of an action, over all its items.
 
-    :ivar true: the number of items of the loop for which the condition holds;
-        without a loop there is one item.
+    :ivar true: the number of loop items for which the condition holds. Without
+        a loop there is one item.
     :ivar false: the number of items for which it does not hold.
     :ivar reason: why it does not hold for the first such item; if it holds for
-        all, why it holds for the first.
+        all items, why it holds for the first.
     """
 
     op: str
@@ -36,11 +36,11 @@ class ActionTrace(typing.NamedTuple):
     """The trace of one action.
 
     :ivar notes: the lines that it logged, and the requests that it sent.
-    :ivar reverted: whether it was undone, instead of carried out.
+    :ivar reverted: whether it was undone instead of run.
     :ivar confirmed: the values that it set but that were there already.
     :ivar when: the traces of its ``when`` conditions.
-    :ivar idle: why it did not run; None if it ran for at least one item, and
-        without an error. ``fail`` runs if it fails the inspection.
+    :ivar idle: why it did not run; None if it ran for at least one item
+        without an error. ``fail`` counts as run if it fails the inspection.
     :ivar earlier: the number of changes that the phase had made before it.
     """
 
@@ -61,8 +61,8 @@ class ActionTrace(typing.NamedTuple):
     def as_dict(self) -> Described:
         """Return plain JSON data.
 
-        ``ran`` and ``reason`` are only there for an action that has ``when``
-        conditions or did not run.
+        ``ran`` is only included if the action has ``when`` conditions or did
+        not run, and ``reason`` only if it did not run.
         """
         data: Described = {
             'op': self.op,
@@ -82,11 +82,11 @@ class ActionTrace(typing.NamedTuple):
 class RuleTrace(typing.NamedTuple):
     """The trace of one rule.
 
-    For a rule in mode ``audit`` it says what the rule would have done.
+    For a rule in mode ``audit``, it says what the rule would have done.
 
     :ivar conditions: the results of its conditions, with reasons.
-    :ivar error: the error that a rule in mode ``audit`` would have failed the
-        inspection with.
+    :ivar error: the error with which a rule in mode ``audit`` would have
+        failed the inspection.
     :ivar reverted: whether the rule did not match, and has undone what it did
         in an earlier inspection.
     """
@@ -101,13 +101,13 @@ class RuleTrace(typing.NamedTuple):
     def disclosed(
         self, why: tuple[reasons.ConditionResult, ...] | None
     ) -> 'RuleTrace':
-        """Return the trace as everybody may see it.
+        """Return the trace in a form that everybody may see.
 
-        Records, logs, answers and reports are made of this trace only. That of
-        a sensitive rule has no conditions and no actions.
+        Records, logs, answers and reports are only built from this trace. For
+        a sensitive rule, it has no conditions and no actions.
 
-        :param why: the results of its conditions; None to keep those that the
-            trace has.
+        :param why: the results of its conditions; None to keep the conditions
+            of the trace.
         """
         if not disclosure.gives_reasons(self.rule):
             return RuleTrace(
@@ -131,10 +131,10 @@ class RuleTrace(typing.NamedTuple):
     def described(self, describe: 'Describe') -> Described:
         """Return a description of the trace.
 
-        That of a sensitive rule is only ``{'uuid': …, 'matched': …,
+        The description of a sensitive rule is only ``{'uuid': …, 'matched': …,
         'withheld': True}``.
 
-        :param describe: makes the description of any other trace.
+        :param describe: builds the description of any other trace.
         """
 
         def describe_trace(_rule: model.Rule) -> Described:
@@ -145,16 +145,16 @@ class RuleTrace(typing.NamedTuple):
         )
 
     def summary(self) -> Described:
-        """Return what is stored with a machine's inventory.
+        """Return the summary that is stored with a machine's inventory.
 
-        Of a sensitive rule, that is only ``{'uuid': …, 'withheld': True}``.
+        For a sensitive rule, it is only ``{'uuid': …, 'withheld': True}``.
         """
         return disclosure.disclose_entry(self.rule, self._summarize)
 
     def _summarize(self, rule: model.Rule) -> Described:
-        """Return the names of the rule, and the ops that it carried out.
+        """Return the names of the rule and the ops that it ran.
 
-        Actions that were undone, or did not run, are left out.
+        Actions that were undone or did not run are skipped.
         """
         ops = []
         for action in self.actions:
@@ -169,8 +169,8 @@ class RuleTrace(typing.NamedTuple):
     def _explanation(self) -> Described:
         """Return what the rule decided and did.
 
-        ``error`` is there only for a rule in mode ``audit``: the error of any
-        other rule is that of the inspection.
+        ``error`` is only included for a rule in mode ``audit``, because the
+        error of any other rule is the error of the inspection.
         """
         explanation = {
             'uuid': self.rule.uuid,
@@ -186,7 +186,7 @@ class RuleTrace(typing.NamedTuple):
         return explanation
 
     def _audit(self) -> Described:
-        """Return what a rule in mode ``audit`` would change, if enforced."""
+        """Return what a rule in mode ``audit`` would change if enforced."""
         changes = []
         for action in self.actions:
             changes += [change.as_dict() for change in action.changes]

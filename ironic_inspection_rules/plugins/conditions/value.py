@@ -42,10 +42,10 @@ _SUBNET = (
 )
 
 _TEXT_OF_OTHER_TYPES = frozenset(('True', 'False', 'None'))
-"""What values that are no text read as to a regular expression.
+"""The texts that regular expressions match for values that are not text.
 
-So true matches "True", but does not equal it: "one of these words" would be
-a false statement. A number does equal its text.
+True matches "True" but does not equal it, so "the value is one of these words"
+would be a false statement. A number does equal its text.
 """
 
 
@@ -55,8 +55,8 @@ def _list_spellings(word: str) -> list[str]:
     return [''.join(choice) for choice in itertools.product(*letters)]
 
 
-# All that is-false holds for. As "eq" compares these, zero is among them: it
-# equals false.
+# All values for which is-false holds. Zero is included, because "eq" compares
+# it as equal to false.
 _FALSE = [
     None,
     False,
@@ -68,13 +68,14 @@ _FALSE = [
 class _FewValues(plugin.Condition):
     """A condition that holds for a few values and no others.
 
-    So it states a fact: the value is one of these; inverted, none of these.
+    So it states the fact that the value is one of these or, if it is inverted,
+    none of these.
     """
 
     ACCEPTS_MISSING = True
 
     VALUES: typing.ClassVar[list[typing.Any]]
-    """All values for which it holds, compared as ``eq`` compares them."""
+    """All values for which it holds, compared as ``eq`` does."""
 
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
@@ -92,7 +93,8 @@ class IsTrue(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        # Inverted it also holds for any other text, and no fact can say that.
+        # The inverted condition also holds for other text, which a fact
+        # cannot express.
         if not inverted:
             yield plugin.Fact(arguments['value'], 'none-of', _FALSE)
 
@@ -148,7 +150,7 @@ class InNet(plugin.Condition):
     """``in-net``: the IP address is in the subnet, of either IP version.
 
     It is false for a value that is not an IP address. An address may have a
-    prefix, such as ``2001:db8::1/64``; a subnet is no address.
+    prefix, e.g. ``2001:db8::1/64``, but a subnet is not an address.
     """
 
     SCHEMAS = {'subnet': [schema.text_matching(_SUBNET)]}
@@ -156,15 +158,15 @@ class InNet(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        # Inverted it also holds for a value that is no address, and no fact
-        # can say that.
+        # The inverted condition also holds for a value that is not an address,
+        # which a fact cannot express.
         if not inverted:
             yield plugin.Fact(
                 arguments['address'], plugin.IN_NET, arguments['subnet']
             )
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield the problem of a literal subnet that is no subnet."""
+        """Yield a problem if a literal subnet is invalid."""
         if 'subnet' in arguments:
             try:
                 _read_network(arguments['subnet'])
@@ -174,9 +176,9 @@ class InNet(plugin.Condition):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., bool]:
-        """Build the check with a literal subnet read once for all machines."""
+        """Build the check, and parse a literal subnet only once."""
         if 'subnet' not in arguments:
-            # The subnet has a field, so every machine may have another one.
+            # The subnet has a field, so it may differ between machines.
             return super().bind(arguments)
         network = _read_network(arguments['subnet'])
         return super().bind({**arguments, 'subnet': network})
@@ -184,8 +186,8 @@ class InNet(plugin.Condition):
     def __call__(self, address: typing.Any, subnet: typing.Any) -> bool:
         """Return whether the address is in the subnet.
 
-        :param subnet: a text such as ``192.0.2.0/24``, or the network that
-            :meth:`bind` has made of it.
+        :param subnet: a text such as ``192.0.2.0/24``, or the network into
+            which :meth:`bind` has converted it.
         """
         network = subnet
         if not isinstance(subnet, _Network):
@@ -201,18 +203,18 @@ class InNet(plugin.Condition):
 def read_address(text: str) -> _Address:
     """Return the IP address in a text, which may have a prefix.
 
-    ``192.0.2.7/24`` has the address 192.0.2.7.
+    For example, ``192.0.2.7/24`` has the address 192.0.2.7.
 
     :raises: ValueError if the text has no address. ``192.0.2.0/24`` and
-        ``::/0`` are subnets, and no addresses.
+        ``::/0`` are subnets, not addresses.
     """
     text = text.strip()
     if '/' not in text:
         return ipaddress.ip_address(text)
     interface = ipaddress.ip_interface(text)
     network = interface.network
-    # The first address of a subnet is that of the subnet itself. But in a
-    # subnet of one or two addresses, all belong to hosts.
+    # The first address of a subnet identifies the subnet itself, except in
+    # subnets of one or two addresses, where all addresses belong to hosts.
     is_large = network.prefixlen < interface.max_prefixlen - 1
     if is_large and int(interface.ip) == int(network.network_address):
         raise ValueError(f'{text} is a subnet')
@@ -220,9 +222,9 @@ def read_address(text: str) -> _Address:
 
 
 def _read_network(subnet: typing.Any) -> _Network:
-    """Read a subnet, such as ``192.0.2.0/24``.
+    """Parse a subnet, e.g. ``192.0.2.0/24``.
 
-    That of an address with a prefix is read as well: ``192.0.2.7/24``.
+    An address with a prefix, e.g. ``192.0.2.7/24``, gives its subnet.
 
     :raises: :class:`.exceptions.OperationError` for any other value.
     """
@@ -237,18 +239,18 @@ def _read_network(subnet: typing.Any) -> _Network:
 class RegexCondition(plugin.Condition):
     """A condition with a regular expression (:mod:`.pattern`)."""
 
-    # A short text can make an expression take long.
+    # An expression may be slow even for short text, so it must be charged.
     PAYS = True
     METHOD: typing.ClassVar[str]
-    """The method of a compiled expression that is called."""
+    """The method of the compiled expression to call."""
 
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield which texts match, if the expression is a list of words.
+        """Yield the matching texts if the expression is a list of words.
 
-        For ``matches`` with ``Dell|HPE``, the fact is that the value is one of
-        these two words.
+        For example, ``matches`` with ``Dell|HPE`` states the fact that the
+        value is one of these two words.
         """
         searches = self.METHOD == 'search'
         words = _list_matching_texts(arguments['regex'], searches=searches)
@@ -260,17 +262,15 @@ class RegexCondition(plugin.Condition):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., bool]:
-        """Build the check of a condition, with all that is known of it.
-
-        The expression is compiled once, not for every machine.
+        """Build the check of a condition, and compile its expression once.
 
         :param arguments: the arguments without fields, by name.
         :returns: a function that takes the budget, and then the arguments
             that have fields.
         """
         if 'regex' not in arguments:
-            # With a field {item…} every item of a loop has an expression of
-            # its own, which is compiled when the condition is checked.
+            # With a field {item…}, each item of a loop has its own expression,
+            # which is compiled when the condition is checked.
             return super().bind(arguments)
         matches: typing.Callable[..., bool]
         matches = arguments['regex'].matcher(self.METHOD)
@@ -310,16 +310,16 @@ def _list_matching_texts(regex: str, *, searches: bool) -> list[str]:
     """List all texts that match an expression such as ``^(Dell|HPE)$``.
 
     :param searches: whether the expression is searched anywhere in a text, as
-        the op ``contains`` does. Else the whole text has to match.
-    :returns: ``['Dell', 'HPE']``; an empty list for an expression that is more
-        than words with ``|`` between them, or matches longer texts too.
+        the op ``contains`` does. Otherwise the whole text must match.
+    :returns: ``['Dell', 'HPE']``; an empty list if the expression is more than
+        words separated by ``|``, or if it matches longer texts too.
     """
     if searches:
-        # Without anchors at both ends, the expression "Dell" is also found in
-        # "Dell Inc." and in any number of other texts.
+        # Without anchors at both ends, the expression "Dell" also matches
+        # "Dell Inc." and any number of other texts.
         match = _ANCHORED.fullmatch(regex)
     else:
-        # Where the whole text has to match, anchors change nothing.
+        # If the whole text must match, anchors make no difference.
         match = _PERHAPS_ANCHORED.fullmatch(regex)
     if match is None:
         return []
@@ -328,12 +328,12 @@ def _list_matching_texts(regex: str, *, searches: bool) -> list[str]:
     if group is not None:
         alternatives = group['inside']
     elif searches and '|' in alternatives:
-        # In "^a|b$", each anchor belongs to one alternative only.
+        # In "^a|b$", each anchor belongs to only one alternative.
         return []
     words = []
     for word in alternatives.split('|'):
         if not _LITERAL.fullmatch(word):
             return []
-        # "a\.b" is written for "a.b".
+        # The expression "a\.b" stands for the text "a.b".
         words.append(re.sub(r'\\(.)', r'\1', word))
     return words

@@ -21,9 +21,9 @@ _NUMBER = {'type': 'number', 'errorMessage': _('must be a number')}
 
 
 def require_number(value: typing.Any) -> Number:
-    """Return a value, which must be a finite number.
+    """Return a value if it is a finite number.
 
-    True and false are no numbers here.
+    True and false do not count as numbers here.
 
     :raises: :class:`.exceptions.OperationError` for any other value.
     """
@@ -43,13 +43,13 @@ def _too_large_error() -> exceptions.OperationError:
 def _read_number(value: typing.Any, *kinds: type[Number]) -> Number:
     """Read a value as a number, for the filters ``int`` and ``float``.
 
-    Python reads texts, so ``'1_0'`` is 10. ``'inf'`` and ``'nan'`` give a
-    float that is not finite: a filter must not return it.
+    Python parses the text, so ``'1_0'`` is 10. ``'inf'`` and ``'nan'`` give a
+    float that is not finite, which a filter must not return.
 
-    :param kinds: ``int``, ``float`` or both. The first that can read the value
-        gives the number: for both, ``'1.5'`` is 1.5.
-    :raises: :class:`.exceptions.OperationError` if none can read the value, or
-        the value is neither text, number nor boolean.
+    :param kinds: ``int``, ``float`` or both. The first kind that can read the
+        value is used: for both, ``'1.5'`` gives 1.5.
+    :raises: :class:`.exceptions.OperationError` if no kind can read the value,
+        or if it is neither a text, a number nor a boolean.
     """
     if isinstance(value, str) and len(value) > _LONGEST_TEXT:
         raise exceptions.OperationError(
@@ -75,13 +75,13 @@ class Int(plugin.Filter):
     GIVES = 'number'
 
     def __call__(self, value: typing.Any) -> int:
-        """Return a number, a truth value or a text as a whole number.
+        """Return a number, a boolean or a text as a whole number.
 
         ``'16'`` gives 16, and ``'1.9'`` and ``'1e0'`` give 1.
         """
         number = _read_number(value, int, float)
-        # The text may be "inf" or "nan". No comparison holds for the latter;
-        # math.isfinite() fails for whole numbers beyond the range of a float.
+        # The text may be "inf" or "nan". The comparison is False for NaN. Do
+        # not use math.isfinite(), because it fails for large integers.
         if not abs(number) < math.inf:
             raise exceptions.OperationError(_('"%s" is no number') % value)
         return int(number)
@@ -104,8 +104,8 @@ class Round(plugin.Filter):
     GIVES = 'number'
 
     def __call__(self, value: typing.Any, precision: int = 0) -> Number:
-        # A negative precision counts digits left of the point. So far left,
-        # every number rounds to zero; further left, round() would be slow.
+        # A negative precision counts digits left of the point. At this limit,
+        # every number rounds to zero; below it, round() would be slow.
         limited_precision = max(precision, -_MOST_DIGITS)
         return round(require_number(value), limited_precision)
 
@@ -131,9 +131,9 @@ class Add(plugin.Filter):
     def __call__(self, value: typing.Any, number: typing.Any) -> Number:
         """Return the result of the operation on the value and a number.
 
-        :raises: :class:`.exceptions.OperationError` if one of them is no
-            finite number, the result is too large, or the number is zero and
-            divides.
+        :raises: :class:`.exceptions.OperationError` if one of them is not a
+            finite number, if the result is too large, or if the number is a
+            divisor and zero.
         """
         left = require_number(value)
         right = require_number(number)
@@ -174,7 +174,7 @@ class Tier(plugin.Filter):
     REARRANGES = True
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield what is wrong with the table, when a rule is made."""
+        """Yield the problem of the table when a rule is created."""
         if 'table' in arguments:
             try:
                 _check_table(arguments['table'])
@@ -189,11 +189,11 @@ class Tier(plugin.Filter):
     ) -> typing.Any:
         """Return the label of the highest bound that is not above the value.
 
-        In the table ``[[0, 'small'], [64, 'large']]``, 96 has the label
-        ``large``.
+        For example, in the table ``[[0, 'small'], [64, 'large']]``, 96 has the
+        label ``large``.
 
-        :param default: the result for a value below all bounds; without it,
-            the result is missing.
+        :param default: the result for a value below all bounds. Without a
+            default, the result is missing.
         """
         number = require_number(value)
         highest_bound = None
@@ -202,7 +202,7 @@ class Tier(plugin.Filter):
         for bound, label in _check_table(table):
             if bound > number:
                 continue
-            # Of equal bounds the first counts.
+            # If bounds are equal, use the first one.
             if highest_bound is None or bound > highest_bound:
                 highest_bound = bound
                 label_of_highest = label

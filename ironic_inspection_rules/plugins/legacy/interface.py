@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Network interfaces as ironic-inspector's rules read them.
+"""Network interfaces in the form that ironic-inspector's rules read.
 
-The hook ``validate_interfaces`` of ironic-inspector made them. Ironic's hook
-has other names for the values of an interface, and adds ports for other
-interfaces where options are the same.
+The hook ``validate_interfaces`` of ironic-inspector built them. Ironic's hook
+uses other names for the values of an interface, and with the same options it
+creates ports for other interfaces.
 """
 
 import ipaddress
@@ -19,20 +19,20 @@ Container = dict[str, typing.Any]
 _MAC = re.compile('(?:[0-9a-f]{2}:){5}[0-9a-f]{2}')
 
 IN_IRONIC = {'ip': 'ipv4_address', 'mac': 'mac_address', 'pxe': 'pxe_enabled'}
-"""Where an interface of Ironic has the values of one of ironic-inspector.
+"""The names in Ironic for the values of an interface in ironic-inspector.
 
-``ip`` is the IPv6 address of an interface that has no other.
+If an interface has only an IPv6 address, ``ip`` is that address.
 """
 
 
 class Interface(dict[str, typing.Any]):
     """A network interface of Ironic that also has ironic-inspector's names.
 
-    ``interface['ip']`` is the value of ``ipv4_address``, for example. The
-    methods ``get`` and ``in`` know Ironic's names only.
+    For example, ``interface['ip']`` is the value of ``ipv4_address``. The
+    methods ``get`` and ``in`` only support Ironic's names.
 
-    :param lldp: what the switch says of the port that it is plugged into;
-        ABSENT if nothing is known.
+    :param lldp: the data that the switch sends for its port; ABSENT if
+        unknown.
     """
 
     def __init__(self, interface: Container, lldp: typing.Any) -> None:
@@ -42,7 +42,7 @@ class Interface(dict[str, typing.Any]):
     def __missing__(self, name: str) -> typing.Any:
         """Return the value of a name that only ironic-inspector had.
 
-        They are ``ip``, the IPv4 address or else the IPv6 address; ``mac`` in
+        These are ``ip``, the IPv4 address or else the IPv6 address; ``mac`` in
         lower case; ``pxe``; ``client_id``, which is always null here; and
         ``lldp_processed``.
 
@@ -65,10 +65,11 @@ class Interface(dict[str, typing.Any]):
 class Interfaces(dict[str, typing.Any]):
     """Network interfaces by name, each as an :class:`Interface`.
 
-    ``interfaces[name]`` and ``values`` return such interfaces; ``get`` and
-    ``items`` return mappings with Ironic's names only.
+    ``interfaces[name]`` and ``values`` return such interfaces. ``get`` and
+    ``items`` return mappings that have only Ironic's names.
 
-    :param lldp: what switches say of their ports, by name of an interface.
+    :param lldp: the data that switches send for their ports, by name of an
+        interface.
     """
 
     def __init__(self, interfaces: Container, lldp: Container) -> None:
@@ -78,7 +79,7 @@ class Interfaces(dict[str, typing.Any]):
     def __getitem__(self, name: str) -> typing.Any:
         """Return an interface with ironic-inspector's names.
 
-        A value that is no mapping is no interface, and is returned as it is.
+        A value that is not a mapping is returned as it is.
         """
         value = super().__getitem__(name)
         if not isinstance(value, dict):
@@ -98,13 +99,13 @@ def read_all(
 ) -> Interfaces:
     """Return the interfaces of an inventory by name.
 
-    Interfaces without a name or a MAC address are left out. Every interface
-    gets the value ``pxe_enabled``: whether the machine booted from it.
+    Interfaces without a name or a MAC address are skipped. Each interface gets
+    the value ``pxe_enabled``, which is whether the machine booted from it.
 
-    :param interfaces: ``interfaces`` of the inventory, which a machine has
-        sent: any value.
+    :param interfaces: ``interfaces`` of the inventory. The machine has sent
+        it, so it may be of any type.
     :param boot: the MAC address that the machine booted from, in lower case;
-        None if it is not known.
+        None if unknown.
     :raises: KeyError if no interface is left.
     """
     if not isinstance(interfaces, list):
@@ -129,24 +130,24 @@ def read_all(
 def choose_suitable(
     interfaces: Interfaces, boot: str | None, has_hook_chosen: bool
 ) -> Container:
-    """Return the interfaces that ironic-inspector made ports for.
+    """Return the interfaces for which ironic-inspector created ports.
 
-    * Boot interface not known: all interfaces with an IP address.
-    * Boot interface known: this one, if it has an IP address. That was the
-      default of ironic-inspector.
-    * Boot interface known, and the interfaces are those that Ironic's hook
-      ``validate-interfaces`` has chosen: all of them, as the options of the
-      hook say which are wanted.
+    * If the boot interface is unknown: all interfaces with an IP address.
+    * If the boot interface is known: only this interface, if it has an IP
+      address. This was the default of ironic-inspector.
+    * If the boot interface is known and Ironic's hook ``validate-interfaces``
+      has chosen the interfaces: all of them, because the options of the hook
+      determine which are wanted.
 
-    The loopback interface is never one of them.
+    The loopback interface is never included.
 
     :param boot: the MAC address that the machine booted from, in lower case;
-        None if it is not known.
+        None if unknown.
     :param has_hook_chosen: whether that hook has chosen the interfaces.
     :raises: KeyError if no interface is suitable.
     """
     by_name = {}
-    # Not items(): its values lack the names that ironic-inspector had.
+    # Do not use items(), whose values lack ironic-inspector's names.
     for name in interfaces:
         interface = interfaces[name]
         if not isinstance(interface, Interface):
@@ -156,8 +157,8 @@ def choose_suitable(
         mac = interface.get('mac') or interface.get('mac_address')
         has_address = bool(interface['ip'])
         if boot is None:
-            # Also for interfaces that the hook has chosen: without a boot
-            # interface, it keeps those without an address as well.
+            # Check this even if the hook has chosen the interfaces, because
+            # without a boot interface it keeps interfaces without an address.
             is_suitable = has_address
         elif has_hook_chosen:
             is_suitable = True
@@ -173,11 +174,11 @@ def choose_suitable(
 def boot_mac(document: Container) -> str | None:
     """Return the MAC address that a machine booted from, in lower case.
 
-    It is the value ``boot_interface``, else ``pxe_interface`` of the
+    It is the value ``boot_interface``, or else ``pxe_interface`` of the
     inventory. pxelinux writes it as ``01-aa-bb-cc-dd-ee-ff``, with the type of
     the hardware in front, which gives ``aa:bb:cc:dd:ee:ff``.
 
-    :param document: the data of the machine as ironic-inspector had them.
+    :param document: the data of the machine in the form of ironic-inspector.
     :returns: None if there is no such text.
     """
     mac = document.get('boot_interface') or data_path.get(
@@ -192,7 +193,7 @@ def boot_mac(document: Container) -> str | None:
 
 
 def _is_loopback(name: str, address: typing.Any) -> bool:
-    """Return whether an interface leads only to the machine itself.
+    """Return whether an interface is a loopback interface.
 
     :param address: its IP address, or any other value.
     """
@@ -207,7 +208,7 @@ def _is_loopback(name: str, address: typing.Any) -> bool:
 def _without_scope(address: typing.Any) -> typing.Any:
     """Return ``fe80::1`` for ``fe80::1%eth0``, and other values as they are.
 
-    Behind the percent sign is the scope of a link-local IPv6 address.
+    The text after the percent sign is the scope of a link-local IPv6 address.
     """
     if isinstance(address, str):
         return address.partition('%')[0]

@@ -2,9 +2,9 @@
 
 """Formats text with ``{data[...]}`` as ironic-inspector did.
 
-The grammar is that of Python's format strings over one name, ``data``, and
-every result is text. Steps lead through plain data only: attributes of Python
-objects are errors.
+The grammar is that of Python's format strings with the single name ``data``,
+and each result is text. A field can only read plain data. Reading an attribute
+of a Python object is an error.
 """
 
 import functools
@@ -17,7 +17,7 @@ from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
 Data = typing.Mapping[str, typing.Any]
-"""What the name "data" stands for, see :class:`.document.InspectorData`."""
+"""The data that the name "data" refers to, an InspectorData."""
 Render = typing.Callable[[Data], str]
 """Returns a text with its fields filled in."""
 Steps = tuple[str | int, ...]
@@ -47,11 +47,11 @@ def render(value: typing.Any, data: Data) -> typing.Any:
 
     ``{'size': '{data[disks][0][size]} GB'}`` gives ``{'size': '960 GB'}``.
 
-    :param value: a string, or lists and mappings with strings anywhere, in
-        keys too.
-    :param data: the data of the machine as ironic-inspector had them.
-    :raises: :class:`.exceptions.OperationError` if a field does not exist or
-        the text is not a format string.
+    :param value: a string, or lists and mappings with strings anywhere,
+        including keys.
+    :param data: the data of the machine in the form of ironic-inspector.
+    :raises: :class:`.exceptions.OperationError` if a field does not exist, or
+        if the text is not a format string.
     """
     if isinstance(value, str):
         return _compile(value)(data)
@@ -68,10 +68,10 @@ def render(value: typing.Any, data: Data) -> typing.Any:
 def problems(value: typing.Any) -> typing.Iterator[str]:
     """Yield the errors of all texts in a value that cannot be formatted.
 
-    Such a text is ``{data[a}``, which lacks a bracket.
+    For example, the text ``{data[a}`` lacks a bracket.
 
-    :param value: a string, or lists and mappings with strings anywhere, in
-        keys too.
+    :param value: a string, or lists and mappings with strings anywhere,
+        including keys.
     """
     parts: list[typing.Any] = []
     if isinstance(value, str):
@@ -88,14 +88,15 @@ def problems(value: typing.Any) -> typing.Iterator[str]:
 
 
 def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
-    """Yield the fields in all strings of a value, also those inside of fields.
+    """Yield the fields in all strings of a value, including nested fields.
 
     ``{data[a]:>{data[b]}}`` gives ``('data[a]', ('a',))`` and ``('data[b]',
-    ('b',))``. A value with a text that cannot be formatted gives none.
+    ('b',))``. If any text in the value cannot be formatted, nothing is
+    yielded.
 
-    :param value: a string, or lists and mappings with strings anywhere, in
-        keys too.
-    :returns: the text of a field, and its keys and indices.
+    :param value: a string, or lists and mappings with strings anywhere,
+        including keys.
+    :returns: the text of each field, and its keys and indexes.
     """
     if any(problems(value)):
         return
@@ -109,11 +110,11 @@ def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
         elif isinstance(part, str):
             for piece in string.Formatter().parse(part):
                 _literal, name, spec, _conversion = piece
-                # A piece is literal text with the field behind it. Only the
-                # last one may have no field.
+                # A piece is literal text followed by a field. Only the last
+                # piece may have no field.
                 if name is not None:
                     yield name, steps(name)
-                    # The format of a field may have fields, too.
+                    # The format of a field may have fields too.
                     ahead.append(spec)
 
 
@@ -121,14 +122,14 @@ def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
 def _compile(text: str) -> Render:
     """Build a function that returns a text with its fields filled in.
 
-    Of ``{data[a]} GB`` and the data ``{'a': 1}``, it returns ``1 GB``.
+    For ``{data[a]} GB`` and the data ``{'a': 1}``, it returns ``1 GB``.
 
-    :raises: :class:`.exceptions.OperationError` if it is no format string.
+    :raises: :class:`.exceptions.OperationError` if it is not a format string.
     """
     pieces: list[str | Render] = []
     try:
         for piece in string.Formatter().parse(text):
-            # "GB: {data[a]!r:>3}" is ('GB: ', 'data[a]', '>3', 'r').
+            # "GB: {data[a]!r:>3}" gives ('GB: ', 'data[a]', '>3', 'r').
             literal, name, spec, conversion = piece
             pieces.append(literal)
             if name is not None:
@@ -142,7 +143,7 @@ def _compile(text: str) -> Render:
 
 
 def _join(pieces: list[str | Render], data: Data) -> str:
-    """Return the text of all pieces: literal texts as they are, and fields.
+    """Return the text of all pieces, with the values of fields filled in.
 
     :param pieces: literal texts, and the functions of fields.
     """
@@ -156,12 +157,12 @@ def _join(pieces: list[str | Render], data: Data) -> str:
 
 
 def steps(name: str) -> Steps:
-    """Return the keys and indices of a field.
+    """Return the keys and indexes of a field.
 
-    ``data[disks][0]`` gives ``('disks', 0)``.
+    For example, ``data[disks][0]`` gives ``('disks', 0)``.
 
-    :raises: :class:`.exceptions.MissingField` if it does not begin with
-        ``data``, or goes on by a dot: no machine has such a field.
+    :raises: :class:`.exceptions.MissingField` if the field does not begin with
+        ``data``, or continues with a dot, because no machine has such a field.
     """
     match = _NAME.fullmatch(name)
     if match is None or match['root'] != 'data':
@@ -203,12 +204,12 @@ def _fill_in(
     """Return the text of a field on a machine.
 
     :param name: the text of the field, for errors.
-    :param keys: the keys and indices that lead to its value.
-    :param convert: converts the value, as ``repr`` does for ``!r``.
-    :param render_spec: returns the format, whose own fields are filled in.
+    :param keys: the keys and indexes that lead to its value.
+    :param convert: converts the value, e.g. ``repr`` for ``!r``.
+    :param render_spec: returns the format, with its own fields filled in.
     :raises: :class:`.exceptions.MissingField` if there is no such value;
-        another :class:`.exceptions.OperationError` if it does not take the
-        format.
+        another :class:`.exceptions.OperationError` if the value does not
+        support the format.
     """
     value: typing.Any = data
     for key in keys:
