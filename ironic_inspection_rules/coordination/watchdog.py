@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replaces threads that hang, and logs outages once.
+"""Replace threads that hang, and log outages only once.
 
-A thread cannot be ended from outside, and may wait forever: for a connection,
-a BMC, or a lock in a library. So a thread that hangs is abandoned, and another
-thread goes on with the next round. If the abandoned thread wakes up, its
-results must not count: it compares ``generation``, or the fence refuses its
-writes.
+A thread cannot be stopped from outside, and may wait forever for a connection,
+a BMC, or a lock in a library. A thread that hangs is therefore abandoned, and
+another thread continues with the next round. If the abandoned thread wakes up,
+its results must not count: it compares ``generation``, or the fence refuses
+its writes.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from ironic_inspection_rules import exceptions
 LOG = log.getLogger(__name__)
 
 _MOST_CALLS = 12
-"""Calls of a stack that the log shows."""
+"""Maximum number of calls of a stack that the log shows."""
 
 
 def _lose_nothing() -> None:
@@ -34,13 +34,13 @@ class WatchedLoop:
 
     A thread that hangs in a round is replaced.
 
-    :param name: of the thread, also for the log.
-    :param work: one round.
-    :param stop: set to have the loop end after a round.
+    :param name: name of the thread, also used in the log.
+    :param work: the function that runs one round.
+    :param stop: set to end the loop after a round.
     :param give_up: called when a round hangs, before the next one begins in
         another thread.
-    :ivar generation: number of threads that were given up. A thread that
-        finds another number than at its start has been given up.
+    :ivar generation: number of threads that were given up. A thread has been
+        given up if the number has changed since the thread started.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class WatchedLoop:
         self._work = work
         self._stop = stop
         self._give_up = give_up
-        # The last one, and when its round began, on the monotonic clock.
+        # The latest thread, and the monotonic time when its round began.
         self._thread: threading.Thread | None = None
         self._alive_at = 0.0
         # Whether that thread was given up, and no other could be started.
@@ -65,8 +65,8 @@ class WatchedLoop:
     def start(self) -> None:
         """Start the thread."""
         self.note_life()
-        # A daemon, as a round may hang for ever, and the end of the process
-        # must not wait for it.
+        # Use a daemon, because a round may hang forever, and the end of the
+        # process must not wait for it.
         thread = threading.Thread(
             target=self._work_in_rounds,
             args=(self.generation,),
@@ -74,7 +74,7 @@ class WatchedLoop:
             daemon=True,
         )
         thread.start()
-        # Only now: a thread that has not started cannot be joined.
+        # Set only now, because a thread that has not started cannot be joined.
         self._thread = thread
         self._is_given_up = False
 
@@ -90,12 +90,13 @@ class WatchedLoop:
     def look_after(self, limit: float) -> None:
         """Replace the thread if a round takes longer than ``limit`` seconds.
 
-        Another thread calls this now and then, see :func:`watch`.
+        Another thread calls it periodically, see :func:`watch`.
 
-        The time counts from the last :meth:`note_life`, with which every round
-        begins. The old thread cannot be ended; should it ever wake up, it ends
-        by itself. What it holds is given up for it. If the new thread cannot
-        be started, a call tries again after another ``limit``.
+        The time counts from the last :meth:`note_life`, which every round
+        calls when it begins. The old thread cannot be stopped; if it ever
+        wakes up, it ends by itself. The resources that it holds are given up
+        for it. If the new thread cannot be started, a call tries again after
+        another ``limit``.
         """
         if self._thread is None or self._stop.is_set():
             return
@@ -112,9 +113,10 @@ class WatchedLoop:
                     'place': describe_place(self._thread),
                 },
             )
-            # The generation first: an old thread that wakes up from here on
-            # finds that it was given up, and no longer uses what it holds. In
-            # the other order, it could go on with what was given up already.
+            # Increase the generation first: an old thread that wakes up
+            # afterwards knows that it was given up, and no longer uses what it
+            # holds. Otherwise it could use resources that are already given
+            # up.
             self.generation += 1
             self._give_up()
             self._is_given_up = True
@@ -129,9 +131,9 @@ class WatchedLoop:
     def _work_in_rounds(self, generation: int) -> None:
         """Work in rounds until a stop, or until this thread is given up.
 
-        A thread that hangs in a round is given up: another one takes its
-        place, and the generation of the loop is increased by one. Should the
-        old thread wake up, it ends when it sees that.
+        When a thread that hangs is given up, another thread takes its place,
+        and the generation of the loop is increased. If the old thread wakes
+        up, it sees this and ends.
 
         :param generation: the generation of the loop when this thread began.
         """
@@ -139,7 +141,8 @@ class WatchedLoop:
             self.note_life()
             try:
                 self._work()
-            # The loop goes on, after a pause: the next round may fail too.
+            # Continue the loop after a pause, because the next round may fail
+            # too.
             except Exception:
                 LOG.exception('A round of the %s broke off', self._name)
                 self._stop.wait(1.0)
@@ -161,9 +164,9 @@ def watch(
 def describe_place(thread: threading.Thread) -> str:
     """Return the last calls of a thread in one line, the innermost last.
 
-    The log has it of a thread that hangs: ``pymysql/cursors.py:153 execute >
-    pymysql/connections.py:558 query``. The path of a file in site-packages is
-    cut in front; any other path is whole.
+    The log contains it for a thread that hangs, e.g.
+    ``pymysql/cursors.py:153 execute > pymysql/connections.py:558 query``.
+    Paths in site-packages are shortened; all other paths are complete.
 
     :returns: 'its end' for a thread that has ended, or has not begun.
     """
@@ -179,13 +182,13 @@ def describe_place(thread: threading.Thread) -> str:
 
 
 class Outage:
-    """Logs the beginning and the end of an outage, not every failure.
+    """Logs the beginning and the end of an outage instead of every failure.
 
     The first failure of every class is logged as a warning, the failure after
     ``retries`` others as an error, and the first success afterwards as info.
-    May be used from several threads.
+    It may be used from several threads.
 
-    :param what: what fails, for the log, with the option that names it.
+    :param what: the part that fails, for the log, with its option.
     :param retries: number of failures in a row before the error.
     """
 
@@ -193,17 +196,17 @@ class Outage:
         """Begin without an outage."""
         self._what = what
         self._retries = retries
-        # Failures since the last success, and their classes. The lock guards
-        # both.
+        # The number of failures since the last success, and their classes. The
+        # lock guards both.
         self._failures = 0
         self._kinds: set[type[BaseException]] = set()
         self._lock = threading.Lock()
 
     def failed(self, failure: BaseException, traceback: bool = False) -> None:
-        """Count a failure, and log it if there is something new to say.
+        """Count a failure, and log it if there is new information.
 
-        The first failure of every class is logged as a warning, and the one
-        after the last retry as an error.
+        The first failure of every class is logged as a warning, and the
+        failure after the last retry as an error.
 
         :param traceback: whether the warning has a traceback; the error
             never has one.
@@ -233,7 +236,7 @@ class Outage:
             )
 
     def over(self) -> None:
-        """End the outage; log that if there was one."""
+        """End the outage, and log the end if there was an outage."""
         with self._lock:
             was_out = self._failures > 0
             self._failures = 0
@@ -246,8 +249,8 @@ def one_line_reason(failure: BaseException) -> str:
     """Return the reason of a failure in one line, for the log.
 
     The error of a library may say less than its cause: for a missing file,
-    tooz says "error opening file". So it is the first line of the cause's
-    message. An error of this project says enough itself.
+    tooz says "error opening file". The result is therefore the first line of
+    the message of the cause. An error of this project is used as it is.
     """
     cause = failure
     if not isinstance(failure, exceptions.InspectionRulesError):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes the table of the PXE filter in the kernel, with nft."""
+"""Change the table of the PXE filter in the kernel, with nft."""
 
 from collections.abc import Callable
 import shutil
@@ -23,13 +23,13 @@ _TIMEOUT = 10.0
 """Time limit for other runs; 50,000 addresses take 0.1 seconds."""
 
 _STATUS_AFTER_KILL = (-9, 137)
-"""Exit status when timeout(1) has killed nft.
+"""Exit status if timeout(1) has killed nft.
 
-Either timeout(1) dies of its own signal, or it exits with 128 + 9.
+Either timeout(1) is killed by its own signal, or it exits with 128 + 9.
 """
 
 _NO_SUCH_TABLE = 'No such file or directory'
-"""Part of what nft says of a table that does not exist."""
+"""Part of the message of nft about a table that does not exist."""
 
 
 class FirewallError(exceptions.InspectionRulesError):
@@ -47,7 +47,7 @@ def run_nft(
 
     ``run_nft('list', 'tables')`` returns the tables of the kernel.
 
-    :param script: applied in one transaction.
+    :param script: a script to apply in one transaction.
     :param timeout: seconds after which timeout(1) kills the program, even
         while this process is suspended.
     :returns: standard output.
@@ -72,8 +72,8 @@ def run_nft(
     if process.returncode != 0:
         lines = process.stderr.strip().splitlines()
         if lines:
-            # Such as "/dev/stdin:1:1-9: Error: Could not process rule: …": nft
-            # says first where in the script the error is.
+            # For example "/dev/stdin:1:1-9: Error: Could not process rule: …",
+            # where the first part is the position in the script.
             _where, _error, reason = lines[0].rpartition('Error: ')
         else:
             reason = _('exit status %d') % process.returncode
@@ -84,8 +84,8 @@ def run_nft(
 def seconds_to_pass(remaining: float) -> float:
     """Return the seconds for which the kernel may let machines pass.
 
-    They are over before leadership is, even if nft takes its full time limit
-    of one second: 1.5 for 3 seconds of leadership, 0 for 1.5 or less.
+    They end before leadership does, even if nft takes its full time limit of
+    one second: 1.5 for 3 seconds of leadership, 0 for 1.5 or less.
 
     :param remaining: seconds until the leadership of this host ends.
     """
@@ -95,9 +95,9 @@ def seconds_to_pass(remaining: float) -> float:
 class Firewall:
     """The nftables table that guards one interface; not thread-safe.
 
-    :param run: runs the nft program with some arguments, and by keyword a
-        ``script`` and a ``timeout`` in seconds. Returns the standard output,
-        raises FirewallError.
+    :param run: runs the nft program with arguments, and the keywords
+        ``script`` and ``timeout`` (in seconds). It returns the standard
+        output, or raises FirewallError.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Firewall:
     ) -> None:
         self._table = table
         self._run = run
-        # What the kernel has by now: changes start from it.
+        # The current state of the kernel, from which changes start.
         self._admitted = admission.Admission()
 
     @property
@@ -114,13 +114,13 @@ class Firewall:
         return self._table.interface
 
     def install(self) -> None:
-        """Create the table anew, so that it blocks everything.
+        """Create the table again, so that it blocks everything.
 
-        Our own table of that name is replaced. A table of that name that is
-        not ours stays; then one of another name blocks everything.
+        Our own table of that name is replaced. A foreign table of that name is
+        kept, and a table of another name blocks everything.
 
-        :raises: FirewallError if there is a foreign table, even though all is
-            blocked then; if there is no such interface; or if nft fails.
+        :raises: FirewallError if there is a foreign table, although everything
+            is blocked; if there is no such interface; or if nft fails.
         """
         try:
             socket.if_nametoindex(self.interface)
@@ -156,35 +156,35 @@ class Firewall:
     def update(self, admit: admission.Admission, remaining: float) -> None:
         """Change which machines pass, and for how long, in one transaction.
 
-        :param admit: the machines that are to pass.
-        :param remaining: seconds until the leadership of this host ends; if
+        :param admit: the machines that should pass.
+        :param remaining: seconds until the leadership of this host ends. If
             too few are left, all machines are blocked.
-        :raises: FirewallError when nft failed, and nothing has changed, or was
-            killed, perhaps after the change; :meth:`block` works in both
+        :raises: FirewallError if nft failed, and nothing has changed, or if it
+            was killed, perhaps after the change. :meth:`block` works in both
             cases.
         """
         script = self._table.change(self._admitted, admit)
         seconds = seconds_to_pass(remaining)
         if seconds > 0:
-            # Two limits: a timeout of the kernel that begins when nft runs;
-            # and a time of day, in case nft runs late. If the clock is set
-            # back, the first limit still counts.
+            # There are two limits: a timeout of the kernel that begins when
+            # nft runs, and a time of day, in case nft runs late. If the clock
+            # is set back, the first limit still counts.
             now = time.time()
             script += self._table.pass_for(seconds, now, now + remaining)
             self._apply_script(script, _PASS_TIMEOUT)
         else:
             script += self._table.block()
             self._apply_script(script)
-        # Not before nft has succeeded: after an error, the next change starts
-        # from what was admitted before.
+        # Set this only after nft has succeeded: after an error, the next
+        # change starts from the machines that were admitted before.
         self._admitted = admit
 
     def block(self) -> None:
         """Block everything, and create the table again if it is gone.
 
-        The denylist is not changed, as that would take longer.
+        The denylist is not changed, because that would take longer.
 
-        :raises: FirewallError when both fail. The table, if it exists, then
+        :raises: FirewallError if both fail. The table, if it exists, then
             blocks by its timeout.
         """
         admit_nobody = admission.Admission(denylist=self._admitted.denylist)
@@ -196,6 +196,6 @@ class Firewall:
     def _apply_script(
         self, script: list[str], timeout: float = _TIMEOUT
     ) -> None:
-        """Have nft apply a script in one transaction."""
+        """Apply a script with nft in one transaction."""
         text = ''.join(f'{line}\n' for line in script)
         self._run(script=text, timeout=timeout)

@@ -36,7 +36,7 @@ MARK = 'ironic-inspection-pxe-filter'
 """Comment of rules, by which a table is recognized as ours."""
 
 _PRIORITY_OF_CHAIN = -10
-"""Before the ``filter`` chains of others, which can only block more."""
+"""Runs before the ``filter`` chains of others, which can only block more."""
 
 # The type and the flags of the sets, by name.
 _SETS = {
@@ -59,21 +59,21 @@ _RULES_OF_GUARD = (
 
 
 class FilterTable:
-    """Builds scripts for the table of one interface; changes nothing.
+    """Builds scripts for the table of one interface, without running them.
 
     A script is a list of lines, without line ends.
 
-    :param ports: ports to guard, such as ``67/udp``.
+    :param ports: the ports to guard, e.g. ``67/udp``.
     """
 
     def __init__(self, interface: str, ports: Iterable[str]) -> None:
         self.interface = interface
-        # The table of "br-ex:1" ends with "br-ex_1": nft would need quotes
-        # around other characters.
+        # Replace characters that nft would require to be quoted. For example,
+        # the name of the table for "br-ex:1" ends with "br-ex_1".
         suffix = re.sub(r'[^\w.-]', '_', interface, flags=re.ASCII)
         self.name = f'ironic_inspection_pxe_filter_{suffix}'
-        # The name of the table that blocks everything where one that is not
-        # ours has our name.
+        # The name of the table that blocks everything if a foreign table has
+        # our name.
         self.fallback_name = self.name + '_closed'
         self._ports = [port.split('/') for port in ports]
 
@@ -88,7 +88,7 @@ class FilterTable:
     def create_fallback(self) -> list[str]:
         """Return the script for a table of another name that blocks all.
 
-        It is for a host where a foreign table has our name.
+        It is used on a host where a foreign table has our name.
         """
         return [
             *_drop_table(self.fallback_name),
@@ -98,13 +98,13 @@ class FilterTable:
     def change(
         self, before: admission.Admission, after: admission.Admission
     ) -> list[str]:
-        """Return the script that changes which machines the sets name.
+        """Return the script that changes which machines are in the sets.
 
-        It has only what differs, such as ``delete element inet … whitelist {
-        52:54:00:00:00:01 }``, and is empty if nothing does.
+        It contains only the differences, e.g. ``delete element inet …
+        whitelist { 52:54:00:00:00:01 }``, and is empty if there are none.
 
-        :param before: the machines that the sets name now.
-        :param after: the machines that they name after the script.
+        :param before: the machines that are in the sets now.
+        :param after: the machines that are in the sets after the script.
         """
         script = [
             *self._change_elements(
@@ -128,8 +128,8 @@ class FilterTable:
         self, name: str, old: frozenset[str], new: frozenset[str]
     ) -> list[str]:
         """Return the script that changes the elements of a set."""
-        # A host decides twice a second, mostly on the very same machines. To
-        # compare tens of thousands of addresses would take too long.
+        # A host decides twice a second, usually with the same machines, and
+        # comparing tens of thousands of addresses would be slow.
         if old is new:
             return []
         return [
@@ -140,7 +140,7 @@ class FilterTable:
     def block(self) -> list[str]:
         """Return the script that blocks all machines.
 
-        nft fails if the table is gone, so this also checks that it is there.
+        nft fails if the table is gone, so this also checks that it exists.
         """
         return [
             f'flush set {FAMILY} {self.name} {name}'
@@ -152,21 +152,21 @@ class FilterTable:
 
         nft fails if the table is gone.
 
-        :param seconds: how long they pass, from the moment at which nft runs;
+        :param seconds: how long they pass, from the moment when nft runs;
             rounded down to 0.1 seconds.
-        :param now: the present time of day, in seconds since 1970.
-        :param until: the time of day after which nobody passes, however late
-            nft runs; rounded down to whole seconds.
+        :param now: the current time of day, in seconds since 1970.
+        :param until: the time of day after which no machine passes, even if
+            nft runs late; rounded down to whole seconds.
         """
         tenths = int(seconds * 10)
         if not tenths:
-            # For nft a timeout of zero is none at all.
+            # In nft, a timeout of zero means no timeout.
             return self.block()
         span = f'{int(now)}-{int(until)}'
         leader = f'{self._quoted_name} timeout {tenths}00ms'
         return [
-            # An element that is added again keeps its timeout on many kernels,
-            # and time spans must not overlap.
+            # Empty the sets first, because on many kernels an element that is
+            # added again keeps its timeout, and time spans must not overlap.
             *self.block(),
             *self._edit_elements('add', 'lease', [span]),
             *self._edit_elements('add', 'leader', [leader]),
@@ -177,7 +177,7 @@ class FilterTable:
         return f'"{MARK}"' not in listing
 
     def _define_table(self, table: str) -> Iterator[str]:
-        """Yield the script for a new table, which lets nobody pass.
+        """Yield the script for a new table, which lets no machine pass.
 
         All its sets are empty. The docstring of this module shows its rules.
 
@@ -187,7 +187,7 @@ class FilterTable:
         for name, kind in _SETS.items():
             yield f'add set {FAMILY} {table} {name} {{ {kind} }}'
         yield f'add chain {FAMILY} {table} guard'
-        # The policy leaves packets for other ports to other chains.
+        # With this policy, packets for other ports are left to other chains.
         yield (
             f'add chain {FAMILY} {table} input {{ type filter hook input '
             f'priority {_PRIORITY_OF_CHAIN}; policy accept; }}'
@@ -198,7 +198,7 @@ class FilterTable:
                 f'{protocol} dport {number} goto guard comment "{MARK}"'
             )
         for match, verdict, comment in _RULES_OF_GUARD:
-            # The last rule has no match, so it would begin with a space.
+            # The last rule has no match and would begin with a space.
             rule = f'{match} counter {verdict} comment "{comment}"'.lstrip()
             yield f'add rule {FAMILY} {table} guard {rule}'
 
@@ -208,7 +208,7 @@ class FilterTable:
         """Return the script that adds elements to a set, or deletes them.
 
         :param action: ``add`` or ``delete``.
-        :returns: one line; none if there are no elements.
+        :returns: one line; no line if there are no elements.
         """
         # nft refuses a line without elements.
         if not elements:
@@ -223,6 +223,6 @@ class FilterTable:
 
 def _drop_table(name: str) -> list[str]:
     """Return the script that removes a table, whether it exists or not."""
-    # To delete a table that does not exist is an error of nft, but to add one
-    # that exists is none.
+    # In nft, deleting a table that does not exist is an error, but adding one
+    # that exists is not.
     return [f'add table {FAMILY} {name}', f'delete table {FAMILY} {name}']

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages that tell PXE filters of changes in Ironic.
+"""Messages that inform PXE filters about changes in Ironic.
 
-A notification driver of oslo.messaging sends them, so Ironic needs no change:
-the operator names the driver in ``[oslo_messaging_notifications]driver`` of
-the API and the conductors, beside any others.
+They are sent by a notification driver of oslo.messaging, so Ironic needs no
+change: the operator adds the driver to
+``[oslo_messaging_notifications]driver`` of the API and the conductors.
 
-A message saves a filter the time until its next read of the database.
-Messages may get lost.
+Without a message, a filter sees a change only at its next read of the
+database. Messages may get lost.
 
 Source: spec 001 "Pub-sub Channels": whitelist and blacklist, add and remove,
 port ID and MAC address. The channels have those names.
@@ -32,8 +32,8 @@ DRIVER = 'inspection-pxe-filter'
 SHORT_PERIOD = 5.0
 """Longest whitelist_period that needs no messages, in seconds.
 
-A machine that starts fast asks for an address eight seconds after the begin
-of its inspection, and iPXE gives up seven seconds later.
+A fast machine asks for an address eight seconds after its inspection begins,
+and iPXE gives up seven seconds later.
 """
 
 _DEFAULT_BUS = 'rabbit://'
@@ -49,8 +49,8 @@ REMOVE = 'remove'
 class ListChange(NamedTuple):
     """A change of one of the lists.
 
-    :param channel: ``ALLOWLIST``: the ports of a node whose inspection
-        begins or ends. ``DENYLIST``: a port that is created, changed or
+    :param channel: ``ALLOWLIST`` for the ports of a node whose inspection
+        begins or ends. ``DENYLIST`` for a port that is created, changed or
         deleted.
     :param action: ``ADD`` or ``REMOVE``.
     :param port: UUID of the port or port group, None for ``ALLOWLIST``.
@@ -76,15 +76,15 @@ class Sender:
     def send(self, change: ListChange) -> None:
         """Send one change.
 
-        :raises: oslo_messaging.MessagingException when it cannot be sent.
+        :raises: oslo_messaging.MessagingException if it cannot be sent.
         """
         self._client.cast({}, 'announce', **change._asdict())
 
 
 class Endpoint:
-    """Receiver of the messages of a :class:`Sender`.
+    """Receives the messages of a :class:`Sender`.
 
-    :param handle: called with each change, from any thread.
+    :param handle: called with every change, from any thread.
     """
 
     target = oslo_messaging.Target(version=VERSION)
@@ -112,15 +112,15 @@ def is_received(conf: cfg.ConfigOpts) -> bool:
 def may_let_pass_too_late(conf: cfg.ConfigOpts) -> bool:
     """Return whether a machine may boot before the filter lets it pass.
 
-    The filter learns of an inspection by a message, or when it next reads the
-    database. Where there are no messages, it must read the database often. The
-    command warns if neither is so.
+    The filter is informed about an inspection by a message, or by its next
+    read of the database. Without messages, it must read the database often.
+    The command warns if neither is the case.
     """
     period = conf.inspection_pxe_filter.whitelist_period
     never_reads = period == 0
     if never_reads:
-        # The operator relies on messages, and may name the driver that sends
-        # them only in the configuration of the other services.
+        # The operator relies on messages. The driver that sends them may be
+        # named only in the configuration of the other services.
         return not is_received(conf)
     reads_often = period <= SHORT_PERIOD
     is_sent = DRIVER in conf.oslo_messaging_notifications.driver
@@ -131,12 +131,12 @@ def may_let_pass_too_late(conf: cfg.ConfigOpts) -> bool:
 def listen(
     conf: cfg.ConfigOpts, host: str, handle: Callable[[ListChange], None]
 ) -> oslo_messaging.MessageHandlingServer:
-    """Start to receive messages, in threads of oslo.messaging.
+    """Start receiving messages, in threads of oslo.messaging.
 
-    Returns as soon as the message broker can be reached.
+    It returns as soon as the message broker can be reached.
 
     :param host: name of this host.
-    :param handle: called with each change, from any thread.
+    :param handle: called with every change, from any thread.
     :returns: the server, which runs until it is stopped.
     """
     server = oslo_messaging.get_rpc_server(
@@ -152,7 +152,7 @@ def listen(
 _INSPECTION = (states.INSPECTING, states.INSPECTWAIT)
 
 # The old address of an updated port stays known until the next read of all
-# ports: its notification has only the new one.
+# ports, because its notification has only the new address.
 _PORT_EVENTS = {
     'baremetal.port.create.end': ADD,
     'baremetal.port.update.end': ADD,
@@ -166,8 +166,8 @@ _PORT_EVENTS = {
 class PxeFilterDriver(notifier.Driver):
     """Notifies filters of changed ports and of inspections.
 
-    :param sender: sends the changes; None to build it on first use. Drivers
-        are loaded before the configuration is complete.
+    :param sender: sends the changes. None builds it on first use, because
+        drivers are loaded before the configuration is complete.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class PxeFilterDriver(notifier.Driver):
 
         oslo.messaging calls it in Ironic's API and conductors, for every
         notification. Errors of the message broker are only logged, so that
-        Ironic's request or inspection goes on.
+        Ironic's request or inspection continues.
 
         :param msg: the notification, with ``event_type`` and ``payload``.
         """
@@ -213,26 +213,26 @@ def _changes(event: str, payload: dict[str, Any]) -> Iterator[ListChange]:
     """Yield the list changes that a notification of Ironic implies.
 
     A port or port group that is created, updated or deleted changes the list
-    of known addresses. The begin or the end of an inspection changes the list
-    of machines that may boot. Other notifications imply nothing.
+    of known addresses. The beginning or end of an inspection changes the list
+    of machines that may boot. Other notifications imply no change.
 
-    :param event: ``event_type`` of the notification, such as
+    :param event: ``event_type`` of the notification, e.g.
         ``baremetal.port.create.end``.
     :param payload: ``payload`` of the notification.
     """
     if event in _PORT_EVENTS:
         port = payload['ironic_object.data']
-        # A port group need not have an address.
+        # The address of a port group is optional.
         if port['address'] is not None:
             yield ListChange(
                 DENYLIST, _PORT_EVENTS[event], port['uuid'], port['address']
             )
     elif event.startswith('baremetal.node.provision_set.'):
-        # The last part of the event, "start" or "end", does not matter:
-        # Ironic sends either when the node has the new state.
+        # The last part of the event, "start" or "end", does not matter,
+        # because Ironic sends both when the node has the new state.
         node = payload['ironic_object.data']
-        # A notification of a node does not name its ports, so the change has
-        # none: a filter then reads the ports of all nodes in inspection.
+        # A notification about a node does not contain its ports, so the change
+        # has none. A filter then reads the ports of all nodes in inspection.
         if node['provision_state'] in _INSPECTION:
             yield ListChange(ALLOWLIST, ADD, port=None, mac=None)
         elif node['previous_provision_state'] in _INSPECTION:

@@ -25,21 +25,21 @@ Condition = sa.ColumnElement[bool]
 _TRAIT = models.NodeTrait
 
 _ONE_BY_ONE = 4
-"""Traits of a filter that a query looks up one by one.
+"""Number of traits of a filter that a query looks up one by one.
 
-Databases plan such lookups well, and badly when there are dozens. So the
-traits beyond are counted in one lookup.
+Databases are fast at a few such lookups, but slow at dozens. All other traits
+are therefore counted in one lookup.
 """
 
 _MOST_NODES_OF_RARE = 1000
-"""Most nodes that have a trait that is called rare."""
+"""Maximum number of nodes that have a rare trait."""
 
 
 class Term(typing.NamedTuple):
     """One filter of a request: ``Term('traits-any', ('HW_A', 'HW_B'))``.
 
     :ivar parameter: one of PARAMETERS.
-    :ivar names: the traits that it names, at least one.
+    :ivar names: the names of its traits, at least one.
     """
 
     parameter: str
@@ -47,17 +47,17 @@ class Term(typing.NamedTuple):
 
 
 def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
-    """Read the filters of a request.
+    """Parse the filters of a request.
 
     ``{'traits': 'CUSTOM_A,CUSTOM_B', 'not-traits': 'CUSTOM_C'}`` has two
     filters: the node has both A and B, and the node does not have C.
 
     :param parameters: values by the names in PARAMETERS. A value is a string
-        of names separated by commas, or a list of strings when the parameter
-        was given several times. Every string is a filter of its own.
-    :returns: the filters, which all must hold.
-    :raises: Invalid when a string has no name, a name is no trait, or there
-        are too many names in all.
+        of names separated by commas, or a list of strings if the parameter was
+        given several times. Every string is a separate filter.
+    :returns: the filters, which must all hold.
+    :raises: Invalid if a string has no name, if a name is not a trait, or if
+        there are too many names in total.
     """
     unread_filters = []
     for parameter, value in parameters.items():
@@ -66,7 +66,7 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
             texts = value
         for text in texts:
             unread_filters.append((parameter, str(text)))
-    # Counted before a text is split, which may be very long.
+    # Count the names before splitting a text, because it may be very long.
     count = sum(1 + text.count(',') for _parameter, text in unread_filters)
     trait_names.validate_count_in_request(count)
     terms = []
@@ -82,12 +82,12 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
 
 
 def _split_names(text: str) -> tuple[str, ...]:
-    """Return the names between the commas of a text, every name once.
+    """Return the names between the commas of a text, without duplicates.
 
     ``HW_A, HW_B,,HW_A`` has the names ``('HW_A', 'HW_B')``.
     """
     names = [name.strip() for name in text.split(',')]
-    # A mapping keeps the order of its keys, and every key once.
+    # dict.fromkeys() removes duplicates and keeps the order.
     unique_names = dict.fromkeys(names)
     return tuple(name for name in unique_names if name)
 
@@ -96,8 +96,8 @@ def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
     """Build the conditions on nodes, for the database in use.
 
     A query is fast if it begins with the few nodes that have a rare trait.
-    Other databases know by their statistics which traits are rare. SQLite has
-    none, so that these traits are looked up beforehand.
+    Other databases know from their statistics which traits are rare. SQLite
+    has none, so rare traits are looked up first.
     """
     rare_query = select_rare(terms)
     if rare_query is None:
@@ -112,10 +112,10 @@ def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
 def conditions(
     terms: tuple[Term, ...], rare: Collection[str] = ()
 ) -> list[Condition]:
-    """Build the conditions of the nodes that the filters keep.
+    """Build the conditions for the nodes that match the filters.
 
-    :param rare: traits that few nodes have; the query may start from those
-        nodes then, instead of looking at one node after the other.
+    :param rare: traits that few nodes have. The query may start with those
+        nodes instead of checking all nodes.
     """
     clauses = []
     for term in terms:
@@ -129,11 +129,11 @@ def select_rare(
 ) -> sa.CompoundSelect[tuple[str]] | None:
     """Build the query for the names of required traits that few nodes have.
 
-    Few are 1000 at most. It is for SQLite, which does not know these names,
-    see :func:`on_nodes`. Traits that :func:`_has_all` counts, and does not
-    look up one by one, are left out.
+    "Few" means at most 1000. It is used for SQLite, which has no statistics
+    about traits, see :func:`on_nodes`. Traits that :func:`_has_all` counts
+    instead of looking them up one by one are skipped.
 
-    :returns: a query whose cost does not grow with the fleet, or None when no
+    :returns: a query whose cost does not grow with the fleet, or None if no
         trait is required.
     """
     required: set[str] = set()
@@ -142,7 +142,7 @@ def select_rare(
             required.update(term.names[:_ONE_BY_ONE])
     queries = []
     for name in sorted(required):
-        # The limit ends the count as soon as the trait is known not to be
+        # The limit ends the count as soon as it is known that the trait is not
         # rare.
         sample = (
             sa.select(_TRAIT.trait)
@@ -164,12 +164,12 @@ def select_rare(
 def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
     """Build the condition that a node has all of these traits.
 
-    Databases are slow at dozens of look-ups in one query. So only the first
-    four traits are looked up one by one. For the rest, the query counts how
-    many of them the node has.
+    Databases are slow at dozens of lookups in one query. Therefore only the
+    first four traits are looked up one by one. For the rest, the query counts
+    how many of them the node has.
 
-    :param rare: traits that few nodes have; the query may start from those
-        nodes. Empty but for SQLite.
+    :param rare: traits that few nodes have; the query may start with those
+        nodes. Always empty except for SQLite.
     """
     clauses = [_has_any((name,), rare) for name in wanted[:_ONE_BY_ONE]]
     rest = wanted[_ONE_BY_ONE:]
@@ -177,7 +177,8 @@ def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
         count = sa.select(sa.func.count()).where(
             _TRAIT.node_id == models.Node.id, _TRAIT.trait.in_(rest)
         )
-        # The node has all of them: its traits and these names are unique.
+        # If the counts are equal, the node has all of them, because its traits
+        # and these names are unique.
         clauses.append(count.scalar_subquery() == len(rest))
     return sa.and_(*clauses)
 
@@ -186,13 +187,13 @@ def _has_any(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
     """Build the condition that a node has at least one of these traits.
 
     :param wanted: at least one name; :func:`parse` refuses a filter without.
-    :param rare: traits that few nodes have; if all of ``wanted`` are rare,
-        the query starts from those nodes. Empty but for SQLite, as other
-        databases choose by themselves which table to begin with.
+    :param rare: traits that few nodes have. If all of ``wanted`` are rare, the
+        query starts with those nodes. Always empty except for SQLite, because
+        other databases choose the table to start with.
     """
     if all(name in rare for name in wanted):
-        # The database reads the few nodes with these traits first, instead
-        # of looking for a trait of every node.
+        # Read the few nodes with these traits first, instead of looking for a
+        # trait of every node.
         nodes = sa.select(_TRAIT.node_id).where(_TRAIT.trait.in_(wanted))
         return models.Node.id.in_(nodes)
     return sa.exists().where(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Carry out the actions of a rule on all possible machines at once."""
+"""Run the actions of a rule on all possible machines at once."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -25,17 +25,17 @@ Value = values.Value
 Written = Mapping[str, typing.Any]  # An action as a rule has it.
 
 LASTING = ('log', 'api-call')
-"""Actions whose effect is outside of a machine, so that nothing undoes it."""
+"""Actions whose effect is outside of a machine, so nothing undoes it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Item:
     """The data of an action for one item of its loop.
 
-    :ivar scope: the data with the item as a root.
-    :ivar literal: the item as the rule writes it, such as ``eth{vars.port}``.
-        If the loop is no list it is the loop itself; None for an action
-        without a loop.
+    :ivar scope: the data, with the item as a root.
+    :ivar literal: the item as the rule writes it, e.g. ``eth{vars.port}``. If
+        the loop is not written as a list, it is the loop itself. None for an
+        action without a loop.
     """
 
     scope: expression.Scope
@@ -43,15 +43,15 @@ class _Item:
 
 
 class Actions:
-    """Carries out the actions of a rule on all machines that it matches.
+    """Runs the actions of a rule on all machines that it matches.
 
-    :param rule_pass: gets the formulas that the rule fails the inspection, and
-        that it has an effect that lasts.
+    :param rule_pass: collects the formulas that the rule fails the inspection,
+        and that it has an effect that lasts.
     :param state: the machines before the actions.
     :param scope: the data that fields of the rule read.
     :param messages: numbers the messages of ``fail``.
-    :param traits: all names of traits in the rules.
-    :param deadline: looked at before each item of a loop.
+    :param traits: the names of all traits in the rules.
+    :param deadline: checked before every item of a loop.
     """
 
     def __init__(
@@ -74,15 +74,15 @@ class Actions:
 
     @property
     def state(self) -> states.State:
-        """The machines after the actions that were carried out."""
+        """The machines after the actions that have run."""
         return self._effects.state
 
     def act(self, action: Written) -> None:
-        """Carry out an action on the machines that the rule matches.
+        """Run an action on the machines that the rule matches.
 
-        With a loop, it is carried out for all items. What it loops over may be
-        a list on one machine and null on another: the action is carried out
-        for each of these alternatives, on the machines that have it.
+        An action with a loop runs for all items. The value of the loop may be
+        a list on one machine and null on another. The action runs for all of
+        these alternatives, on the machines that have them.
         """
         op = registry.installed().actions[action['op'].strip()]
         bound, _problems = op.signature.bind(action.get('args'))
@@ -92,7 +92,7 @@ class Actions:
                 call, action, _Item(self._scope), self._rule_pass.matched
             )
             return
-        # The loop finds what earlier actions have written.
+        # The loop reads data that earlier actions have written.
         scope = self._scope.within(**self.state.roots)
         loop = condition.evaluate_loop(action['loop'], scope)
         for guard, alternative in loop:
@@ -106,15 +106,15 @@ class Actions:
         alternative: values.Alternative,
         when: Formula,
     ) -> None:
-        """Carry out an action over one alternative of its loop.
+        """Run an action over one alternative of its loop.
 
-        As in the engine, a loop over null does nothing, and one over a text, a
-        number or a missing value ends the inspection with an error. Over a
-        list, the action is carried out for an item on the machines that have
-        so many items.
+        As in the engine, a loop over null does nothing, and a loop over a
+        text, a number or a missing value ends the inspection with an error.
+        Over a list, the action runs for an item on the machines that have the
+        item.
 
-        :param alternative: what the loop goes over, such as a list of disks.
-        :param when: holds where the loop goes over it.
+        :param alternative: the value of the loop, e.g. a list of disks.
+        :param when: holds if the loop goes over this alternative.
         """
         if isinstance(alternative, values.UnknownValue | values.TraitNames):
             self._effects.make_unknown(
@@ -157,12 +157,12 @@ class Actions:
         items: values.ItemList,
         when: Formula,
     ) -> None:
-        """Make unknown what an action may change for items not looked at.
+        """Make unknown what an action may change for the later items.
 
         These are the items of a list after the first :data:`.cell.LONGEST`.
         """
-        # Every item may leave something: a short list does not stand for a
-        # longer one.
+        # Every item may have an effect, so the search cannot conclude from a
+        # short list to longer ones.
         items.uses.add(action['op'])
         is_longer = logic.settled(logic.conj(when, items.where_longer))
         if is_longer is logic.FALSE:
@@ -183,15 +183,15 @@ class Actions:
         item: _Item,
         when: Formula,
     ) -> None:
-        """Carry out an action for one item of its loop, or without a loop.
+        """Run an action for one item of its loop, or without a loop.
 
         :param action: the action as the rule has it.
-        :param when: holds where the action is reached, unless its own ``when``
-            is false, or the phase has ended before.
+        :param when: holds if the action is reached. The action does not run if
+            its own ``when`` is false, or if the phase has already ended.
         """
-        # Raises where the time of the proof is over.
+        # This raises if the time of the proof is over.
         self._deadline.left()
-        # An action finds what earlier actions have written.
+        # The action reads data that earlier actions have written.
         scope = item.scope.within(**self.state.roots)
         acts = when
         if action.get('when'):
@@ -221,7 +221,7 @@ class Actions:
         scope: expression.Scope,
         when: Formula,
     ) -> None:
-        """Carry out ``fail``, or an action outside of the machine as ``log``.
+        """Run ``fail``, or an action outside of the machine, e.g. ``log``.
 
         It either ends the phase, or has an effect outside of the machine,
         which nothing undoes.
@@ -229,7 +229,7 @@ class Actions:
         broken = self._where_broken(call, action, scope)
         acts = self._effects.end_where(when, broken)
         if call.op.plugin.FAILS:
-            # A number in place of the message: equal messages have the same.
+            # The message is replaced by a number, equal for equal messages.
             number = self._messages.number_of(
                 call.bound, self._rule_pass.rule, scope.roots
             )
@@ -245,9 +245,9 @@ class Actions:
         literal: typing.Any,
         when: Formula,
     ) -> None:
-        """Carry out an action that changes data.
+        """Run an action that changes data.
 
-        Where an argument is missing or an error, or shows a secret, the action
+        If an argument is missing or an error, or reveals a secret, the action
         fails and the phase ends.
         """
         args: effect.Arguments = {}
@@ -258,9 +258,9 @@ class Actions:
                 args[name] = expression.evaluate_argument(
                     call.op.signature.by_name[name], written, scope
                 )
-        # It holds on fewer machines from step to step: on others the phase
-        # ends with an error. Whether an unknown value is missing or an error,
-        # the solver chooses.
+        # With every check, "goes_on" holds on fewer machines, because the
+        # phase ends with an error on the others. If a value is unknown, the
+        # solver guesses whether it is missing or an error.
         goes_on = when
         for value in args.values():
             goes_on = self._effects.end_where(
@@ -283,9 +283,9 @@ class Actions:
         """Return the formula that ``fail``, ``log`` or a call is an error.
 
         For the message ``{inventory.cpu.count | divide(2)} is too little``, it
-        is that the count is no number, and cannot be divided. In a message a
-        missing value reads ``(missing)``, and a secret is masked: neither is
-        an error.
+        is that the count is not a number and cannot be divided. In a message,
+        a missing value becomes ``(missing)`` and a secret is masked, so
+        neither is an error.
         """
         errors = []
         # The names of the arguments that are messages.
@@ -301,7 +301,7 @@ class Actions:
                 value = expression.evaluate(written, scope)
                 errors.append(values.where_absent(value))
                 errors.append(values.where_failed(value))
-                # Only the op knows whether it accepts the value, such as an
+                # Only the op knows whether it accepts the value, e.g. an
                 # address that it calls.
                 is_refused = self._machine.guess(
                     f'the argument {name}', 'fails', call.op.name, name, value
@@ -316,12 +316,12 @@ class Actions:
     ) -> Formula:
         """Return the formula that an action would write or send a secret.
 
-        That is an error, and ends the phase. For an action that writes
-        ``{node.driver_info.password}``, it is that there is a password, and
-        that it is not empty.
+        This is an error that ends the phase. For an action that writes
+        ``{node.driver_info.password}``, the formula is that there is a
+        password that is not empty.
         """
-        # Of which data its variables and its item are made: a variable may
-        # have the password in it.
+        # The origins tell from which data the variables and the item are made,
+        # because a variable may contain the password.
         made = origin.Origins(self._rule_pass.rule.vars, action.get('loop'))
         return secret.where_read(
             self._machine, action.get('args'), scope.roots, made
@@ -333,11 +333,11 @@ def _evaluate_path(
 ) -> Value:
     """Evaluate the path of an action, as the engine splits it into tokens.
 
-    An item that the rule writes is filled in before the path is split, and may
-    give several tokens, as "disk/root" in ``/extra/{item}``: the path is
-    ``('extra', 'disk', 'root')``.
+    An item that the rule writes is inserted before the path is split, so it
+    may become several tokens. With the item "disk/root", ``/extra/{item}`` is
+    the path ``('extra', 'disk', 'root')``.
 
-    :param literal: the item as the rule has it, None without one.
+    :param literal: the item as the rule has it, None if there is no item.
     """
     if not isinstance(written, str):
         return expression.evaluate(written, scope)

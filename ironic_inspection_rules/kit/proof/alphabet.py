@@ -474,7 +474,7 @@ class _Reader:
         # repetition may follow it.
         repeated = self.translate_sequence(list(inner), flags, is_last=False)
         if most == 0:
-        # For the solver, a loop with the maximum 0 has no end.
+            # For the solver, a loop with the maximum 0 has no end.
             return z3.Re('')
         has_end = most is not _constants.MAXREPEAT
         if has_end:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One field of a machine that a solver makes up, of any type it may have.
+"""One field of a symbolic machine, with all types that it may have.
 
-What a machine sends may be missing, or of any type: nobody checks it before
-the rules do. What Ironic keeps, such as an attribute of a node, is of the
-type of its column.
+Data that a machine sends may be missing or have any type, because they are not
+checked before the rules run. Data that Ironic stores, e.g. an attribute of a
+node, have the type of their column.
 
-A cell stands for one field on all machines. It has an integer of the solver
-that says which kind of value the field has, and a term for each kind that
-needs one: the solver chooses the kind, and then the text, the number, the
-length of the list. What is below a mapping or in a list are cells again, made
-when a rule first looks there. So a machine has as many cells as its rules
-name fields, and everything else is as in the sample.
+A cell represents one field on all machines. It has an integer of the solver
+for the kind of value that the field has, and a term for every kind that needs
+one. The solver chooses the kind, and then the text, the number, or the length
+of the list. The entries of a mapping and the items of a list are cells too,
+and are created when a rule first reads them. A machine therefore has only
+cells for fields that its rules name; everything else is as in the sample.
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ from ironic_inspection_rules.plugins.actions import schema
 Value = values.Value
 
 LONGEST = 5
-"""The number of items of a list that are looked at, the first ones."""
+"""The number of items at the beginning of a list that have cells."""
 
 _TEXTS = (*schema.TEXT_KINDS, 'a UUID', 'a MAC address')
 _KIND_OF_ATTRIBUTE = {
@@ -36,28 +36,28 @@ _KIND_OF_ATTRIBUTE = {
     'true or false': 'boolean',
     'a mapping': 'mapping',
 }
-"""What attributes of nodes and ports are to the solver."""
+"""The kind of an attribute of a node or port for the solver."""
 
 _ANY_KIND = ('boolean', 'number', 'float', 'text', 'mapping', 'list')
 
 PROPERTIES = ('node', 'properties')
-"""Where the properties of a node are."""
+"""The place of the properties of a node."""
 
 CAPABILITIES = (*PROPERTIES, '#capabilities')
-"""Where the capabilities of a node are, each by its name."""
+"""The place of the capabilities of a node by name."""
 
 _CAPABILITY = r'[^\s,]+'
-"""The texts that the value of a capability may be.
+"""A pattern for the value of a capability.
 
-A node has all of them in one text such as ``boot_mode:uefi,gpu:yes``, which
-commas separate.
+A node has all capabilities in one text such as ``boot_mode:uefi,gpu:yes``,
+separated by commas.
 """
 
 CAPABILITY_TEXT = (*PROPERTIES, 'capabilities')
-"""Where rules find the capabilities as one text, an unknown value."""
+"""The place of the capabilities as one text, which is an unknown value."""
 
 TRAITS = ('node', '#traits')
-"""Where the traits of a node are, each true where the node has it."""
+"""The place of the traits of a node; an entry is true if it has the trait."""
 
 
 MAPPINGS = (('inventory',), ('plugin_data',), ('node',), TRAITS, CAPABILITIES)
@@ -67,13 +67,12 @@ MAPPINGS = (('inventory',), ('plugin_data',), ('node',), TRAITS, CAPABILITIES)
 class Restriction(typing.NamedTuple):
     """A formula that keeps the search among machines that it can decide.
 
-    The search first looks at machines for which all restrictions hold. It
-    lifts one that is in the way of a machine.
+    The search first tries machines for which all restrictions hold. It lifts a
+    restriction that keeps it from finding a machine.
 
-    :ivar reason: what the restriction leaves out; the reason of an answer
-        "unknown" that depends on it.
-    :ivar cell: the list, where the restriction is one of the length of a
-        list.
+    :ivar reason: what the restriction excludes. It is the reason of an answer
+        "unknown" that depends on the restriction.
+    :ivar cell: the list, if the restriction limits the length of a list.
     """
 
     formula: logic.Formula
@@ -84,20 +83,20 @@ class Restriction(typing.NamedTuple):
 class Cell:
     """One field on all machines: the solver chooses its kind and its value.
 
-    :ivar steps: the names and indexes that lead to it, from that of a root on.
-    :ivar below: where it is a mapping, the fields in it that rules have looked
-        at, by name.
-    :ivar items: where it is a list, its first :data:`LONGEST` items.
-    :ivar empty: where it is a mapping, on which machines it has no entries.
-    :ivar kinds: of values that it may have; :attr:`kind` is the index of the
-        one that the solver chooses.
-    :ivar terms: the term of the solver for a kind of value; of a list, its
+    :ivar steps: the names and indexes of its path, beginning with a root.
+    :ivar below: if it is a mapping, the entries that rules have read, by name.
+    :ivar items: if it is a list, its first :data:`LONGEST` items.
+    :ivar empty: if it is a mapping, the formula that it has no entries.
+    :ivar kinds: the kinds of values that it may have; :attr:`kind` is the
+        index of the kind that the solver chooses.
+    :ivar terms: the term of the solver for a kind of value; for a list, its
         length.
-    :ivar uses: of the list that it is, see :class:`.value.ItemList`.
-    :ivar secrets: guesses, by the number of their term, that there is a secret
-        that no rule names in it, or in the list whose first item it is.
-    :param field: what inspection is known to report there, None where the
-        name of the field is not known.
+    :ivar uses: the uses of the list, see :class:`.value.ItemList`.
+    :ivar secrets: guesses, by the id of their term, that it contains a secret
+        that no rule names. If it is the first item of a list, the guess is
+        about the whole list.
+    :param field: the data that inspection is known to report there, None if
+        the name of the field is not known.
     :param is_item: whether it is an item of a list.
     """
 
@@ -110,7 +109,7 @@ class Cell:
     ) -> None:
         self.machine = machine
         self.steps = steps
-        # The name is shown to users, and names the terms of the solver.
+        # The name is shown to users, and the terms of the solver contain it.
         self.name = '.'.join(steps)
         if is_item:
             self.name = f'{".".join(steps[:-1])}[{steps[-1]}]'
@@ -119,7 +118,8 @@ class Cell:
         self.below: dict[str, Cell] = {}
         self.items: list[Cell] = []
         self.empty = z3.Bool(f'{self.name} is empty')
-        # Formulas of where_only() by the names: without any it is empty.
+        # Formulas of where_only() by the names. A mapping that has only the
+        # names of an empty set is empty.
         self._only: dict[frozenset[str], logic.Formula] = {
             frozenset(): self.empty
         }
@@ -129,26 +129,26 @@ class Cell:
         self.uses: set[str] = set()
         self.secrets: dict[int, logic.Formula] = {}
         if len(self.kinds) > 1:
-            # The kind is one of the list, on every machine.
+            # On every machine, the kind is an index of the list.
             is_kind = z3.And(self.kind >= 0, self.kind < len(self.kinds))
             machine.domain.append(is_kind)
 
     @property
     def type(self) -> str | None:
-        """The type that inspection is known to report it with."""
+        """The type with which inspection is known to report it."""
         if self._field is None:
             return None
         if self._field.type is None and self._field.names:
-            # Fields are known in it, such as the count in ``inventory.cpu``.
+            # Entries of the field are known, e.g. the count in inventory.cpu.
             return 'mapping'
         return self._field.type
 
     @functools.cached_property
     def value(self) -> Value:
-        """The value of the field: an alternative for each of its kinds.
+        """The value of the field, with an alternative for each of its kinds.
 
-        That of ``node.name`` is missing where the formula ``kind == 0`` holds,
-        null where ``kind == 1`` does, and a text where ``kind == 2`` does.
+        The value of ``node.name`` is missing if the formula ``kind == 0``
+        holds, null if ``kind == 1`` holds, and a text if ``kind == 2`` holds.
         """
         alternatives = []
         for kind in self.kinds:
@@ -157,7 +157,7 @@ class Cell:
         return values.join(alternatives)
 
     def where_of_kind(self, kind: str) -> logic.Formula:
-        """Return the formula that holds where the field is of a kind.
+        """Return the formula that the field has a kind of value.
 
         For ``node.name``, whose kinds are ``('absent', 'null', 'text')``, and
         the kind ``text``, it is ``kind of node.name == 2``.
@@ -169,20 +169,20 @@ class Cell:
     def child(self, name: str) -> Value:
         """Return the value of the field with a name below this field.
 
-        The field is made when a rule first asks for it. For ``count`` of
+        The field is created when a rule first reads it. For ``count`` of
         ``inventory.cpu`` it is the value of ``inventory.cpu.count``, with an
         alternative for every kind of value that it may have.
         """
         if (*self.steps, name) == CAPABILITY_TEXT:
             # The solver chooses capabilities by name. Their text may have them
-            # in any order, so that it is unknown.
+            # in any order, so it is unknown.
             by_name = self.child(CAPABILITIES[-1])
             return values.unknown('capabilities as a text', by_name)
         if name not in self.below:
             below = self.machine.cell((*self.steps, name), self._field)
             self.below[name] = below
-            # where_only() was asked before there was this field: where the
-            # mapping has only other names, such as "model", "count" is gone.
+            # where_only() may have been called before this field existed. If
+            # the mapping has only other names, the new field is missing.
             for names, has_only in self._only.items():
                 if name not in names:
                     is_gone = z3.Implies(has_only, below.where_gone())
@@ -190,43 +190,43 @@ class Cell:
         return self.below[name].value
 
     def where_gone(self) -> logic.Formula:
-        """Return the formula that the mapping around it lacks the field.
+        """Return the formula that the field is missing in its mapping.
 
         For ``inventory.cpu.count`` it is ``kind of inventory.cpu.count == 0``,
         where the kind 0 is ``absent``.
         """
         if self.steps == CAPABILITIES:
-            # By name they are always a mapping. But the node has them as a
-            # text, which it does not have without any capability.
+            # By name, capabilities are always a mapping. But the node has them
+            # as a text, which is missing if there are no capabilities.
             return self.empty
         return values.where_absent(self.value)
 
     def where_only(self, names: Iterable[str]) -> logic.Formula:
-        """Return the formula that holds where a mapping has no other names.
+        """Return the formula that a mapping has no other names.
 
         A machine may send entries that no rule names, so whether there are
         others is a truth value that the solver chooses. Formulas that hold for
-        all machines tie it to the entries that rules have looked at, and to
-        the truth values of other sets of names::
+        all machines connect it to the entries that rules have read, and to the
+        truth values of other sets of names::
 
             the mapping has only cpu → disks is missing
             the mapping has only cpu → it has only cpu and disks
 
-        :param names: the entries that do not matter, perhaps missing, such as
-            those that a rule has written.
+        :param names: the entries that are allowed, even if they are missing,
+            e.g. those that a rule has written.
         """
-        # The text is another form of the entry "#capabilities", which has
-        # to be among the names instead.
+        # Drop the name of the text, which is only another form of the entry
+        # "#capabilities". That entry must be among the names instead.
         wanted = frozenset(
             name for name in names if (*self.steps, name) != CAPABILITY_TEXT
         )
         if wanted in self._only:
             return self._only[wanted]
         has_only_wanted = z3.Bool(f'{self.name} has only {sorted(wanted)}')
-        # Sorted, as a set has no order: the solver may take another way where
-        # the fields come in another order.
+        # Sort the names, because a set has no order, and the solver may take
+        # more or fewer steps if the fields are created in another order.
         for name in sorted(wanted):
-            # It makes the entry in "below", if no rule has looked at it yet.
+            # Create the entry in "below" if no rule has read it yet.
             self.child(name)
         for name, below in self.below.items():
             if name not in wanted:
@@ -260,14 +260,14 @@ class Cell:
         """Make two choices of :meth:`where_only` agree.
 
         A mapping with only ``cpu`` also has only ``cpu`` and ``disks``. The
-        reverse holds where ``disks`` is gone.
+        reverse holds if ``disks`` is missing.
 
-        :param less: the fewer names, such as ``cpu``.
-        :param has_less: holds where the mapping has no other names.
-        :param more: all of ``less`` and more names.
-        :param has_more: holds where the mapping has no names but ``more``.
+        :param less: the fewer names, e.g. ``cpu``.
+        :param has_less: holds if the mapping has only the names ``less``.
+        :param more: all names in ``less`` and more names.
+        :param has_more: holds if the mapping has only the names ``more``.
         """
-        # The names between the two, such as "disks", are missing.
+        # Holds if the names between the two, e.g. "disks", are missing.
         others_gone = [
             self.below[name].where_gone() for name in sorted(more - less)
         ]
@@ -277,36 +277,36 @@ class Cell:
         ]
 
     def only_entries(self) -> Iterable[tuple[frozenset[str], logic.Formula]]:
-        """List the sets of names that :meth:`where_only` was asked for.
+        """List the sets of names for which :meth:`where_only` was called.
 
         :returns: pairs of the names, and the truth value of the solver that
-            the mapping has no others, such as ``({'count'}, inventory.cpu has
-            only ['count'])``.
+            the mapping has no other names, e.g. ``({'count'}, inventory.cpu
+            has only ['count'])``.
         """
         return self._only.items()
 
     def _value_of_kind(self, kind: str) -> Value:
-        """Return what a rule reads in the field where it is of a kind.
+        """Return the value that a rule reads if the field has a kind.
 
-        Where ``inventory.cpu.count`` is a number, it is an unknown of the
-        solver, the integer ``inventory.cpu.count``: so the condition
-        ``{inventory.cpu.count} > 8`` becomes the formula
-        ``inventory.cpu.count > 8``, and the solver finds a number, such as 32.
+        If ``inventory.cpu.count`` is a number, the value is an integer of the
+        solver with the name ``inventory.cpu.count``. The condition
+        ``{inventory.cpu.count} > 8`` then becomes the formula
+        ``inventory.cpu.count > 8``, and the solver finds a number, e.g. 32.
 
         :param kind: one of the kinds that :func:`_possible_kinds` returns,
-            such as ``absent`` or ``text``.
+            e.g. ``absent`` or ``text``.
         """
         if kind == 'absent':
             return values.NOTHING
         if kind == 'null':
             return values.const(None)
         if kind == 'mapping':
-            # The mapping of the machine: no rule has written an entry yet.
+            # The mapping of the machine, without entries written by rules.
             return values.only(values.Mapping(cell=self, entries={}))
         if kind == 'list':
             return values.only(self._build_list())
-        # 1, 1.0, true and "1" are four values to rules: so every kind has an
-        # unknown of its own.
+        # Rules distinguish 1, 1.0, true and "1", so every kind has its own
+        # variable.
         if kind == 'boolean':
             term = z3.Bool(self.name)
         elif kind == 'number':
@@ -327,15 +327,15 @@ class Cell:
         """Return the field as a list: an unknown length, and its first items.
 
         ``inventory.disks`` becomes the integer ``length of inventory.disks``,
-        and five fields, ``inventory.disks[0]`` to ``inventory.disks[4]``: an
-        item is there where the length is larger than its index. Of longer
-        lists the other items are not known. So a restriction, the formula that
-        the length is at most five, keeps longer lists out until the search
-        finds no machine without them.
+        and five fields, ``inventory.disks[0]`` to ``inventory.disks[4]``. An
+        item exists if the length is larger than its index. The later items of
+        longer lists are not known. A restriction, the formula that the length
+        is at most five, therefore excludes longer lists until the search finds
+        no machine without them.
         """
         length = z3.Int(f'length of {self.name}')
         self.terms['list'] = length
-        # To the solver an integer may be negative.
+        # An integer of the solver may be negative.
         self.machine.domain.append(length >= 0)
         reason = f'lists of more than {LONGEST} items in {self.name}'
         restriction = Restriction(
@@ -357,30 +357,33 @@ class Cell:
 def _possible_kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
     """Return the kinds of values that a field may have on any machine.
 
-    ``node.name`` is absent, null or text. What a machine sends is of any kind.
+    ``node.name`` is absent, null or text. Data that a machine sends may have
+    any kind.
 
-    :param is_item: whether the field is an item of a list, and never absent.
+    :param is_item: whether the field is an item of a list, which is never
+        absent.
     """
     if steps in MAPPINGS:
         return ('mapping',)
     if steps[:-1] == TRAITS:
-        # Whether the node has the trait.
+        # The value says whether the node has the trait.
         return ('boolean',)
     if steps[:-1] == CAPABILITIES:
         return ('absent', 'text')
-    # Ironic has a list of ports for every node, and each port is a record.
+    # Ironic has a list of ports for every node, and every port is a record.
     if steps == ('ports',):
         return ('list',)
     if steps[:-1] == ('ports',):
         return ('mapping',)
     attribute = _find_attribute(steps)
     if attribute is not None:
-        # Such as "text" for a name: the column of Ironic has a type.
+        # The column in Ironic has a type, e.g. "text" for a name.
         kind = _KIND_OF_ATTRIBUTE[attribute.kind]
-        # An attribute without a default is required, so that no node or port
-        # is without it.
+        # An attribute without a default is required, so every node or port has
+        # it.
         is_required = attribute.default is ...
-        # Ironic gives {} for a mapping of a node that is null in its database.
+        # Ironic returns {} for a mapping of a node that is null in the
+        # database.
         is_node_mapping = steps[0] == 'node' and kind == 'mapping'
         if is_required or is_node_mapping:
             return (kind,)
@@ -391,11 +394,11 @@ def _possible_kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
 
 
 def _find_attribute(steps: tuple[str, ...]) -> schema.Attribute | None:
-    """Return the attribute of a node or a port, such as ``node.name``.
+    """Return the attribute of a node or a port, e.g. of ``node.name``.
 
-    :param steps: the path of a field, such as ``('node', 'name')`` or
+    :param steps: the path of a field, e.g. ``('node', 'name')`` or
         ``('ports', '0', 'address')``.
-    :returns: None for any other field, which may be of any type.
+    :returns: None for any other field, which may have any type.
     """
     if steps[0] == 'node' and len(steps) == 2:
         return schema.NODE.get(steps[1])

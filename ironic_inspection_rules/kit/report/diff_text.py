@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What diff prints of two sets of rules, as text or Markdown."""
+"""Output of diff for two sets of rules, as text or Markdown."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import re
@@ -16,16 +16,16 @@ Groups = Mapping[machine_diff.SameTreatment, list[str]]
 """Paths of machines that are treated alike, by what they have in common."""
 
 Tables = Sequence[Mapping[str, typing.Any]]
-"""Changes of tables as in a plan, without tables that stay as they are."""
+"""Changes of tables as in a plan, without tables that do not change."""
 
 _MAX_NAMES = 5
-"""Machines of a group that are named at most."""
+"""Maximum number of machines of a group that are named."""
 
 _MAX_CHARACTERS = 60_000
-"""Characters of a comment at most; GitHub takes 65,536."""
+"""Maximum number of characters of a comment; GitHub accepts 65,536."""
 
 _BLOCK_SEPARATOR = '\n\n'
-"""Between two blocks of Markdown."""
+"""The text between two blocks of Markdown."""
 
 _SIGNS_AND_WORDS = {
     rule_diff.ADDED: ('+', _('added')),
@@ -35,7 +35,7 @@ _SIGNS_AND_WORDS = {
     rule_diff.RENAMED: ('=', _('only renamed')),
     rule_diff.REWRITTEN: ('=', _('written otherwise, same meaning')),
 }
-"""The character that a change of a rule begins with, and its word."""
+"""The character at the beginning of a change of a rule, and its word."""
 
 
 def terminal_lines(
@@ -46,7 +46,7 @@ def terminal_lines(
 ) -> Iterator[str]:
     """Yield the changes of tables, rules and machines, as lines of text.
 
-    A change is e.g. ``~ Note the rack`` with the lines of a diff below it. The
+    A change is e.g. ``~ Note the rack``, followed by the lines of a diff. The
     last lines have the numbers of changed rules and machines.
 
     :param groups: the machines that are treated differently.
@@ -80,13 +80,14 @@ def as_markdown(
 ) -> str:
     """Return the changes as Markdown, e.g. to comment on a pull request.
 
-    Texts of machines and authors are code there, so that they make no link,
-    no mention and no picture. Blocks that a comment cannot hold are left out.
+    Texts of machines and authors are formatted as code, so that they cannot
+    become a link, a mention or a picture. Blocks that do not fit into a
+    comment are skipped.
 
     :param groups: the machines that are treated differently.
     :param count: the number of machines that were tried.
     """
-    # The numbers come first: no limit leaves them out.
+    # Put the numbers first, so that the limit never removes them.
     parts = [*_total_lines(changes, groups, count)]
     blocks = []
     for change in changes:
@@ -127,8 +128,8 @@ def rules_of_tables(tables: Tables) -> list[dict[str, typing.Any]]:
     for step, (title, lines_of_rows) in zip(tables, titled, strict=True):
         changes.append(
             {
-                # Without its sign and a space, such as "~ ": the page has a
-                # word for the sign.
+                # Cut off the sign and a space, e.g. "~ ", because the page has
+                # a word for the sign.
                 'title': title[2:],
                 'change': change_by_outcome[step['outcome']],
                 'lines': lines_of_rows,
@@ -144,7 +145,8 @@ def _titled_lines(tables: Tables) -> list[tuple[str, list[str]]]:
     """
     titled = []
     for step in tables:
-        # A plan of a table begins with its title, and ends with an empty line.
+        # The plan of a table begins with its title, and ends with an empty
+        # line.
         title, *lines_of_rows = table_change.plan_lines([step])
         titled.append((title, [line for line in lines_of_rows if line]))
     return titled
@@ -155,10 +157,10 @@ def _total_lines(
 ) -> Iterator[str]:
     """Yield how many rules changed, and how many machines are affected.
 
-    :param count: the number of machines that were tried; for zero there is no
-        line about machines.
+    :param count: the number of machines that were tried. If it is zero, there
+        is no line about machines.
     """
-    # By kind of change, such as {"added": 1, "removed": 0, …}.
+    # Numbers by kind of change, e.g. {"added": 1, "removed": 0, …}.
     numbers = dict.fromkeys(_SIGNS_AND_WORDS, 0)
     for change in changes:
         numbers[change.change] += 1
@@ -189,7 +191,7 @@ def _total_lines(
 
 
 def _shorten_names(paths: list[str]) -> list[str]:
-    """Return the first paths, and as a last text how many more there are.
+    """Return the first paths, followed by the number of remaining paths.
 
     For example, ``['1.json', …, '5.json', '7 more']``.
     """
@@ -219,7 +221,7 @@ def _diff_block(title: str, lines: Sequence[str]) -> str:
 
 
 def _choose_ticks(text: str, least: int) -> str:
-    """Return the ticks to put around code: more than its text has in a row.
+    """Return the ticks around code: more than its text has in a row.
 
     :param least: the number of ticks around a text without ticks.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables on a terminal: width, colours; diffs in colour.
+"""Print tables and diffs on a terminal, with its width and with colors.
 
-On a terminal a table fits its width and may be coloured; elsewhere it has at
+On a terminal a table fits its width and may be colored. Otherwise it has at
 most 200 columns, unless ``CLIFF_MAX_TERMINAL_WIDTH`` sets the width.
 """
 
@@ -36,10 +36,10 @@ _COLOUR_BY_SIGN = {
     '>': 'cyan',
     '@': 'cyan',
 }
-"""Colours of lines of a difference, by the first character."""
+"""Colors of lines of a diff, by their first character."""
 
 _WIDTH_WITHOUT_TERMINAL = 200
-"""Columns of characters where the output is no terminal."""
+"""Width in characters if the output is not a terminal."""
 
 _UNLIMITED_WIDTH = 1 << 20
 """A width that no table reaches."""
@@ -55,15 +55,15 @@ def render(
 ) -> str:
     """Return a table as text, with lines around its cells.
 
-    Texts that are too long for the width of the output are folded, and
-    control characters are escaped. Where ``CLIFF_MAX_TERMINAL_WIDTH`` is set,
-    that is the width.
+    Texts that are too long for the width of the output are folded, and control
+    characters are escaped. If ``CLIFF_MAX_TERMINAL_WIDTH`` is set, it is the
+    width.
 
     :param columns: the heads of the columns.
-    :param rows: on a terminal, cells that are verdicts (ok, failed,
-        warning …) are coloured.
-    :param output: the stream that the text will be written to, which decides
-        on width and colour; standard output if not given.
+    :param rows: the cells. On a terminal, cells that are verdicts (ok, failed,
+        warning …) are colored.
+    :param output: the stream to which the text will be written, which
+        determines width and colors. The default is standard output.
     """
     if output is None:
         output = sys.stdout
@@ -78,7 +78,7 @@ def render(
         )
     for block in _divide_into_blocks(texts_by_row, columns, width):
         # A row of the grid costs a millisecond, so it holds a whole block:
-        # each of its cells has one line for every row of the block.
+        # every cell has one line for every row of the block.
         texts_by_column = zip(*block, strict=True)
         grid.add_row(*[_colour_cell(lines) for lines in texts_by_column])
     colours: typing.Literal['standard'] | None = None
@@ -100,7 +100,7 @@ def _choose_width(output: typing.TextIO) -> int:
     """Return how many columns of characters a table may have."""
     width_of_user = os.environ.get(_WIDTH_VARIABLE, '')
     if width_of_user.isdecimal():
-        # As in cliff, zero is no limit.
+        # As in cliff, zero means no limit.
         return int(width_of_user) or _UNLIMITED_WIDTH
     if output.isatty():
         return shutil.get_terminal_size().columns
@@ -110,11 +110,11 @@ def _choose_width(output: typing.TextIO) -> int:
 def _divide_into_blocks(
     rows: list[list[str]], columns: typing.Sequence[str], width: int
 ) -> list[list[list[str]]]:
-    """Divide rows into blocks, which are laid out as a whole.
+    """Divide rows into blocks, each of which is laid out as a whole.
 
-    The rows are one block if they fit the width and no cell has several
-    lines. Otherwise every row is a block of its own, so that rich can break
-    its lines: that costs about a millisecond for a row.
+    The rows are one block if they fit the width and no cell has several lines.
+    Otherwise every row is a separate block, so that rich can break its lines,
+    which costs about a millisecond per row.
 
     :param rows: the texts of the cells.
     :param columns: the heads of the columns.
@@ -124,7 +124,7 @@ def _divide_into_blocks(
         return []
     total_width = 1  # The line at the right end.
     for texts in zip(columns, *rows, strict=True):
-        # Every column has two spaces and a line beside its text.
+        # Every column has two spaces and a line next to its text.
         total_width += max(map(cells.cell_len, texts)) + 3
     has_line_breaks = any('\n' in cell for row in rows for cell in row)
     if total_width <= width and not has_line_breaks:
@@ -133,24 +133,24 @@ def _divide_into_blocks(
 
 
 def _colour_cell(lines: typing.Iterable[str]) -> text.Text:
-    """Join lines into one cell, and colour those that are only a verdict.
+    """Join lines into one cell, and color lines that are only a verdict.
 
-    ``failed`` is red, ``failed: disk too small`` has no colour.
+    ``failed`` is red, ``failed: disk too small`` has no color.
 
     :param lines: the texts of one column for all rows of a block.
     """
     coloured_lines = []
     for line in lines:
-        # A line that is no verdict has no colour.
+        # A line that is not a verdict has no color.
         colour = _COLOUR_BY_VERDICT.get(line, '')
         coloured_lines.append(text.Text(line, style=colour))
     return text.Text('\n').join(coloured_lines)
 
 
 def print_diff(lines: typing.Iterable[str], output: typing.TextIO) -> None:
-    """Print the lines of a diff, e.g. ``+ rack: 7``; in colour on a terminal.
+    """Print the lines of a diff, e.g. ``+ rack: 7``; in color on a terminal.
 
-    :param lines: the first character decides on the colour.
+    :param lines: the first character of a line determines its color.
     """
     draw_diff(
         lines, console.Console(file=output, highlight=False, soft_wrap=True)

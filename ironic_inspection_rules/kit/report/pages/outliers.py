@@ -293,8 +293,8 @@ def _describe_deviation(outlier: finding.Outlier) -> str:
     if outlier.has is None:
         return 'missing'
     if outlier.slot is None:
-            # Some of several equal parts are missing, and it is not known in
-            # which slot. The value is the number of parts that are left.
+        # Some of several equal parts are missing, and it is not known in
+        # which slot. The value is the number of parts that are left.
         return f'only {outlier.has}'
     # The part in this slot is missing: the value is the total of the others.
     return f'missing, {outlier.has}'
