@@ -332,7 +332,8 @@ _QUEUE = [
     ),
 ]
 
-# Ironic registers mask_secrets in the same group; it is used as it is.
+# Ironic registers mask_secrets in the same group, and that option is used,
+# too.
 _RULES = [
     cfg.FloatOpt(
         'phase_time_limit',
@@ -455,11 +456,12 @@ _GROUPS: dict[str, Sequence[cfg.Opt]] = {
 
 
 def _explain_errors(opt: cfg.Opt) -> None:
-    """Give an option a type whose errors have the value and the range.
+    """Give an option a type whose errors name the value and the range.
 
     The types of oslo.config quote Python's own error, such as "could not
-    convert string to float". Only the type is replaced, and not the class of
-    the option, which the generator of the sample configuration looks at.
+    convert string to float". Only the type is replaced. The class of the
+    option must stay, because the generator of the sample configuration checks
+    it.
     """
     stock_type: typing.Any = opt.type
     if isinstance(opt, cfg.IntOpt):
@@ -475,7 +477,7 @@ for _opt in itertools.chain(*_GROUPS.values()):
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register all options; doing so again changes nothing."""
+    """Register all options; registering them again changes nothing."""
     for group, opts in _GROUPS.items():
         conf.register_opts(opts, group=group)
 
@@ -488,7 +490,8 @@ def list_opts() -> list[tuple[str, Sequence[cfg.Opt]]]:
 def check(config: cfg.ConfigOpts) -> None:
     """Check the values of all options of this project.
 
-    :raises: :class:`.exceptions.Invalid` with all bad values and the reasons.
+    :raises: :class:`.exceptions.Invalid` with all invalid values and the
+        reasons.
     """
     problems = []
     for group, opts in _GROUPS.items():
@@ -498,7 +501,7 @@ def check(config: cfg.ConfigOpts) -> None:
                 # oslo.config converts and checks a value when it is read.
                 value = getattr(config[group], opt.dest)
             except (cfg.Error, ValueError) as exc:
-                # oslo.config wraps the error of the type into its own words.
+                # oslo.config wraps the error of the type in another message.
                 reason = str(exc.__context__ or exc)
             else:
                 # NaN is neither below the minimum nor above the maximum, so

@@ -431,9 +431,9 @@ def _below(place: str, name: str, known: Iterable[str]) -> str:
     """Return the path of a member of a mapping.
 
     :param place: the path of the mapping; empty for the whole data.
-    :returns: ``plugin_data.parsed_lldp.*`` for the interface ``eth0`` there:
-        ``*`` is in place of a name that is not known, if names differ from
-        machine to machine.
+    :returns: e.g. ``plugin_data.parsed_lldp.*`` for the interface ``eth0``
+        there. ``*`` replaces an unknown name if the names differ between
+        machines.
     """
     path = name
     if place:
@@ -447,10 +447,11 @@ def _below(place: str, name: str, known: Iterable[str]) -> str:
 
 
 def _source(kind: str, name: str, releases: list[str]) -> dict[str, str]:
-    """Return the source of a field: ``{'hook': 'raid-device'}``.
+    """Return the source of a field, e.g. ``{'hook': 'raid-device'}``.
 
-    If not all releases have it, the first and the last that have it are named:
-    ``{'hook': 'raid-device', 'since': '36.0.0', 'until': '38.0.0'}``.
+    If some releases lack the field, the first and the last release that have
+    it are included: ``{'hook': 'raid-device', 'since': '36.0.0', 'until':
+    '38.0.0'}``.
     """
     source = {kind: name}
     if releases[0] != RELEASES[0]:
@@ -463,9 +464,9 @@ def _source(kind: str, name: str, releases: list[str]) -> dict[str, str]:
 def write(collect: Callable[[str], dict[str, Any]], tool: str) -> None:
     """Collect data, and write them to standard output as YAML.
 
-    :param collect: returns the data; is called with a directory for
-        downloads.
-    :param tool: the file name of the tool, which the output names.
+    :param collect: a function that returns the data; it is called with a
+        directory for downloads.
+    :param tool: the file name of the tool, which is named in the output.
     """
     with tempfile.TemporaryDirectory() as directory:
         collected = collect(directory)

@@ -21,16 +21,16 @@ DRIVER_INFO = 'driver_info'
 PROPERTIES = 'properties'
 
 VARIABLES = {'driver_info': DRIVER_INFO}
-"""The field of the node that a local variable of Ironic's code has, by the
-name of the variable."""
+"""The field of a node that a local variable in Ironic's code has, by name of
+the variable."""
 
 
 def names(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """Yield all names in fields of a node that code declares, reads or sets.
 
-    ``task.node.properties.get('cpu_arch')`` gives ``('properties',
-    'cpu_arch')``, and ``driver_info['ipmi_port']`` gives ``('driver_info',
-    'ipmi_port')``.
+    For example, ``task.node.properties.get('cpu_arch')`` gives
+    ``('properties', 'cpu_arch')``, and ``driver_info['ipmi_port']`` gives
+    ``('driver_info', 'ipmi_port')``.
 
     :param tree: the syntax tree of a module of Ironic.
     """
@@ -52,8 +52,8 @@ def names(tree: ast.AST) -> Iterator[tuple[str, str]]:
 def _declared(node: ast.Assign) -> Iterator[tuple[str, str]]:
     """Yield the names that a driver declares in a constant.
 
-    ``REQUIRED_PROPERTIES = {'ipmi_address': …}`` gives ``('driver_info',
-    'ipmi_address')``.
+    For example, ``REQUIRED_PROPERTIES = {'ipmi_address': …}`` gives
+    ``('driver_info', 'ipmi_address')``.
     """
     name = ''
     target = node.targets[0]
@@ -71,11 +71,11 @@ def _declared(node: ast.Assign) -> Iterator[tuple[str, str]]:
 def _looked_up(owner: ast.expr, key: ast.expr) -> Iterator[tuple[str, str]]:
     """Yield the name that is looked up or set in a field of a node.
 
-    If the owner of the name is no field of a node, there is none.
+    Nothing is yielded if the owner of the name is not a field of a node.
 
-    :param owner: what has the name, such as ``driver_info`` or
+    :param owner: the object that has the name, such as ``driver_info`` or
         ``task.node.properties``.
-    :param key: the name, which may be no constant.
+    :param key: the name, which may not be a constant.
     """
     if isinstance(owner, ast.Name):
         if owner.id in VARIABLES:
@@ -87,7 +87,7 @@ def _looked_up(owner: ast.expr, key: ast.expr) -> Iterator[tuple[str, str]]:
 
 
 def _constant(field: str, key: ast.expr) -> Iterator[tuple[str, str]]:
-    """Yield field and name, if the name is written out in the code."""
+    """Yield field and name if the name is a literal in the code."""
     if isinstance(key, ast.Constant) and isinstance(key.value, str):
         yield field, key.value
 
@@ -95,10 +95,11 @@ def _constant(field: str, key: ast.expr) -> Iterator[tuple[str, str]]:
 def collect(directory: str) -> dict[str, object]:
     """Collect the names of all releases.
 
-    :returns: ``made_from``, and by field its names, each with the files of
-        Ironic that have it.
+    :param directory: the directory for downloads.
+    :returns: ``made_from``, and for every field its names, with the files of
+        Ironic that have the name.
     """
-    # By the field and by the name, the files that have it.
+    # The files that have a name, by field and name.
     files_of: dict[str, dict[str, set[str]]] = {
         DRIVER_INFO: {},
         PROPERTIES: {},

@@ -26,7 +26,7 @@ OUTCOMES = {
 def group_tests() -> dict[str, list[str]]:
     """Return the names of the tests by outcome: ``{'passed': ['a.b'], …}``.
 
-    A test that never ended has failed. If a run tried a test again, its last
+    A test that never ended counts as failed. If a run retried a test, its last
     outcome counts.
     """
     groups = collections.defaultdict(list)
@@ -34,10 +34,10 @@ def group_tests() -> dict[str, list[str]]:
     for number in range(runs.count()):
         outcomes: dict[str, str] = {}
 
-        # The default binds the outcomes of this run, not of the last one.
+        # The default value binds the outcomes of this run instead of the last
+        # one.
         def add(test: typing.Any, outcomes: dict[str, str] = outcomes) -> None:
-            # Any other status, such as "exists", is not that of a test that
-            # ran.
+            # Tests with any other status, such as "exists", did not run.
             if test['status'] in OUTCOMES:
                 outcomes[test['id']] = OUTCOMES[test['status']]
 
@@ -53,7 +53,7 @@ def group_tests() -> dict[str, list[str]]:
 def main() -> int:
     """Print the failures and the sum.
 
-    :returns: 1 if a test failed or none passed, else 0.
+    :returns: 1 if a test failed or none passed, otherwise 0.
     """
     groups = group_tests()
     for name in groups['failed']:
@@ -64,7 +64,7 @@ def main() -> int:
             for outcome in ('passed', 'failed', 'skipped')
         )
     )
-    # Where nothing has passed, no test was found, or all were skipped.
+    # If nothing has passed, no test was found, or all were skipped.
     has_passed = bool(groups['passed']) and not groups['failed']
     return int(not has_passed)
 

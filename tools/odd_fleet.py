@@ -23,9 +23,9 @@ from ironic_inspection_rules.tests import odd_fleet_trial
 def main() -> int:
     """Try fleets, or write one.
 
-    :returns: 1 if, in groups of ten machines or more, more than one fault in a
-        hundred is missed; or if more than one machine in a thousand is said to
-        be odd without a fault; else 0.
+    :returns: 1 if more than one fault in a hundred is missed in groups of ten
+        or more machines, or if more than one machine in a thousand is reported
+        as odd without a fault; otherwise 0.
     """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--seed', type=int, default=random.randrange(10**6))
@@ -66,8 +66,8 @@ def main() -> int:
     if parsed.write:
         write(parsed, draw)
         return 0
-    # The sizes of groups for which too many faults are missed, and those for
-    # which too many machines are wrongly odd.
+    # The number of failures: sizes of groups for which too many faults are
+    # missed, or for which too many machines are reported without a fault.
     bad_sizes = 0
     for size in parsed.sizes:
         score = odd_fleet_trial.Score()
@@ -95,7 +95,7 @@ def main() -> int:
 def write(parsed: argparse.Namespace, draw: random.Random) -> None:
     """Write the inventories of a fleet, and print the faults in it.
 
-    :param parsed: the command line; its ``write`` is the directory.
+    :param parsed: the parsed command line, whose ``write`` is the directory.
     :param draw: chooses sizes of groups, machines and faults.
     """
     parsed.write.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Make what the tests expect on the local MariaDB and PostgreSQL.
+"""Create the databases that the tests expect on MariaDB and PostgreSQL.
 
-The user ``openstack_citest``, with that password, who may make databases, and
-a database of that name. Safe to repeat; a server that does not answer is left
-out, and so will be the tests that need it.
+It creates the user ``openstack_citest`` with the same password, who may create
+databases, and a database of this name. It may be run again. A server that does
+not respond is skipped, and the tests that need it will be skipped, too.
 """
 
 import sqlalchemy as sa
@@ -32,15 +32,15 @@ POSTGRESQL_STATEMENTS = {
 
 
 def prepare_mysql(connection: sa.Connection) -> None:
-    """Make the user and the database on MariaDB, unless they are there."""
+    """Create the user and the database on MariaDB if they do not exist."""
     for statement in MYSQL_STATEMENTS:
-        # The driver takes a percent sign, which stands for any host, for a
-        # parameter.
+        # A percent sign means any host. It must be doubled because the driver
+        # uses it for parameters.
         connection.exec_driver_sql(statement.replace('%', '%%'))
 
 
 def prepare_postgresql(connection: sa.Connection) -> None:
-    """Make the user and the database on PostgreSQL, unless they are there."""
+    """Create the user and database on PostgreSQL if they do not exist."""
     for question, statement in POSTGRESQL_STATEMENTS.items():
         if connection.scalar(sa.text(question)) is None:
             connection.execute(sa.text(statement))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a user does who is to try rules on a fleet without this project.
+"""Try rules on a fleet without this project, as a user would.
 
-The nodes are listed, and then the inventory and the ports of each are
-downloaded from a stock Ironic, and the rules evaluated by the offline engine.
+The nodes are listed. Then the inventory and the ports of every node are
+downloaded from a stock Ironic, and the rules are evaluated by the offline
+engine.
 """
 
 from concurrent import futures
@@ -27,8 +28,8 @@ def evaluate(
     """Evaluate rules on the first nodes, as a client of a stock Ironic.
 
     :param count: the number of nodes.
-    :param jobs: the number of nodes to work on at a time.
-    :returns: the number of changes that nodes would get, by their names.
+    :param jobs: the number of nodes that are processed at the same time.
+    :returns: the number of changes that nodes would get, by name of the node.
     """
     ops = registry.installed()
     plans = {
@@ -40,7 +41,7 @@ def evaluate(
     sessions = threading.local()
 
     def evaluate_node(node: Json) -> int:
-        # A session of requests is for one thread only.
+        # A session of requests must be used by only one thread.
         if not hasattr(sessions, 'client'):
             sessions.client = ironic.client()
         call = sessions.client.call
@@ -57,8 +58,8 @@ def evaluate(
         return len(outcome.changes)
 
     with ironic.client() as session, futures.ThreadPoolExecutor(jobs) as pool:
-        # Without the very first node, which has no inventory: the database
-        # was filled with copies of it.
+        # The very first node is skipped, because it has no inventory: the
+        # database was filled with copies of it.
         nodes = _list_nodes(session, count + 1)[1:]
         return dict(
             zip(
@@ -72,7 +73,8 @@ def evaluate(
 def _list_nodes(session: Any, count: int) -> list[Json]:
     """List the first nodes, page by page.
 
-    :param count: how many; fewer are returned if there are no more.
+    :param count: the number of nodes; the result is shorter if there are
+        fewer.
     """
     nodes: list[Json] = []
     marker = ''

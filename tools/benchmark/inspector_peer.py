@@ -2,8 +2,8 @@
 
 """The part of the benchmark that runs ironic-inspector's own engine.
 
-It knows nothing but ironic-inspector: what it reads from standard input and
-writes to standard output is JSON.
+It depends only on ironic-inspector. It reads JSON from standard input, and
+writes JSON to standard output.
 """
 
 import copy
@@ -17,18 +17,18 @@ from ironic_inspector import rules as engine
 from ironic_inspector.plugins import base as plugins
 
 _COLUMNS = ('op', 'field', 'multiple', 'invert', 'action')
-"""Members of a condition or an action that have a column; all others are
-parameters of the plugin."""
+"""Members of a condition or an action that have a column. All other members
+are parameters of the plugin."""
 
 
 class NodeInfo:
-    """A node in memory, with as much of NodeInfo as rules use."""
+    """A node in memory, with the part of NodeInfo that rules use."""
 
     def __init__(self, node):
         self._node = copy.deepcopy(node)
 
     def node(self):
-        """Return the node as ironic-inspector's client of Ironic does."""
+        """Return the node in the form of ironic-inspector's Ironic client."""
         return types.SimpleNamespace(**self._node, to_dict=lambda: self._node)
 
     def patch(self, patches, **_more):
@@ -39,7 +39,7 @@ class NodeInfo:
 
 
 def make_rules(rules):
-    """Make rules as they come from the database."""
+    """Make rules in the form in which they come from the database."""
     made = []
     for rule in rules:
         conditions = [_part(condition) for condition in rule['conditions']]
@@ -53,10 +53,10 @@ def make_rules(rules):
 
 
 def _part(operation):
-    """Return a condition or an action as a row of the database.
+    """Return a condition or an action in the form of a database row.
 
-    ``{'op': 'eq', 'field': 'cpus', 'value': 8}`` has ``op`` and ``field`` in
-    columns, and the parameters ``{'value': 8}``.
+    For example, ``{'op': 'eq', 'field': 'cpus', 'value': 8}`` has ``op`` and
+    ``field`` in columns, and ``{'value': 8}`` as its parameters.
     """
     columns = {'multiple': 'any', 'invert': False}
     params = {}
@@ -71,7 +71,7 @@ def _part(operation):
 def main():
     """Run the rules as often as the request says, and print the results."""
     request = json.load(sys.stdin)
-    # Load the plugins, which is no part of what is measured.
+    # The plugins are loaded here, so that loading them is not measured.
     plugins.rule_conditions_manager()
     plugins.rule_actions_manager()
     times = []

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a user does who is to try rules on files without this project.
+"""Try rules on files without this project, as a user would.
 
     python -m benchmark.offline_peer RULES MACHINES
 
-Every inventory is read, and the rules run on it by the engine of stock Ironic.
-Prints how many attributes they set.
+Every inventory is read, and the engine of stock Ironic runs the rules on it.
+The number of attributes that they set is printed.
 """
 
 import json
@@ -20,7 +20,7 @@ from benchmark import engine
 def main(rules_file: str, directory: str) -> None:
     """Run the rules on all inventories, and print the number of changes.
 
-    :param rules_file: the path of the file of rules.
+    :param rules_file: the path of the file with the rules.
     :param directory: the path of the directory with the inventories.
     """
     engine.prepare_stock()

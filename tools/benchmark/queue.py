@@ -331,8 +331,8 @@ def compare_batches(arguments: argparse.Namespace) -> None:
 def _times(measured: list[Batch], reference: list[Batch], name: str) -> str:
     """Return how many times as fast as another Ironic is: ``2.1 times``.
 
-    Both are compared round by round, as the machine is not as fast in every
-    round; the median of all rounds counts.
+    Both are compared in every round, because the speed of the machine differs
+    between rounds. The result is the median of all rounds.
 
     :param measured: the batches of an Ironic.
     :param reference: the batches of stock Ironic, in the same rounds.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The known fields of inspection data, and what provides them.
+"""The known fields of inspection data, and their providers.
 
-``inventory_fields.yaml`` is made by ``tools/collect_inventory_fields.py`` from
+``tools/collect_inventory_fields.py`` generates ``inventory_fields.yaml`` from
 the code of the ramdisk, of Ironic's hooks and of inspection by Redfish.
 """
 
@@ -19,10 +19,10 @@ ITEM = '[]'
 """The step into an item of a list."""
 
 MEMBER = '*'
-"""The step to a member that every machine names its own way."""
+"""The step to a member whose name differs between machines."""
 
 OPEN = '**'
-"""The step below which there may be anything."""
+"""The step below which any fields may exist."""
 
 _TOKEN = re.compile(r'\[\]|[^.\[\]]+')
 _INDEX = re.compile(r'-?\d+')
@@ -30,7 +30,7 @@ _INDEX = re.compile(r'-?\d+')
 AGENT = 'agent'
 REDFISH = 'redfish'
 INTERFACES: tuple[str, ...] = (AGENT, REDFISH)
-"""The inspect interfaces that differ in what they report."""
+"""The inspect interfaces whose reports differ."""
 
 _USUAL = {
     'collector': ('default', 'logs'),
@@ -40,14 +40,14 @@ _USUAL = {
 """The sources that run by default."""
 
 PLAIN = frozenset(('boolean', 'number', 'text'))
-"""The types of fields that have nothing below."""
+"""The types of fields that have no members."""
 
 Steps = tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Provider:
-    """What provides a field.
+    """A part of the inspection that provides a field.
 
     :ivar kind: ``collector`` of the ramdisk, ``hook`` of Ironic, inspect
         ``interface`` or ``service``.
@@ -71,27 +71,28 @@ class Provider:
 
 @dataclasses.dataclass(frozen=True)
 class InspectionTarget:
-    """The inspections that rules are for; None stands for any.
+    """The inspections that rules are written for; None means any.
 
-    ``interface`` is one of :data:`INTERFACES`, ``release`` one of Ironic.
+    ``interface`` is one of :data:`INTERFACES`, and ``release`` is a release of
+    Ironic.
     """
 
     interface: str | None = None
     release: str | None = None
 
     def has(self, source: Provider) -> bool:
-        """Return whether a source takes part in such an inspection.
+        """Return whether a provider takes part in such an inspection.
 
-        For example, the hook ``raid-device`` takes part in any, and a
-        collector only in an inspection by the ramdisk.
+        For example, the hook ``raid-device`` takes part in any inspection, but
+        a collector takes part only in an inspection by the ramdisk.
         """
         if source.kind == 'hook':
             interfaces = INTERFACES
         elif source.kind == 'interface':
-            # Only inspection by Redfish itself has this kind.
+            # Only inspection by Redfish itself is a provider of this kind.
             interfaces = (REDFISH,)
         else:
-            # Collectors and services are of the ramdisk.
+            # Collectors and services belong to inspection by the ramdisk.
             interfaces = (AGENT,)
         if self.interface and self.interface not in interfaces:
             return False
@@ -108,10 +109,10 @@ class InventoryField:
     """A field that inspection may report.
 
     :ivar type: ``boolean``, ``number``, ``text``, ``list`` or ``mapping``;
-        None where it is not known.
-    :ivar sources: that report it.
-    :ivar below: the fields in it, by name; by ``[]`` the items of a list, by
-        ``*`` members of any name, by ``**`` anything.
+        None if it is unknown.
+    :ivar sources: the providers that report the field.
+    :ivar below: the fields in it, by name. The key ``[]`` is for the items of
+        a list, ``*`` for members of any name, and ``**`` for anything.
     """
 
     type: str | None = None
@@ -121,11 +122,11 @@ class InventoryField:
     )
 
     def step(self, name: str) -> 'InventoryField | None':
-        """Return the field of a name below this one; None without it.
+        """Return the field with a name below this one; None if there is none.
 
         In a list, any index leads to the field of all items, ``[]``.
 
-        :param name: of a member, or the index of an item.
+        :param name: the name of a member, or the index of an item.
         """
         if name in self.below:
             return self.below[name]

@@ -133,7 +133,7 @@ class Forms:
         return replacement
 
     def _replace_word(self, word: str) -> str:
-        """Replace the letters and digits of a word, according to its alphabets.
+        """Replace the letters and digits of a word, using its alphabets.
 
         The word is treated as a number whose digits are its characters. For
         example, the digits of "db-7" are 3 and 1 in the base 26, and 7 in the
