@@ -29,8 +29,8 @@ from ironic_inspection_rules.db import transaction
 _MOST_CANDIDATES = 8
 """Maximum number of requests that a search for one request reads at once."""
 
-_MOST_DELAY = 30.0
-"""Longest delay that ``queue.delivery`` puts on a request, in seconds."""
+MAX_DELAY = 30.0
+"""Longest delay before a request is delivered again, in seconds."""
 
 SECONDS_TO_YIELD = 600.0
 """For how long a reapplication lets posted inventories go first."""
@@ -200,7 +200,7 @@ def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     # Use twice the longest time, because the clock may be corrected a little,
     # and a lease that has just begun must not look like one from before the
     # clock was set back.
-    is_far_off = row.due_at > clock.now() + 2 * max(lease, _MOST_DELAY)
+    is_far_off = row.due_at > clock.now() + 2 * max(lease, MAX_DELAY)
     return is_past, is_far_off
 
 
@@ -236,9 +236,9 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
         was_put_off,
         row.worker.is_(None),
         row.due_at > end_of_yielding,
-        row.due_at <= end_of_yielding + _MOST_DELAY,
+        row.due_at <= end_of_yielding + MAX_DELAY,
     )
-    is_due_too_late = row.due_at > clock.now() + _MOST_DELAY
+    is_due_too_late = row.due_at > clock.now() + MAX_DELAY
     is_in_between = sa.and_(
         sa.not_(is_past),
         sa.not_(is_far_off),

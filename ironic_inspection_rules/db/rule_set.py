@@ -306,7 +306,9 @@ class RuleSetChange:
         )
 
     def _forget_old(self, keep_revisions: int) -> None:
-        """Remove old revisions, and versions that no kept revision has.
+        """Remove old revisions, and versions of rules and tables with them.
+
+        A version that a kept revision still has stays.
 
         :param keep_revisions: the number of newest revisions to keep.
         """

@@ -29,6 +29,7 @@ import typing
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.queue import attempt as attempts
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
@@ -36,9 +37,6 @@ from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
 
 LOG = log.getLogger(__name__)
-
-MAX_DELAY = 30.0
-"""Longest delay before a request is delivered again, in seconds."""
 
 _TRANSITION_EVENTS = {
     queue_request.CONTINUE: state.CONTINUE,
@@ -98,14 +96,14 @@ def retry_delay(failures: int, interval: float) -> float:
     """Return the delay before a request is delivered again, in seconds.
 
     With an interval of one second, the delays after failures in a row are 1,
-    2, 4, 8 and 16 seconds, and then always :data:`MAX_DELAY`.
+    2, 4, 8 and 16 seconds, and then always :data:`.lease.MAX_DELAY`.
 
     :param failures: failures in a row before this one.
     :param interval: delay after the first failure, in seconds.
     """
     # Without a limit, the power of two would overflow after many failures.
     doublings = min(failures, _FAILURES_FOR_MAX_DELAY)
-    return min(interval * 2**doublings, MAX_DELAY)
+    return min(interval * 2**doublings, leases.MAX_DELAY)
 
 
 class Outcome(enum.Enum):

@@ -83,9 +83,10 @@ _TEXTS_OF_PYTHON = frozenset(('True', 'False', 'None'))
 
 
 def load(path: str) -> list[dict[str, typing.Any]]:
-    """Read the file that ``[inspection_rules]built_in_rules`` names.
+    """Read stock Ironic's file of rules, ``[inspection_rules]built_in_rules``.
 
-    For each rule, only the type of its priority is checked.
+    Only two things are checked: every rule must be a mapping, and its priority
+    must be a number.
 
     :returns: the rules. A rule without a UUID gets a UUID that is computed
         from its content, so that it stays the same whenever the file is read.

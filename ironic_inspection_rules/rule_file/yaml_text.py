@@ -542,7 +542,7 @@ def _construct_scalar(node: yaml.Node, written: str) -> typing.Any:
 
     :param written: the text of the value in the file.
     :raises: MarkedYAMLError if the value does not match its type, e.g.
-        ``!!bool maybe``, or is a number that Python cannot write.
+        ``!!bool maybe``, or is a number too long for Python to read or write.
     """
     try:
         value = yaml.constructor.SafeConstructor().construct_document(node)

@@ -172,8 +172,9 @@ def _check_reapplicable(node: Any, has_data: bool) -> None:
 
     :param has_data: whether the request has data of its own in its body.
     :raises: NodeBusy if the node is locked; RequestPending if another request
-        of the node is open; Conflict if the state of the node does not allow
-        its data to be processed again.
+        of the node is open and this one has no data; Conflict if no request is
+        open and the state of the node does not allow its data to be processed
+        again.
     """
     # Imported here, so that an API without durable inspection, which is
     # disabled by default, does not load the queue.

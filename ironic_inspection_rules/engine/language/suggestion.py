@@ -208,6 +208,8 @@ def all_unknown(
 ) -> str:
     """Return one message for all names that are unknown.
 
+    It names :data:`.exceptions.MOST_PROBLEMS` of them, and counts the others.
+
     :param kind: the kind of the names, e.g. ``field`` or ``op``.
     :returns: an empty string if all names are known.
     """

@@ -173,7 +173,7 @@ class Prove(arguments.FileCommand):
         return machine_test.load_rule_set(paths, self.app.stderr.write)
 
     def _print_table(self, rows: list[dict[str, typing.Any]]) -> None:
-        """Print a table of the answers, followed by the number of all answers.
+        """Print a table of the answers, and count the answers by verdict.
 
         The answer "no", which is the most frequent, is only counted.
 

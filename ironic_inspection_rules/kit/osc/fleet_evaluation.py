@@ -379,8 +379,9 @@ def _evaluate_fleet(
 
     :param in_force: the rules in force.
     :returns: two values. The first is the JSON data for ``-f json`` and for
-        the page: the result of every node, the summary and the capacity. The
-        second is the summary object, which decides the exit status.
+        the page: the result of every node, the summary and, if there are
+        flavors, the capacity. The second is the summary object, which decides
+        the exit status.
     """
     tried = _choose_rules(files, in_force, parsed_args)
     rules_of_phase = _rules_of_phase(tried, parsed_args.phase)

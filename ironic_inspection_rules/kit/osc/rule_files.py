@@ -132,8 +132,8 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
     know a UUID that the server generates.
 
     :param rules: the rules of the files.
-    :param in_force: rules with conditions and actions, by which a rule is
-        matched if it has neither UUID nor description.
+    :param in_force: rules with conditions and actions. A rule without a UUID
+        is matched by these if it has no description that is unique.
     """
     rules_of_files = [_with_canonical_uuid(rule) for rule in rules]
     # "apply" does not replace built-in rules.

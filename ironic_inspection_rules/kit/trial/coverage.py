@@ -289,8 +289,9 @@ class Coverage:
         return ', '.join(texts)
 
     def _count_idle(self, place: Place) -> dict[str, int]:
-        """Count the machines on which an action did not run, by cause.
+        """Count machines on which an action did not run, by cause.
 
+        Only machines on which the rule of the action matched are counted.
         For example, ``{'when': 2}`` means that the conditions of the action
         did not hold on two machines.
         """

@@ -289,7 +289,8 @@ def find_inventories(paths: typing.Iterable[str]) -> list[str]:
 def load_node(path: str | None) -> Node:
     """Read a file with a node in the form of Ironic's API.
 
-    The file may contain only the node, or also its ports and port groups::
+    The file may contain only the node, or also its ports and port groups. A
+    mapping without ``node`` is the node itself::
 
         {"name": "rack1-u12", "traits": ["CUSTOM_GPU"]}
         {"node": {"name": "rack1-u12"}, "ports": [{"address": …}]}
@@ -297,8 +298,8 @@ def load_node(path: str | None) -> Node:
     Attributes that are missing in the file get their defaults.
 
     :param path: the path of the file; None for a new node.
-    :raises: :class:`.exceptions.InvalidDocument` if the file has no node, or
-        if its ports are not a list.
+    :raises: :class:`.exceptions.InvalidDocument` if the file is not a mapping,
+        if ``node`` is not, or if the ports or port groups are not a list.
     """
     defaults = {**_NODE_DEFAULTS, 'traits': []}
     if not path:

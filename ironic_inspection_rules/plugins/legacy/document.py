@@ -132,8 +132,8 @@ class InspectorData(dict[str, typing.Any]):
         """Return a value that ironic-inspector had in another place.
 
         A value that a hook of ironic-inspector added, e.g. ``cpus``, is
-        computed like the hook did. Any other value is read from its place in
-        Ironic.
+        computed like the hook did. ``bmc_address`` is read from its place in
+        Ironic's inventory.
 
         :raises: KeyError if there is no such value.
         """

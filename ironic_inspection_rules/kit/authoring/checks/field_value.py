@@ -228,7 +228,8 @@ class FieldValue(typing.NamedTuple):
 def _type_of_result(name: str) -> str | None:
     """Return the type of a filter's results; None if the type varies.
 
-    ``length`` gives a number, but ``default`` may give any type.
+    ``length`` gives a number, but ``default`` may give any type. The type of
+    an unknown filter is None, too.
     """
     op = registry.filters().get(name)
     if op is None:

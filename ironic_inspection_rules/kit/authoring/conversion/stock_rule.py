@@ -336,10 +336,12 @@ def convert(
 ) -> rule.Conversion:
     """Convert a rule of stock Ironic to an equivalent rule of this language.
 
-    A rule that never did anything, e.g. because a condition never holds, is
-    switched off. It keeps its operations as they are written, except for keys
-    without effect. There is no new rule if stock Ironic refuses the rule, or
-    if this language cannot express one of its conditions.
+    The new rule is switched off if the rule never did anything, e.g. because a
+    condition never holds, or if none of its actions can be converted. It then
+    keeps its operations as they are written, except for keys without effect.
+
+    There is no new rule if stock Ironic refuses the rule, if this language
+    cannot express one of its conditions, or if its fields are invalid here.
 
     :param fields: the fields of the rule, as stock Ironic stores or reads it.
     :param fills_values: whether the Ironic that runs the rule fills in fields

@@ -87,8 +87,8 @@ def _write_headline(
     """Return how many rules and machines differ, as a sentence.
 
     For example, ``2 rules differ; 1 of 40 machines is treated differently.``
-    Rules that are only written otherwise do not count. Without machines the
-    sentence is about rules alone.
+    Rules that are only renamed, or written in another form with the same
+    meaning, do not count. Without machines, the sentence is about rules only.
     """
     changed = len(_with_another_meaning(rules))
     about_rules = 'No rule differs'

@@ -127,7 +127,8 @@ class _Group:
     def as_item(self, by: str) -> page.Item:
         """Return the group as an item of the list of groups.
 
-        It says how many entries are as expected, and which are not.
+        It says how many entries are as expected, and names the first few that
+        are not.
 
         :param by: the column that groups entries.
         """

@@ -8,6 +8,7 @@ import pymysql
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
@@ -151,7 +152,7 @@ class DeliveryTestCase(base.QueueTestCase):
         self.nodes.trouble['lock'] = [exceptions.NodeBusy('busy')] * 50
         for _turn in range(50):
             self.assertIs(delivery.Outcome.RETRIED, self.deliver())
-            base.pass_time(delivery.MAX_DELAY)
+            base.pass_time(leases.MAX_DELAY)
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
         self.assertEqual((state.FINISHED, 1, None), self.outcome())
 
@@ -184,7 +185,7 @@ class DeliveryTestCase(base.QueueTestCase):
                         self.deliver(),
                         (trouble, step),
                     )
-                    base.pass_time(delivery.MAX_DELAY)
+                    base.pass_time(leases.MAX_DELAY)
         self.assertEqual({}, self.nodes.failed)
         self.assertEqual(0, self.outcome()[1])
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
@@ -217,7 +218,7 @@ class DeliveryTestCase(base.QueueTestCase):
         outcomes = []
         while self.queue.find_open('node'):
             outcomes.append(self.deliver())
-            base.pass_time(delivery.MAX_DELAY)
+            base.pass_time(leases.MAX_DELAY)
         self.assertEqual(
             [delivery.Outcome.RETRIED] * 3 + [delivery.Outcome.FAILED],
             outcomes,
@@ -289,7 +290,7 @@ class DeliveryTestCase(base.QueueTestCase):
         ]
         self.assertIs(delivery.Outcome.RETRIED, self.deliver())
         self.assertEqual((state.PROCESSING, 1, 'handling it'), self.outcome())
-        base.pass_time(delivery.MAX_DELAY - 1)
+        base.pass_time(leases.MAX_DELAY - 1)
         self.assertIsNone(self.queue.get('w1'))
         base.pass_time(1)
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
