@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Decides which machines the PXE filter lets pass.
+"""Decide which machines the PXE filter lets pass.
 
 Source: spec 001 "HA Firewall decomposition".
 """
@@ -56,15 +56,15 @@ class Machines:
 def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
     """Decide which machines one host lets pass.
 
-    The last result is cached, since a host decides twice a second, there may
+    The last result is cached, because a host decides twice a second, there may
     be tens of thousands of machines, and they rarely change.
 
     :param leads: whether this host is the leader. All other hosts block.
     :param auto_discovery: whether unknown machines always pass.
     """
     if not leads:
-        # A host that does not lead blocks them anyway. They are in its table
-        # so that there is less to change when it becomes the leader.
+        # A host that does not lead blocks these machines anyway. Putting them
+        # into its table leaves less to change when it becomes the leader.
         return Admission(denylist=machines.known)
     return Admission(
         allowlist=machines.inspected,
@@ -76,10 +76,10 @@ def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
 def read_macs(rows: Iterable[Row]) -> frozenset[str]:
     """Return the MAC addresses of ports, in lower case.
 
-    :param rows: are all read, also after a bad address: the transaction that
-        reads them ends only with the last row.
-    :raises: BadAddress for the first bad address. If the port were left out,
-        a known machine would pass as an unknown one.
+    :param rows: UUID and MAC address of ports. All rows are read, even after a
+        bad address, because the transaction ends only with the last row.
+    :raises: BadAddress for the first bad address. If the port were skipped, a
+        known machine would pass as an unknown one.
     """
     first_error = None
     macs = set()

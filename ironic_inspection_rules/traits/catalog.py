@@ -19,7 +19,7 @@ from ironic_inspection_rules.i18n import _
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-    """The traits that a request selects; by default all.
+    """The traits that a request selects; by default all traits.
 
     :param prefix: selects the traits whose names begin with it.
     :param names: selects the traits with these names, if there is no prefix.
@@ -31,8 +31,8 @@ class Selection:
     def includes(self, name: str) -> bool:
         """Return whether a trait is selected.
 
-        ``HW_GPU`` is not ``hw_gpu`` here, as it may be in a query by
-        :meth:`conditions`.
+        The comparison is case-sensitive: ``HW_GPU`` is not ``hw_gpu``, unlike
+        in some databases that use :meth:`conditions`.
         """
         if self.prefix is not None:
             return name.startswith(self.prefix)
@@ -53,7 +53,7 @@ class Selection:
             selected.
         """
         if self.prefix:
-            # "_", which most names have, is otherwise a wildcard in SQL.
+            # Escape "_", which most names contain: it is a wildcard in SQL.
             return [column.startswith(self.prefix, autoescape=True)]
         if self.names is not None:
             return [column.in_(sorted(self.names))]
@@ -61,13 +61,13 @@ class Selection:
 
 
 def parse(value: str | None) -> Selection:
-    """Read the parameter ``name`` of a request for traits.
+    """Parse the parameter ``name`` of a request for traits.
 
     ``startswith:CUSTOM_`` selects all custom traits, ``in:HW_GPU,CUSTOM_A``
-    these two.
+    selects these two.
 
-    :param value: the parameter; None for a request without it.
-    :raises: Invalid when it has another form, or too many names.
+    :param value: the parameter; None if the request does not have it.
+    :raises: Invalid if it has another form, or too many names.
     """
     if value is None:
         return Selection()
@@ -76,7 +76,7 @@ def parse(value: str | None) -> Selection:
         return Selection(prefix=operand)
     if operator == 'in':
         names = _split_names(operand)
-        # "in:" and "in:," would select no trait, which is hardly meant.
+        # "in:" and "in:," would select no trait, which is hardly intended.
         if names:
             return Selection(names=names)
     raise exceptions.Invalid(
@@ -88,12 +88,12 @@ def parse(value: str | None) -> Selection:
 def _split_names(text: str) -> frozenset[str]:
     """Split names of traits at commas.
 
-    ``HW_GPU, CUSTOM_RAID1,`` has two names: spaces around a name are left out,
-    and so are empty names.
+    ``HW_GPU, CUSTOM_RAID1,`` has two names: spaces around names and empty
+    names are removed.
 
     :raises: Invalid if there are too many names.
     """
-    # Counted before the text is split, which may be very long.
+    # Count the names before splitting the text, because it may be very long.
     count = text.count(',') + 1
     trait_names.validate_count_in_request(count)
     names = [name.strip() for name in text.split(',')]
@@ -105,15 +105,16 @@ def count_nodes(
 ) -> dict[str, int]:
     """Count the nodes that have the selected traits.
 
-    :param project: whose nodes to count, as owner or lessee; None for all.
+    :param project: count only nodes with this owner or lessee; None counts
+        all nodes.
     :param associated: True for the traits that at least one of these nodes
         has, False for those that none has, None for both.
-    :returns: the number of nodes by trait, in the order of the names:
+    :returns: the number of nodes by trait, ordered by name:
         ``{'CUSTOM_A': 2, 'HW_GPU': 0}``.
     """
     node_counts = _query_node_counts(selection, project)
     counts = {}
-    # All standard traits, and the custom traits that nodes have.
+    # Use all standard traits, and the custom traits that nodes have.
     for name in sorted(trait_names.STANDARD | node_counts.keys()):
         if not selection.includes(name):
             continue
@@ -129,10 +130,10 @@ def _query_node_counts(
 ) -> dict[str, int]:
     """Return the number of nodes that have a selected trait, by trait.
 
-    Traits without nodes are left out. A database that ignores case may add
+    Traits without nodes are not included. A database that ignores case may add
     traits that differ only in case.
 
-    :param project: owner or lessee of the nodes to count; None for all.
+    :param project: owner or lessee of the nodes to count; None for all nodes.
     """
     trait = models.NodeTrait.trait
     query = sa.select(trait, sa.func.count().label('nodes'))

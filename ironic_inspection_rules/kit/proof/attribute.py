@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What actions make of a value before they write it, on all machines at once.
+"""Convert values as actions do before they write them, on all machines.
 
-Ironic keeps attributes of a type, capabilities in one text, and traits that
-have to be names of traits. What the checks of actions refuse is an error of
-the rule here as well.
+Ironic stores attributes with a type, capabilities in one text, and traits with
+valid names. A value that the checks of actions refuse is an error of the rule
+here as well.
 """
 
 import functools
@@ -25,7 +25,8 @@ Value = values.Value
 Table = typing.Mapping[str, schema.Attribute]
 
 MOST_LISTS = 16
-"""Most alternatives of a list that rules extend, as a rule may double them."""
+"""Maximum number of alternatives of a list that rules extend. Every rule may
+double them."""
 
 _TRIMMED_TEXT = r'[^\s,](?:[^,]*[^\s,])?'
 """The value of a capability, without white space around it."""
@@ -36,19 +37,20 @@ def where_trait_name(
 ) -> logic.Formula | None:
     """Return the formula that a text of the machine is the name of a trait.
 
-    The solver cannot check the text itself. So the formula is a truth value
-    ``is trait`` that the solver chooses, but not freely: the search lets the
-    text be one of a few, and the engine checks each of these::
+    The solver cannot check the text itself. The formula is therefore a truth
+    value ``is trait`` that the solver chooses, but not freely: the search
+    limits the text to a few candidates, and the engine checks them::
 
         text == "CUSTOM_A" → is trait
         text == "other"    → not is trait
 
-    :returns: None for a value that is no text of the machine, and for a text
-        made of several fields, which is not tried.
+    :returns: None for a value that is not a text of the machine, and for a
+        text that is made from several fields, because such texts are not
+        tried.
     """
     if not isinstance(name, values.SolverTerm) or not name.is_text:
         return None
-    # A facet is what Python computes of a text for the solver.
+    # A facet is a value that Python computes from a text for the solver.
     facet = machine.facet(
         name.term,
         key='trait',
@@ -57,10 +59,10 @@ def where_trait_name(
     )
     if facet is None:
         return None
-    # The search tries what rules compare the text with, which may be no name
-    # of a trait. This one is.
+    # The search tries the texts that rules compare the text with. Add one that
+    # is certainly the name of a trait.
     facet.near.add('CUSTOM_A')
-    # The only term of the facet.
+    # The facet has only this term.
     (is_trait,) = facet.terms
     return is_trait
 
@@ -81,11 +83,11 @@ def convert_to_attribute(
     table: Table,
     alternative: values.Alternative,
 ) -> Value:
-    """Convert a value to what an attribute stores, e.g. 8 to "8" for a name.
+    """Convert a value to the form that an attribute stores, e.g. 8 to "8".
 
-    A value that the attribute does not take is an error of the rule.
+    A value that the attribute does not accept is an error of the rule.
 
-    :param path: the path of the attribute, or below it.
+    :param path: the path of the attribute, or a path below it.
     :param table: the attributes of nodes, or of ports.
     :param alternative: the value that is written.
     """
@@ -99,7 +101,7 @@ def convert_to_attribute(
     if isinstance(alternative, values.UnknownValue | values.Failed):
         return values.only(alternative)
     if len(path) > 1:
-        # Inside of an attribute there may be anything.
+        # Inside of an attribute, any value is allowed.
         return values.only(alternative)
     attribute = table[path[0]]
     if attribute.kind == 'a mapping':
@@ -117,9 +119,9 @@ def convert_to_attribute(
         if not is_boolean:
             return _convert_to_text(machine, path, table, alternative)
     if is_boolean:
-        # True and false are no text, no UUID and no MAC address.
+        # True and false are not a text, a UUID or a MAC address.
         return values.FAILED
-    # Which texts read as true, say, only the engine knows.
+    # Only the engine knows, for example, which texts it reads as true.
     return values.unknown(f'{path[0]} out of the data', alternative)
 
 
@@ -131,16 +133,16 @@ def _convert_to_text(
 ) -> Value:
     """Convert a text or a number to the text that an attribute stores.
 
-    It is an error where the attribute does not take the text. For a text
+    It is an error if the attribute does not accept the text. For a text
     ``vendor`` that is written to the name of a node, the result is ``vendor``
-    where it has at most 255 characters and may be the name of a node.
+    if it has at most 255 characters and may be the name of a node.
     """
     text = machine.text_of(alternative)
     number = machine.numbers_of.get(text.get_id())
     if number is not None:
-        # The solver hardly finds a number whose text has a certain length. So
-        # the engine says of the numbers that are tried whether their text
-        # fits.
+        # The solver rarely finds a number whose text has a certain length. The
+        # engine therefore checks for the numbers that are tried whether their
+        # text fits.
         fits = machine.ask_of_number_text(
             number,
             f'{path[0]} takes',
@@ -152,8 +154,8 @@ def _convert_to_text(
         if attribute.kind == schema.NAME_KIND:
             fits = z3.And(is_short, _where_node_name(machine, text))
         else:
-            # No column stores NUL. Other characters that no column stores, the
-            # solver does not have: see "_is_usable" of the alphabet.
+            # No column can store NUL. The solver does not have any other
+            # character that cannot be stored, see _is_usable() in alphabet.
             has_nul = z3.Contains(text, logic.text_term('\0'))
             fits = z3.And(is_short, z3.Not(has_nul))
     return values.choose(
@@ -162,9 +164,9 @@ def _convert_to_text(
 
 
 def _takes_text(path: data_path.Path, table: Table, text: str) -> bool:
-    """Return whether an attribute may be set to a text.
+    """Return whether an attribute accepts a text.
 
-    The name of a node may not be set to a text of 300 characters.
+    The name of a node does not accept a text of 300 characters.
     """
     try:
         schema.read_value(path, text, table)
@@ -178,9 +180,9 @@ def _where_node_name(
 ) -> logic.Formula:
     """Return the formula that a text may be the name of a node.
 
-    Ironic refuses a name that reads as a UUID, as nobody could tell which is
-    meant. So the formula is that the text is in the language of names, and not
-    in that of UUIDs.
+    Ironic refuses a name that looks like a UUID, because it is ambiguous.
+    The formula is therefore that the text is in the language of names, and not
+    in the language of UUIDs.
     """
     names = machine.alphabet.language(schema.NODE_NAME)
     uuids = machine.alphabet.language(schema.UUID_LIKE)
@@ -194,18 +196,18 @@ def extend_list(
     new: values.Alternative,
     unique: values.Alternative,
 ) -> Value:
-    """Return what an action makes of a list: with 2, ``[1]`` is ``[1, 2]``.
+    """Return a list with an item appended, e.g. ``[1, 2]`` for ``[1]`` and 2.
 
-    The new list is known only where the list, the item and ``unique`` are
-    constants. Any other list becomes unknown, also one of the machine. To
-    extend a text, a number or a mapping is an error of the rule; whether a
-    value of which nothing is known is a list, the solver chooses.
+    The new list is known only if the list, the item and ``unique`` are
+    constants. Any other list becomes unknown, including a list of the machine.
+    Extending a text, a number or a mapping is an error of the rule. If nothing
+    is known about the value, the solver guesses whether it is a list.
 
-    :param is_crowded: whether the place may have so many lists that the new
-        one is to be unknown: each rule that extends them may double them.
-    :param old: the list; null and a missing value are an empty list.
+    :param is_crowded: whether the new list must be unknown because the place
+        has too many lists. Every rule that extends them may double them.
+    :param old: the list; null and a missing value count as an empty list.
     :param new: the item.
-    :param unique: whether a list that has the item already stays as it is.
+    :param unique: whether a list that already has the item is not changed.
     """
     if isinstance(old, values.Failed | values.SolverTerm | values.Mapping):
         return values.FAILED
@@ -216,7 +218,7 @@ def extend_list(
             is_no_list, chosen=values.FAILED, otherwise=unknown_list
         )
     if not isinstance(old, values.Const):
-        # A list of the machine, or one with items that are not known.
+        # A list of the machine, or a list with unknown items.
         return unknown_list
     items = old.value
     if items in (None, data_path.ABSENT):
@@ -239,10 +241,10 @@ def extend_list(
 def convert_to_capability(
     machine: machines.SymbolicMachine, alternative: values.Alternative
 ) -> Value:
-    """Convert a value to the text of a capability: " uefi" to "uefi".
+    """Convert a value to the text of a capability, e.g. " uefi" to "uefi".
 
     An empty text, a list and a mapping are errors of the rule. So is a comma
-    in the text, since commas separate capabilities. A text ``mode`` of the
+    in the text, because commas separate capabilities. A text ``mode`` of the
     machine becomes::
 
         mode is empty, or has a comma             → an error
@@ -260,7 +262,7 @@ def convert_to_capability(
     text = machine.text_of(alternative)
     if text is None:
         return unknown
-    # The solver cannot remove white space: a text with such is not followed.
+    # The solver cannot strip white space, so such a text becomes unknown.
     is_trimmed = z3.InRe(text, machine.alphabet.language(_TRIMMED_TEXT))
     fails = z3.Or(text == '', z3.Contains(text, ','))
     as_it_is = values.only(values.SolverTerm(text))
@@ -276,11 +278,11 @@ def where_capabilities_spoilt(
 ) -> logic.Formula:
     """Return the formula that a write spoils the capabilities of a node.
 
-    Ironic keeps all of them in one text, such as ``boot_mode:uefi,gpu:yes``,
-    under ``properties/capabilities``. A rule that writes anything but a text
-    there is an error. To remove them is none.
+    Ironic stores all of them in one text, e.g. ``boot_mode:uefi,gpu:yes``,
+    under ``properties/capabilities``. Writing anything except a text there is
+    an error of the rule. Removing them is not.
 
-    :param path: the place of the write, from the node on, such as
+    :param path: the place of the write, without the root ``node``, e.g.
         ``('properties',)`` or ``('properties', 'capabilities')``.
     :param value: the value that is written there.
     """
@@ -294,7 +296,7 @@ def where_capabilities_spoilt(
     is_at_or_around_text = path == path_of_text[: len(path)]
     if not is_at_or_around_text:
         return logic.FALSE
-    # What the write leaves at the place of the text.
+    # The value at the place of the text after the write.
     written_there = values.step(value, *path_of_text[len(path) :])
     parts = []
     for guard, alternative in written_there:
@@ -308,9 +310,9 @@ def _where_no_capabilities(
 ) -> logic.Formula:
     """Return the formula that a value cannot be a node's capabilities.
 
-    They are one text, such as ``boot_mode:uefi,gpu:yes``. A node without
-    any has null there, or nothing. All else is an error of the rule that
-    writes it. Whether an unknown value is one, the solver chooses.
+    They are one text, e.g. ``boot_mode:uefi,gpu:yes``. A node without
+    capabilities has null or no value there. Any other value is an error of the
+    rule that writes it. For an unknown value, the solver guesses.
     """
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'is no text', alternative)
@@ -320,5 +322,5 @@ def _where_no_capabilities(
         is_nothing = alternative.value in (None, data_path.ABSENT)
         is_text = alternative.kind == 'text'
         return logic.of_bool(not is_nothing and not is_text)
-    # No list and no mapping is a text.
+    # A list or a mapping is not a text.
     return logic.TRUE

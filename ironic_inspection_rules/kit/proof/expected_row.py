@@ -17,18 +17,18 @@ from ironic_inspection_rules.kit.proof import value as values
 Value = values.Value
 
 MOST_ROWS = 50
-"""Most rows of a table that is looked at: each costs formulas."""
+"""Maximum number of rows of a table, because every row costs formulas."""
 
 
 def find_row(
     expected: table.Table, key: Value, machine: machines.SymbolicMachine
 ) -> Value:
-    """Find the row of a key; it is missing where the table has no such row.
+    """Find the row of a key; it is missing if the table has no such row.
 
-    The key may be a text on one machine and missing on another: every such
-    alternative has a row of its own, or none.
+    The key may be a text on one machine and missing on another. Every such
+    alternative has its own row, or none.
 
-    :param key: the value of the template ``of`` on all machines, such as the
+    :param key: the value of the template ``of`` on all machines, e.g. the
         serial number.
     """
     return values.join(
@@ -40,15 +40,15 @@ def find_row(
 def unknown_row(
     expected: table.Table | None, written: str, fingerprint: typing.Hashable
 ) -> Value | None:
-    """Return an unknown value for a field whose table is not looked at.
+    """Return an unknown value for a field whose table cannot be used.
 
-    The table is missing, or has more rows than formulas are made for.
+    The table is missing, or has too many rows for formulas.
 
-    :param expected: the table, None if there is none of that name.
-    :param written: the field as the rule has it, as ``tables.cpus | row``.
-    :param fingerprint: a key of the data that the field reads: equal fields of
-        equal data have the same unknown value.
-    :returns: None where the table is looked at.
+    :param expected: the table, None if there is no table of that name.
+    :param written: the field as the rule has it, e.g. ``tables.cpus | row``.
+    :param fingerprint: a key of the data that the field reads. Equal fields
+        of equal data have the same unknown value.
+    :returns: None if the table can be used.
     """
     if expected is None:
         return values.unknown(
@@ -66,13 +66,13 @@ def _find_row_of_alternative(
 ) -> Value:
     """Find the row of a table whose key is an alternative of a value.
 
-    For a text or a number of the solver, the value has an alternative for
+    For a text or a number of the solver, the result has an alternative for
     every row of the table. For a text ``serial`` and a table with the keys
     "A1" and "A2" these are::
 
         serial == "A1" → the row of "A1"
         serial == "A2" → the row of "A2"
-        else           → missing
+        otherwise      → missing
     """
     if isinstance(alternative, values.Failed):
         # A machine whose key cannot be computed has no row.
@@ -84,7 +84,7 @@ def _find_row_of_alternative(
             alternative.reason, expected.definition.name, alternative
         )
     if not isinstance(alternative, values.SolverTerm):
-        # Lists and mappings are no keys.
+        # A list or a mapping cannot be a key.
         return values.NOTHING
     row = values.NOTHING
     for key in expected.keys:
@@ -98,10 +98,10 @@ def _find_row_of_alternative(
 
 
 def _find_row_of_constant(expected: table.Table, key: typing.Any) -> Value:
-    """Find the row of a known key, such as 8 for the row "8".
+    """Find the row of a known key, e.g. 8 for the row "8".
 
-    It is missing for a value that is no key, such as a list, and for a key
-    that no row has.
+    It is missing if the value cannot be a key, e.g. a list, or if no row has
+    the key.
     """
     if key is data_path.ABSENT or isinstance(key, list | dict):
         return values.NOTHING
@@ -117,10 +117,10 @@ def _where_key(
     """Return the formula that a value is the key of a row.
 
     For a text ``serial`` and the key "A1" it is ``serial == "A1"``; for a
-    number ``count`` and the key "8", ``count == 8``. The search is to try the
-    key, as a text or a number.
+    number ``count`` and the key "8" it is ``count == 8``. The key is also
+    recorded as a text or a number that the search should try.
 
-    :returns: None if the formula is not known, as for the key "0.1" and a
+    :returns: None if the formula is not known, e.g. for the key "0.1" and a
         float.
     """
     term = alternative.term
@@ -128,15 +128,15 @@ def _where_key(
         machine.note_text(term, key)
         return term == logic.text_term(key)
     if alternative.is_boolean:
-        # A key is a truth value as JSON has it.
+        # A truth value has the key "true" or "false", as in JSON.
         if key == 'true':
             return term
         if key == 'false':
             return logic.negated(term)
         return logic.FALSE
     if not z3.is_int(term):
-        # The solver knows nothing about the texts of floats. But many keys,
-        # such as serial numbers, are not the text of any float.
+        # The solver cannot convert floats to texts. But many keys, e.g. serial
+        # numbers, are not the text of any float.
         if texts.may_be_float(key):
             return None
         return logic.FALSE
@@ -145,17 +145,17 @@ def _where_key(
     except ValueError:
         return logic.FALSE
     if str(number) != key:
-        # A number as text never reads "007".
+        # The text of a number is never "007".
         return logic.FALSE
     machine.note_number(term, number)
     return term == number
 
 
 def _build_row(expected: table.Table, key: str) -> Value:
-    """Return the row of a key as a value, missing if there is no such row.
+    """Return the row of a key as a value; it is missing if there is none.
 
-    A secret column is unknown: sensitive rules read the secret there, and all
-    others a mask.
+    A secret column is unknown, because sensitive rules read the secret, and
+    all other rules read a mask.
     """
     row = expected.row(key)
     if row is data_path.ABSENT:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two rules on all machines at once: writes that clash, equal messages."""
+"""Compare two rules on all machines: writes that clash, equal messages."""
 
 from collections.abc import Hashable, Iterable, Iterator
 import json
@@ -22,24 +22,24 @@ _WHOLE_BY_NAMES = {
     cells.CAPABILITIES: cells.CAPABILITY_TEXT,
     cells.TRAITS: ('node', 'traits'),
 }
-"""The place of a text or list as a whole, by the place of its names."""
+"""The place of the whole text or list, by the place of its entries by name."""
 
 _CHANGING_ROOTS = ('node', 'ports', 'plugin_data', 'item')
-"""Roots whose data rules may change: two messages of one text that read them
-may be different."""
+"""Roots whose data rules may change. Two messages with the same text that read
+them may be different."""
 
 
 class Messages:
     """Numbers of the messages with which rules fail an inspection.
 
-    Two inspections end alike if they fail with one number.
+    Two inspections end alike if they fail with the same number.
     """
 
     def __init__(self) -> None:
-        # The number of a message, by its text and what its fields read.
+        # The number of a message, by its text and the values of its fields.
         self._numbers: dict[Hashable, int] = {}
-        # Keys have ids in them. What the messages read is kept, so that no
-        # other object gets one of these.
+        # Keys contain ids. The values of the messages are kept alive, so that
+        # no other object gets one of these ids.
         self._kept: list[list[values.Value]] = []
 
     def number_of(
@@ -48,17 +48,18 @@ class Messages:
         rule: model.Rule,
         roots: Roots,
     ) -> int:
-        """Return the number of a message; equal messages have the same.
+        """Return the number of a message; equal messages have the same number.
 
-        A proof compares the numbers, as messages such as ``{node.name} is too
-        small`` may have unknown data in them. Messages are equal if their
-        written texts are, and the data in them that rules may change.
+        A proof compares the numbers, because messages such as ``{node.name} is
+        too small`` may contain unknown data. Messages are equal if their
+        written texts are equal, and so are the data in them that rules may
+        change.
 
         :param args: the arguments of the action that fails the inspection.
-        :param roots: the data when the action is carried out.
+        :param roots: the data when the action runs.
         """
         written: list[typing.Any] = [args]
-        # For "{node.name} is too small" it is ('node', ('name',)).
+        # For "{node.name} is too small" this is ('node', ('name',)).
         places = list(effects.places(written))
         reads_vars = any(root == model.VARS for root, _steps in places)
         if reads_vars:
@@ -69,7 +70,7 @@ class Messages:
             (root, *steps) for root, steps in places if root in _CHANGING_ROOTS
         ]
         # A message reads traits as a list, and capabilities as a text. Rules
-        # change them by name, which the data have as well.
+        # change them by name, so the values by name must be compared too.
         places_by_name = _places_by_name(changing_places)
         values_read = []
         for root, *steps in (*changing_places, *places_by_name):
@@ -86,10 +87,10 @@ class Messages:
 
 
 def _key_of_value(value: values.Value) -> Hashable:
-    """Return a key that is equal for values that are surely the same.
+    """Return a key that is equal only for values that are certainly the same.
 
-    The values then have the same alternatives, such as a text or null, under
-    the same formulas.
+    The values then have the same alternatives, e.g. a text or null, with the
+    same guards.
     """
     pairs = []
     for guard, alternative in value:
@@ -102,10 +103,10 @@ def _places_by_name(
 ) -> Iterator[data_path.Path]:
     """Yield the places of traits and capabilities by name.
 
-    A proof keeps each of them in two forms. For ``node.traits``, which rules
-    read as a list, it is ``node.#traits``, where rules add a trait by name.
+    A proof keeps both in two forms. For ``node.traits``, which rules read as a
+    list, the place is ``node.#traits``, where rules add a trait by name.
 
-    :param places: the places that rules read, as ``('node', 'traits')``.
+    :param places: the places that rules read, e.g. ``('node', 'traits')``.
     """
     for place in places:
         for place_by_name, place_of_whole in _WHOLE_BY_NAMES.items():
@@ -114,12 +115,12 @@ def _places_by_name(
 
 
 def overlap(one: data_path.Path, other: data_path.Path) -> bool:
-    """Return whether a write to one place is seen at the other.
+    """Return whether a write to one place is visible at the other.
 
-    ``node.extra`` overlaps ``node.extra.rack``, and not ``node.name``. A port
+    ``node.extra`` overlaps ``node.extra.rack``, but not ``node.name``. A port
     without a known MAC address may be any port.
     """
-    # Only the common length is compared: a place has all that is below it.
+    # Compare only the common length: a place contains everything below it.
     for index, (token, other_token) in enumerate(
         zip(one, other, strict=False)
     ):
@@ -136,32 +137,32 @@ def clash(
 ) -> logic.Formula:
     """Return the formula that two writes leave different values at a place.
 
-    So ``prove`` finds rules that conflict. If one rule writes "a" to the name
-    of the node, and another its text ``serial``, the formula is
-    ``serial != "a"``. Where one place is inside of the other, such as
-    ``extra/rack`` in ``extra``, the values of the inner place are compared.
-    The order of the writes does not matter.
+    ``prove`` uses it to find rules that conflict. If one rule writes "a" to
+    the name of the node, and another rule its text ``serial``, the formula is
+    ``serial != "a"``. If one place is inside of the other, e.g. ``extra/rack``
+    in ``extra``, the values of the inner place are compared. The order of the
+    writes does not matter.
     """
     if first.extends and second.extends:
-        # Two items in one list, or two traits, are no conflict.
+        # Two items in one list, or two traits, are not a conflict.
         return logic.FALSE
     if not overlap(first.place, second.place):
         return logic.FALSE
     for write in (first, second):
-        # "CUSTOM_*" stands for many traits, but for none that rules name.
+        # "CUSTOM_*" represents many traits, but none that rules name.
         if write.place[-1].endswith('*') and write.place[:2] == cells.TRAITS:
             return logic.FALSE
-    # The place of "below" is that of "above", or inside of it.
+    # The place of "below" equals the place of "above", or is inside of it.
     above, below = first, second
     if len(second.place) < len(first.place):
         above, below = second, first
-    # From "extra" to "extra/rack" it is "rack".
+    # From "extra" to "extra/rack" the steps are "rack".
     steps_below = below.place[len(above.place) :]
     value_of_above = values.step(above.value, *steps_below)
     clashes = values.where_different(machine, value_of_above, below.value)
     if steps_below:
-        # To make a mapping in one rule and fill it in another is usual: a
-        # mapping without the inner place is no clash.
+        # It is usual that one rule creates a mapping and another one fills it,
+        # so a mapping without the inner place is not a clash.
         has_inner_place = logic.negated(values.where_absent(value_of_above))
         clashes = logic.conj(clashes, has_inner_place)
     if first.port is not None and second.port is not None:
@@ -172,7 +173,7 @@ def clash(
 
 
 def as_text(place: data_path.Path) -> str:
-    """Write a place for people: ``('node', 'name')`` becomes ``/name``.
+    """Return a place as text for users: ``('node', 'name')`` is ``/name``.
 
     A trait becomes "the trait CUSTOM_GPU", and the name of a port "/name of
     the port 52:54:00:00:00:01".

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Texts that a solver chooses, and what the engine computes from them.
+"""Texts that a solver chooses, and values that the engine computes from them.
 
-The solver knows regular expressions over texts, and little else: it has no
-versions, no addresses, no numbers with a fraction in a text. What it does not
-know is computed by the code of the engine for a few texts that were chosen
-beforehand, and the solver may take one of these. That a text is one of them
-is a restriction of the search, see :class:`.cell.Restriction`: where no such
-text is a solution another one may be, and the answer is unknown.
+The solver supports regular expressions over texts, and little else: no
+versions, no addresses, no numbers with a fraction in a text. Anything else is
+computed by the code of the engine for a few texts that are selected in
+advance, and the solver may choose one of these. Limiting a text to them is a
+restriction of the search, see :class:`.cell.Restriction`: if none of them is a
+solution, another text may be, and the answer is unknown.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,10 +22,11 @@ from ironic_inspection_rules.kit.proof import effort
 from ironic_inspection_rules.kit.proof import logic
 
 _MOST_CANDIDATES = 80
-"""Most texts that a search tries of a field: each costs a formula a facet."""
+"""Maximum number of texts that a search tries for a field. Every text costs a
+formula per facet."""
 
 _MOST_HALVES = 2**50
-"""Floats below it surely have a digit for one half."""
+"""Floats below it can certainly represent one half."""
 
 INTEGER = '-?[0-9]+'
 FLOAT = r'-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?|nan|-?inf'
@@ -36,7 +37,7 @@ ComputeAnswer = Callable[[str], bool]
 
 
 def may_be_float(text: str) -> bool:
-    """Return whether a text may be that of a float, and of no integer.
+    """Return whether a text may be that of a float but not of an integer.
 
     "0.1" and "1e+16" may, "8" and "x" may not.
     """
@@ -60,12 +61,12 @@ def pattern_of(number: logic.Term) -> str:
 class Facet:
     """Values that the engine computes from a text, outside the solver.
 
-    Examples are the number in a text, or what a filter makes of the text.
+    Examples are the number in a text, or the result of a filter for the text.
 
-    :ivar terms: the terms of the solver that stand for the values.
-    :ivar compute: returns the values for a known text, such as ``(True, 8)``
-        for "8". For a value None the solver chooses the value.
-    :ivar near: texts to be tried, as their values may be unusual.
+    :ivar terms: the terms of the solver that represent the values.
+    :ivar compute: returns the values for a known text, e.g. ``(True, 8)`` for
+        "8". If a value is None, the solver chooses the value.
+    :ivar near: texts to try, because their values may be unusual.
     """
 
     terms: tuple[logic.Term, ...]
@@ -74,18 +75,18 @@ class Facet:
 
 
 TextVariables = Mapping[int, 'TextVariable']
-"""Texts of the solver by the number of their term."""
+"""Texts of the solver by the id of their term."""
 
 
 @dataclasses.dataclass(eq=False)
 class TextVariable:
-    """A text that the solver chooses, and what rules ask of it.
+    """A text that the solver chooses, and the questions of rules about it.
 
-    :ivar derived: whether a filter makes the text of another text.
+    :ivar derived: whether a filter computes the text from another text.
     :ivar near: texts that it is compared with.
     :ivar facets: values that are computed from it, by their key.
-    :ivar languages: formulas, by their number, that a regular expression
-        matches the text.
+    :ivar languages: formulas that a regular expression matches the text, by
+        their id.
     """
 
     term: logic.Term
@@ -101,26 +102,26 @@ class TextVariable:
     def equations(
         self, variables: TextVariables, text: str
     ) -> Iterator[logic.Formula]:
-        """Yield what the engine computes from a known text, as formulas.
+        """Yield the values that the engine computes from a text, as formulas.
 
         Rules may compare a text as a number, or read it through a filter. The
-        solver has a term of its own for every such value. For the text "8",
-        the number of which some rule compares, a formula is ``number == 8``.
-        For the text "Dell", which some rule reads as ``{field | lower}``, a
-        formula is ``lower == "dell"``.
+        solver has a separate term for every such value. For the text "8", if a
+        rule compares its number, a formula is ``number == 8``. For the text
+        "Dell", if a rule reads it as ``{field | lower}``, a formula is
+        ``lower == "dell"``.
 
-        :param variables: all texts by the number of their term; the texts that
-            filters make are among them.
+        :param variables: all texts by the id of their term, including texts
+            that filters return.
         :param text: the known text.
         """
         for facet in self.facets.values():
-            # Such as (True, 8): the text reads as a number, and the number.
+            # For example (True, 8): the text is a number, and the number.
             computed_values = facet.compute(text)
             for term, computed in zip(
                 facet.terms, computed_values, strict=True
             ):
                 if computed is None:
-                    # The solver chooses the value.
+                    # Let the solver choose the value.
                     continue
                 if isinstance(computed, str):
                     yield term == logic.text_term(computed)
@@ -128,8 +129,8 @@ class TextVariable:
                     yield term == logic.number_term(computed)
                 else:
                     yield term == computed
-                # The term may stand for a text that a filter makes, such as
-                # "dell", and rules may compute values from that text as well.
+                # The term may represent a text that a filter returns, e.g.
+                # "dell". Rules may compute values from that text as well.
                 derived = variables.get(term.get_id())
                 if derived is not None:
                     yield from derived.equations(variables, computed)
@@ -137,17 +138,17 @@ class TextVariable:
     def list_candidates(self, variables: TextVariables) -> list[str]:
         """List the texts that a search tries for this variable.
 
-        For them the rules may decide differently: texts that it is compared
-        with, an example of every regular expression, and texts of which a
-        filter may make such a text. For a vendor of which a rule asks whether
-        ``{vendor | lower}`` is "dell", "dell", "DELL" and "Dell" are among
-        them.
+        Rules may decide differently for them. They are the texts that it is
+        compared with, an example for every regular expression, and texts for
+        which a filter may return such a text. If a rule asks whether
+        ``{vendor | lower}`` is "dell", the texts for the vendor include
+        "dell", "DELL" and "Dell".
 
-        :param variables: all texts, also those that filters make.
+        :param variables: all texts, including texts that filters return.
         :returns: at most :data:`_MOST_CANDIDATES`, sorted.
         """
-        # Beside those that rules name: one that is empty, one that sorts
-        # before digits and letters, and one that sorts after most.
+        # Besides the texts in rules, try an empty text, one that sorts before
+        # digits and letters, and one that sorts after most texts.
         texts = {'', '-', 'other', *self.near}
         for facet in self.facets.values():
             texts |= facet.near
@@ -168,7 +169,7 @@ class TextVariable:
         """Find a text that a regular expression matches.
 
         :param holds: the formula that the expression matches this text.
-        :returns: None if there is no such text, or the solver does not find
+        :returns: None if there is no such text, or if the solver does not find
             one in time.
         """
         solver = effort.new_solver()
@@ -182,11 +183,11 @@ class TextVariable:
 
 
 def _guess_texts_before_filters(texts: list[str]) -> set[str]:
-    """Return texts from which a filter such as ``lower`` may make the texts.
+    """Return texts for which a filter such as ``lower`` may return the texts.
 
-    These are the texts as they are, and in other cases: for "dell" also "DELL"
-    and "Dell". Which filter it is, does not matter: to try a text in vain does
-    no harm.
+    They are the texts themselves, and in other cases: for "dell" also "DELL"
+    and "Dell". It does not matter which filter it is, because trying a useless
+    text does no harm.
     """
     texts_before = set(texts)
     for text in texts:
@@ -198,7 +199,7 @@ def _guess_texts_before_filters(texts: list[str]) -> set[str]:
 class _Question:
     """A question about the text of a number.
 
-    :ivar holds: the truth value of the solver that stands for the answer.
+    :ivar holds: the truth value of the solver that represents the answer.
     :ivar compute: returns the answer for a known text.
     """
 
@@ -208,11 +209,11 @@ class _Question:
 
 @dataclasses.dataclass(eq=False)
 class NumberVariable:
-    """A number of the solver, and what is asked of its text.
+    """A number of the solver, and the questions about its text.
 
-    :ivar near: numbers to be tried with their neighbours, as they are compared
-        with the number.
-    :ivar _questions: the questions about its text, such as whether a regular
+    :ivar near: numbers to try with their neighbors, because the number is
+        compared with them.
+    :ivar _questions: the questions about its text, e.g. whether a regular
         expression matches.
     """
 
@@ -225,23 +226,24 @@ class NumberVariable:
 
     @property
     def asked(self) -> int:
-        """The count of all that :meth:`try_numbers` depends on; it grows."""
+        """The count of all things :meth:`try_numbers` depends on; it grows."""
         return len(self.near) + len(self._questions)
 
     @property
     def is_asked(self) -> bool:
-        """Whether anything was asked of its text."""
+        """Whether there are any questions about its text."""
         return bool(self._questions)
 
     def ask(
         self, question: typing.Any, compute: ComputeAnswer
     ) -> logic.Formula:
-        """Return the formula that stands for the answer to a question.
+        """Return the formula that represents the answer to a question.
 
-        The solver chooses it, and :meth:`try_numbers` ties it to the number.
+        The solver chooses it, and :meth:`try_numbers` connects it to the
+        number.
 
-        :param question: names the question, as ``search '8$'``; equal ones
-            have one formula.
+        :param question: a name for the question, e.g. ``search '8$'``. Equal
+            names have the same formula.
         :param compute: returns the answer for a known text.
         """
         if question not in self._questions:
@@ -252,9 +254,9 @@ class NumberVariable:
     def try_numbers(self) -> tuple[list[logic.Formula], logic.Formula]:
         """Return formulas about the numbers that a search tries.
 
-        The solver cannot compute the text of a number. So Python answers the
-        questions for some numbers, and the variable is to be one of them. For
-        the question whether ``8$`` is in the text, these are::
+        The solver cannot compute the text of a number. Python therefore
+        answers the questions for some numbers, and the variable must be one of
+        them. For the question whether ``8$`` matches, the formulas are::
 
             number == 7 → the answer is false
             number == 8 → the answer is true
@@ -277,16 +279,16 @@ class NumberVariable:
         """List the numbers that a search tries for this variable.
 
         They are common numbers, and the numbers that it is compared with and
-        their neighbours: for 64 also 63 and 65, as results change there. For a
-        real number, all of these plus one half.
+        their neighbors: for 64 also 63 and 65, because results change there.
+        For a real number, one half is added to all of them.
         """
         numbers = {-1, 0, 1, 2, 8, 10, 32, 100}
         for compared_with in self.near:
             numbers |= {compared_with - 1, compared_with, compared_with + 1}
         if z3.is_int(self.term):
             return sorted(numbers)
-        # Whether a whole number is the integer 2 or the float 2.0 on the
-        # machine is not known here. A number with one half is surely a float.
+        # It is not known here whether a whole number is the integer 2 or the
+        # float 2.0 on the machine. A number with one half is surely a float.
         return [
             number + 0.5
             for number in sorted(numbers)
