@@ -78,8 +78,8 @@ def measure(arguments: argparse.Namespace) -> None:
         with database.Database(kind):
             alone, explained, kept = engine.seconds(
                 arguments.repeats,
-                lambda plans=plans: run_phase(plans, False),
-                lambda plans=plans: run_phase(plans, True),
+                lambda plans=plans: run_phase(plans, keep=False),
+                lambda plans=plans: run_phase(plans, keep=True),
                 lambda plans=plans, counter=counter: keep_run(plans, counter),
             )
         table.add(

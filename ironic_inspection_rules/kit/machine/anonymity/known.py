@@ -26,7 +26,7 @@ _MIN_MIXED_LENGTH = 3
 """Least length of a name with letters and digits, such as ``db7``."""
 
 _MIN_ANYWHERE_LENGTH = 8
-"""Least length of a name that is also replaced between other letters, as in
+"""Least length of a name that is also replaced between other letters, e.g. in
 ``SNCZ3409XK7Q``."""
 
 _MAX_SPLIT_LENGTH = 100
@@ -104,7 +104,7 @@ _DIGITS_OF_EUI_64 = 16
 
 _NUMBER = re.compile('[0-9.,]+')
 _ANY_SEPARATORS = '[^0-9a-z]{0,3}'
-"""What may be between the groups of an identifier, as in ``CZ34 - 09XK``."""
+"""Separators between the groups of an identifier, e.g. in ``CZ34 - 09XK``."""
 _DASH_OR_NOTHING = '-?'
 _NO_LETTER_OR_DIGIT = re.compile('[^0-9A-Za-z]')
 

@@ -255,6 +255,6 @@ def is_common_text(text: str) -> bool:
     Machines do not share addresses, UUIDs, paths, URLs or times, and hardly
     ever a text of more than 200 characters.
     """
-    return len(
-        text
-    ) <= _MAX_TEXT_LENGTH and not _ADDRESS_DATE_OR_PATH.fullmatch(text.strip())
+    if len(text) > _MAX_TEXT_LENGTH:
+        return False
+    return _ADDRESS_DATE_OR_PATH.fullmatch(text.strip()) is None

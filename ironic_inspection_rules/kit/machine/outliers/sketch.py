@@ -640,9 +640,10 @@ def _number_slots(items: Sequence[Item]) -> list[Item]:
     numbered = []
     for slot, attributes in items:
         count[slot] += 1
+        numbered_slot = slot
         if slot and count[slot] > 1:
-            slot = f'{slot} #{count[slot]}'
-        numbered.append((slot, attributes))
+            numbered_slot = f'{slot} #{count[slot]}'
+        numbered.append((numbered_slot, attributes))
     return numbered
 
 

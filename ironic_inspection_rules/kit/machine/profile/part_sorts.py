@@ -289,8 +289,8 @@ def _find_overlapping(
     :param sorts: the sorts to search.
     :returns: None if no sort overlaps it.
     """
-    for index, other in enumerate(sorts):
-        if _have_common_sizes(part_sort, other):
+    for index, candidate in enumerate(sorts):
+        if _have_common_sizes(part_sort, candidate):
             return index
     return None
 
