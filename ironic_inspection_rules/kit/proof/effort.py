@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How long the solver of a proof may work on a question.
+"""Limits for the work of the solver on a question of a proof.
 
-The solver counts the steps that it takes, and stops at a limit of them. A
-question then has the same answer on a busy machine as on an idle one. But
-some of its work on regular expressions takes seconds and hardly a step, so
-that there is a limit of seconds as well.
+The solver counts its steps, and stops at a limit, so that a question has the
+same answer on a busy machine as on an idle one. But some of its work on
+regular expressions takes seconds and hardly any steps, so there is a limit of
+seconds as well.
 """
 
 import dataclasses
@@ -20,22 +20,22 @@ from ironic_inspection_rules.kit.proof import logic
 class Limit:
     """The limit of one check of the solver.
 
-    :ivar steps: about two million take a second. For the solver 0 is no limit.
-    :ivar seconds: by the clock, as the solver does not measure the time of the
-        processor.
+    :ivar steps: about two million take a second. In the solver, 0 means no
+        limit.
+    :ivar seconds: by the clock, because the solver does not measure CPU time.
     """
 
     steps: int
     seconds: float
 
     def set_on(self, solver: z3.Solver) -> None:
-        """Let checks of a solver end at this limit."""
+        """Make checks of a solver end at this limit."""
         solver.set('rlimit', self.steps)
         solver.set('timeout', math.ceil(1000 * self.seconds))
 
 
-# Checks of a single language come to no verdict: where one is given up, a
-# formula is less exact or a text is not tried. So they may take little.
+# Checks of a single language do not decide a question: if a check is given up,
+# a formula is less exact or a text is not tried. Their limit is therefore low.
 LANGUAGE = Limit(steps=100_000, seconds=0.5)
 CHECK = Limit(steps=10_000_000, seconds=5.0)
 
@@ -61,11 +61,11 @@ _REASON_BY_WORDS = {
 
 
 class GivenUp(Exception):
-    """The solver does not know; the message says why."""
+    """The solver cannot decide; the message says why."""
 
 
 class _StepsElsewhere:
-    """The steps in all contexts but the main one; see :func:`new_solver`."""
+    """Counts the steps in the contexts of all solvers of :func:`new_solver`."""
 
     taken = 0
 
@@ -74,11 +74,11 @@ def new_solver() -> z3.Solver:
     """Return a solver whose checks do not depend on earlier work.
 
     z3 numbers its terms, and orders the parts of a formula by these numbers.
-    It gives the number of a term that is gone to the next one, and when a term
-    goes may depend on the garbage collector of Python. So the same formulas
-    may take more steps in one run of the program than in the next, and give
-    another machine. This solver has a context of its own, with numbers of its
-    own: they depend on nothing but what :func:`add` gives to the solver.
+    When a term is freed, its number is given to a later term, and when it is
+    freed may depend on Python's garbage collector. So in a shared context, the
+    same formulas may take more steps in one run of the program than in the
+    next, and may give another machine. This solver has its own context, whose
+    numbers depend only on the formulas that :func:`add` adds to the solver.
     """
     return z3.Solver(ctx=z3.Context())
 
@@ -91,8 +91,7 @@ def add(solver: z3.Solver, formula: logic.Formula) -> None:
 def steps_taken(counter: z3.Solver) -> int:
     """Return how many steps all solvers have taken since the program began.
 
-    Only the difference of two counts, before and after a check, says something
-    of the check.
+    To measure a check, use the difference of the counts before and after it.
 
     :param counter: any solver of the main context of z3.
     """
@@ -101,7 +100,7 @@ def steps_taken(counter: z3.Solver) -> int:
 
 def _steps_in_context(solver: z3.Solver) -> int:
     """Return how many steps the context of a solver has taken."""
-    # "rlimit", the limit of resources, is what z3 calls the limit of steps.
+    # z3 calls the limit of steps "rlimit", the limit of resources.
     return int(solver.statistics().get_key_value('rlimit count'))
 
 
@@ -121,9 +120,9 @@ def simplified_in(solver: z3.Solver, formula: logic.Formula) -> logic.Formula:
 def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
     """Return whether all formulas of a solver can hold at once.
 
-    :param assumed: formulas that are to hold for this check as well.
-    :raises: :class:`GivenUp` where the solver does not know within the limit.
-    :raises: KeyboardInterrupt where a user has interrupted the program.
+    :param assumed: formulas that must hold for this check as well.
+    :raises: :class:`GivenUp` if the solver cannot decide within the limit.
+    :raises: KeyboardInterrupt if a user has interrupted the program.
     """
     limit.set_on(solver)
     steps_before = _steps_in_context(solver)
@@ -132,7 +131,7 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
     try:
         result = solver.check(*assumed)
     except z3.Z3Exception as exc:
-        # The solver raises where a limit ends a check at its last moment.
+        # The solver raises if a limit ends a check at its last moment.
         reason = reason_of(exc)
         if reason is None:
             raise
@@ -145,11 +144,11 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
         words = solver.reason_unknown()
         reason = _REASON_BY_WORDS.get(words, words)
     if reason == _INTERRUPTED:
-        # While the solver works it catches the signal itself: without this
-        # the program would go on with the next check.
+        # While the solver works, it catches the signal itself. Without this
+        # the program would continue with the next check.
         raise KeyboardInterrupt
     if reason == TIME and steps_of_check >= limit.steps:
-        # The solver says "canceled" for both limits: it was that of steps.
+        # The solver says "canceled" for both limits, but it was the steps.
         reason = STEPS
     raise GivenUp(reason)
 
@@ -157,12 +156,12 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
 def reason_of(error: z3.Z3Exception) -> str | None:
     """Return the limit that an error of the solver reports.
 
-    The words "out of memory" give "too much memory".
+    For the words "out of memory" it is "too much memory".
 
-    :returns: None for an error that reports no limit.
+    :returns: None if the error does not report a limit.
     """
     words = error.value
     if isinstance(words, bytes):
-        # The C library of the solver has its words in bytes.
+        # The C library of the solver returns its words as bytes.
         words = words.decode()
     return _REASON_BY_WORDS.get(words)

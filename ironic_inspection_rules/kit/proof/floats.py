@@ -2,15 +2,14 @@
 
 """Arithmetic of the engine on integers and floats, as a proof follows it.
 
-To the solver a float is a real number. Comparing is the same for both, but
-arithmetic is not: Python rounds each result to one of the floats, so that
-three times 0.1 is a little more than 0.3, and 1e16 stays the same with 1
-added to it. The solver does know floats bit by bit, but is far too slow with
-them.
+In the solver a float is a real number. Comparisons of both are the same, but
+arithmetic is not: Python rounds every result to a float, so three times 0.1 is
+a little more than 0.3, and adding 1 to 1e16 does not change it. The solver
+also supports floats bit by bit, but is far too slow with them.
 
-So a result is a new real number that is near the exact one. There are more
-such numbers than floats: where the solver finds none, no float is one either,
-and where it finds one, the engine says whether it really is.
+A result is therefore a new real number near the exact one. There are more such
+numbers than floats: if the solver finds none, there is no float either, and if
+it finds one, the engine decides whether Python computes it.
 """
 
 from collections.abc import Callable
@@ -34,30 +33,30 @@ OPERATIONS: dict[str, Callable[[logic.Term, logic.Term], logic.Term]] = {
     'multiply': operator.mul,
     'divide': operator.truediv,
 }
-"""Filters that calculate with one more number."""
+"""Filters that calculate with another number."""
 
 _MAX_RELATIVE_ERROR = z3.RealVal(fractions.Fraction(1, 2**51))
-"""How far a result is from the exact one at most, as a share of the latter.
+"""Maximum distance of a result from the exact one, as a share of the latter.
 
-Rounding costs 2 ** -53, and it happens up to three times: an integer that is
-no float is rounded before Python calculates with it.
+Rounding costs 2 ** -53, and it happens up to three times, because an integer
+that is not a float is rounded before Python calculates with it.
 """
 
 _SMALLEST_FLOAT = z3.RealVal(fractions.Fraction(1, 2**1074))
 """The smallest float above zero."""
 
 _SMALLEST_NORMAL = logic.number_term(sys.float_info.min)
-"""Floats of this size and larger ones have all their digits."""
+"""Floats of at least this size have the full number of digits."""
 
 _TOO_LARGE = z3.IntVal(template.TOO_LARGE)
-"""The engine refuses larger results, which it could not write as text."""
+"""The engine refuses larger results, which it cannot convert to text."""
 
 _LARGEST_EXACT_INTEGER = 2**53
 """All integers up to this one are floats."""
 
 
 def convert_integer(machine: Machine, term: logic.Term) -> values.Value:
-    """Convert an integer to the float that Python makes of it.
+    """Convert an integer to a float, as Python does.
 
     8 becomes 8.0. An integer beyond 2 ** 53 may be rounded: 2 ** 53 + 1
     becomes the float 2.0 ** 53.
@@ -69,7 +68,7 @@ def convert_integer(machine: Machine, term: logic.Term) -> values.Value:
 def calculate(
     machine: Machine, name: str, term: logic.Term, number: float
 ) -> values.Value | None:
-    """Calculate with a number of the machine, such as ``memory / 1024``.
+    """Calculate with a number of the machine, e.g. ``memory / 1024``.
 
     As in the engine, a division by zero and a result that is too large are
     errors.
@@ -77,18 +76,18 @@ def calculate(
     :param name: the name of one of :data:`OPERATIONS`.
     :param term: the number of the machine, on the left.
     :param number: the number that the rule writes, on the right.
-    :returns: None where the result is not followed.
+    :returns: None if the result cannot be followed.
     """
     is_of_integers = z3.is_int(term) and isinstance(number, int)
     if is_of_integers and name != 'divide':
         return _calculate_integer(name, term, number)
     if abs(number) > sys.float_info.max:
-        # No float is so large. Python still divides an integer by it, but
-        # raises for a float.
+        # No float is so large. Python can still divide an integer by it, but
+        # raises an error for a float.
         return None
     if name in ('add', 'subtract') and float(number) != number:
-        # Python rounds such an integer to a float first. For a small
-        # difference of large numbers that is too much of an error.
+        # Python first rounds such an integer to a float. For a small
+        # difference of large numbers this error is too large.
         return None
     if number == 0 and name == 'divide':
         return values.FAILED
@@ -101,8 +100,8 @@ def calculate(
     is_exact = _where_exact(name, term, number, exact)
     rounded = _round(machine, exact, is_exact)
     if z3.is_int(term) and not is_of_integers:
-        # Python makes a float of the integer first: too large an integer is
-        # an error.
+        # Python first converts the integer to a float, which is an error if
+        # the integer is too large.
         fits = logic.where_within_floats(real)
         return values.choose(fits, rounded, values.FAILED)
     return rounded
@@ -113,7 +112,7 @@ def _calculate_integer(
 ) -> values.Value:
     """Calculate with two integers, exactly as Python does.
 
-    For ``add`` and 1, the result of a number ``count`` is ``count + 1``. A
+    For ``add`` and 1, the result for a number ``count`` is ``count + 1``. A
     result that is too large for the engine is an error.
     """
     integer = OPERATIONS[name](term, number)
@@ -125,11 +124,11 @@ def _calculate_integer(
 def _where_exact(
     name: str, term: logic.Term, number: float, exact: logic.Term
 ) -> logic.Formula:
-    """Return a formula that holds only where Python rounds nothing.
+    """Return a formula that holds only if Python does not round.
 
     A product or a quotient with a power of two has the digits of the first
-    number: a memory divided by 1024 is not rounded. For any other calculation
-    it is not known, and the formula never holds.
+    number, e.g. a memory divided by 1024 is not rounded. For any other
+    calculation it is not known, and the formula never holds.
 
     :param term: the number of the machine.
     :param number: the number that the rule writes.
@@ -148,10 +147,10 @@ def _where_exact(
 
 
 def _where_float(integer: logic.Term) -> logic.Formula:
-    """Return a formula that holds only where an integer is a float.
+    """Return a formula that holds only if an integer is a float.
 
-    Up to 2 ** 53 all integers are. For larger ones it does not hold, though
-    some of them are floats as well.
+    All integers up to 2 ** 53 are. For larger integers the formula does not
+    hold, although some of them are floats as well.
     """
     return z3.And(
         integer >= -_LARGEST_EXACT_INTEGER, integer <= _LARGEST_EXACT_INTEGER
@@ -163,14 +162,14 @@ def _round(
 ) -> values.Value:
     """Round a real number to a float, as Python does.
 
-    How Python rounds, the solver does not know. The result is a number that
-    the solver chooses near the exact one::
+    The solver does not know how Python rounds. The result is a number that the
+    solver chooses near the exact one::
 
         exact - error <= rounded <= exact + error
 
-    A number too large for a float is an error.
+    A number that is too large for a float is an error.
 
-    :param is_exact: holds where the number is a float, and is not rounded.
+    :param is_exact: holds if the number is a float, and is not rounded.
     """
     key = exact.get_id()
     if key not in machine.rounded:
@@ -183,7 +182,7 @@ def _round(
         machine.domain += [
             rounded >= exact - error,
             rounded <= exact + error,
-            # No result has the other sign.
+            # Rounding never changes the sign.
             z3.Implies(exact >= 0, rounded >= 0),
             z3.Implies(exact <= 0, rounded <= 0),
             z3.Implies(is_exact, rounded == exact),

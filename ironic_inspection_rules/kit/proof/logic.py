@@ -11,14 +11,14 @@ import z3
 
 # z3 has no types.
 Formula = typing.Any
-"""A formula of the solver: what may hold on a machine."""
+"""A formula of the solver, which may hold on a machine or not."""
 Term = typing.Any
-"""A text, a number or a truth value of the solver, known to it or not."""
+"""A text, a number or a truth value of the solver, constant or variable."""
 Language = typing.Any
-"""A set of texts, as the solver has it."""
+"""A set of texts in the solver."""
 
-# The only formulas that are true, and that are false. So they are compared
-# with "is": between formulas "==" makes a third one.
+# The only formulas that are always true or always false. They can be compared
+# with "is", while "==" between formulas would make a third formula.
 TRUE = z3.BoolVal(True)
 FALSE = z3.BoolVal(False)
 
@@ -28,7 +28,7 @@ _ESCAPE = re.compile(r'\\u\{([0-9a-f]+)\}')
 
 
 class Untranslatable(Exception):
-    """The solver has no words for something; the message says for what."""
+    """The solver cannot express something; the message says what it is."""
 
 
 def of_bool(holds: bool) -> Formula:
@@ -41,8 +41,8 @@ def of_bool(holds: bool) -> Formula:
 def simplified(formula: Formula) -> Formula:
     """Return an equivalent formula, simplified by the solver.
 
-    One that is always true or false becomes :data:`TRUE` or :data:`FALSE`, as
-    ``a and not a`` becomes :data:`FALSE`.
+    A formula that is always true or always false becomes :data:`TRUE` or
+    :data:`FALSE`, e.g. ``a and not a`` becomes :data:`FALSE`.
     """
     simple = z3.simplify(formula)
     if z3.is_true(simple):
@@ -55,22 +55,22 @@ def simplified(formula: Formula) -> Formula:
 def settled(formula: Formula) -> Formula:
     """Return :data:`TRUE` or :data:`FALSE` for a formula that is constant.
 
-    Any other formula is returned as it is.
+    Any other formula is returned unchanged.
     """
     simple = simplified(formula)
     if simple is TRUE or simple is FALSE:
         return simple
-    # Not the simplified one: the solver may simplify a formula to two
-    # different ones, depending on its past, and caches with a formula in
-    # their keys would not find their entries again.
+    # Do not return the simplified formula: depending on its history, the
+    # solver may simplify the same formula in two ways, and caches with a
+    # formula in their keys would then miss their entries.
     return formula
 
 
 def conj(*parts: Formula) -> Formula:
     """Return the conjunction of formulas, without those that are true.
 
-    It is :data:`TRUE` without parts, and :data:`FALSE` with a false part: so
-    callers see by ``is`` that nothing is left to ask, where ``And(a, True)``
+    Without parts it is :data:`TRUE`, and with a false part :data:`FALSE`.
+    Callers can therefore detect a constant by ``is``, while ``And(a, True)``
     of the solver is just another formula.
     """
     open_parts = [part for part in parts if part is not TRUE]
@@ -86,8 +86,8 @@ def conj(*parts: Formula) -> Formula:
 def disj(*parts: Formula) -> Formula:
     """Return the disjunction of formulas, without those that are false.
 
-    It is :data:`FALSE` without parts, and :data:`TRUE` with a true part: so
-    callers see by ``is`` that nothing is left to ask, where ``Or(a, False)``
+    Without parts it is :data:`FALSE`, and with a true part :data:`TRUE`.
+    Callers can therefore detect a constant by ``is``, while ``Or(a, False)``
     of the solver is just another formula.
     """
     open_parts = [part for part in parts if part is not FALSE]
@@ -111,13 +111,13 @@ def negated(part: Formula) -> Formula:
 
 def text_term(text: str) -> Term:
     """Return a text as a term."""
-    # The solver reads "\u{41}" as "A". A text that has these very characters
-    # must not be read so: its backslashes are escaped.
+    # The solver reads "\u{41}" as "A". Escape the backslashes, so that a text
+    # with these very characters is not changed.
     return z3.StringVal(text.replace('\\', r'\u{5c}'))
 
 
 def number_term(value: float | fractions.Fraction) -> Term:
-    """Return a finite number as a term of exactly the same value.
+    """Return a finite number as a term with exactly the same value.
 
     The engine compares integers with floats exactly: 10 ** 23 is more than
     1e23, which is 99999999999999991611392.
@@ -130,15 +130,16 @@ def number_term(value: float | fractions.Fraction) -> Term:
 def where_within_floats(number: Term) -> Formula:
     """Return the formula that a real number is not too large for a float.
 
-    A rule that calculates a larger number fails.
+    A rule that computes a larger number fails.
     """
     return z3.And(number >= -_LARGEST_FLOAT, number <= _LARGEST_FLOAT)
 
 
 def text_of(term: Term) -> str:
-    """Return the text that a term of a model is.
+    """Return the text of a term in a model.
 
-    A model is what the solver has chosen. It writes "é" as ``\\u{e9}``.
+    A model has the values that the solver has chosen. It writes "é" as
+    ``\\u{e9}``.
     """
     return _ESCAPE.sub(_character_of, term.as_string())
 
@@ -146,10 +147,10 @@ def text_of(term: Term) -> str:
 def example_of(term: Term, solver: z3.Solver) -> str:
     """Return the text of a term in the model of the last check.
 
-    If the formulas leave the text open, the solver chooses it.
+    If the formulas do not determine the text, the solver chooses it.
 
     :param term: a term of the main context.
-    :param solver: one with a context of its own, of
+    :param solver: a solver with its own context, made by
         :func:`.effort.new_solver`.
     """
     term_in_context = term.translate(solver.ctx)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Machines beside the rows of a table, as text, JSON and CSV."""
+"""Output of machines compared with a table, as text, JSON and CSV."""
 
 from collections.abc import Iterable, Sequence
 import csv
@@ -56,7 +56,7 @@ def as_table(findings: Sequence[table_comparison.TableFinding]) -> str:
 
 
 def as_json(findings: Iterable[table_comparison.TableFinding]) -> str:
-    """Return the findings as JSON, as the API answers it."""
+    """Return the findings as JSON, in the form of the API's answer."""
     machines = [finding.as_dict() for finding in findings]
     return json.dumps({'machines': machines}, indent=2) + '\n'
 
@@ -66,20 +66,20 @@ def as_csv(
 ) -> str:
     """Return the findings as CSV for a spreadsheet.
 
-    A line has one difference; a finding without differences has one line.
-    Behind the difference are the columns of the table's row, e.g. to order
-    what is missing::
+    A line has one difference; a finding without differences has one line. The
+    difference is followed by the columns of the table's row, e.g. to order
+    missing machines::
 
         key,node,state,column,expected,found,serial,vendor
         A1,1.json,wrong,cpus,64,32,A1,Dell
         B2,,missing,,,,B2,HPE
 
-    Secret columns are left out.
+    Secret columns are skipped.
 
     :param expected: the table with which machines were compared.
     """
-    # No two columns may have one name: a column of the table that is called
-    # as one of the first six is left out.
+    # Column names must be unique, so skip a column of the table that has the
+    # name of one of the first six columns.
     left_out = {*expected.definition.secret, *_COLUMNS}
     columns = [column for column in expected.columns if column not in left_out]
     stream = io.StringIO()
@@ -114,7 +114,7 @@ def count_by_state(
 
 
 def _format_value(value: typing.Any) -> str:
-    """Return a text as it is, None as a word, and other values as JSON."""
+    """Return a text unchanged, None as a word, and other values as JSON."""
     if value is None:
         return _('nothing')
     if isinstance(value, str):
@@ -125,9 +125,8 @@ def _format_value(value: typing.Any) -> str:
 def _csv_cell(value: typing.Any) -> str:
     """Return a value as text that no spreadsheet evaluates as a formula.
 
-    Machines may send formulas: ``=1+1`` becomes ``'=1+1``. Control
-    characters are escaped, None is an empty text, and numbers and lists are
-    JSON.
+    Machines may send formulas: ``=1+1`` becomes ``'=1+1``. Control characters
+    are escaped, None becomes an empty text, and numbers and lists become JSON.
     """
     if value is None:
         return ''

@@ -35,9 +35,9 @@ _MAX_NAMES = 3
 def render(difference: JsonObject) -> str:
     """Return the page of a change of rules as HTML.
 
-    :param difference: ``old`` and ``new``, paths of files; ``rules`` with
+    :param difference: ``old`` and ``new``, the paths of files; ``rules`` with
         ``title``, ``change`` (``added``, ``removed``, ``changed``, ``moved``,
-        ``renamed`` or ``rewritten``) and ``lines``, those of a unified diff;
+        ``renamed`` or ``rewritten``) and ``lines`` of a unified diff; and
         ``machines`` with ``name``, ``differs``, ``lines`` and their results
         ``old`` and ``new``.
     """
@@ -48,8 +48,8 @@ def render(difference: JsonObject) -> str:
     rules = difference['rules']
     machines = list(difference['machines'])
     differing = [machine for machine in machines if machine['differs']]
-    # Groups of machines that are treated alike, by positions in "differing",
-    # such as [[0, 2], [1]].
+    # Groups of machines that are treated alike, as positions in "differing",
+    # e.g. [[0, 2], [1]].
     groups = page.group_equal(
         [_treatment_key(machine) for machine in differing]
     )
@@ -68,7 +68,7 @@ def render(difference: JsonObject) -> str:
 
 
 def _treatment_key(machine: JsonObject) -> tuple[typing.Any, ...]:
-    """Return a key by which machines that are treated alike are grouped."""
+    """Return the key by which machines that are treated alike are grouped."""
     return tuple(machine['lines']), machine['old'], machine['new']
 
 
@@ -105,7 +105,7 @@ def _write_headline(
 
 
 def _with_another_meaning(rules: Sequence[JsonObject]) -> list[JsonObject]:
-    """Return the changes after which a rule does something else."""
+    """Return the changes that change the behavior of a rule."""
     return [rule for rule in rules if rule['change'] not in _SAME_MEANING]
 
 
@@ -116,7 +116,7 @@ def _build_tiles(
 ) -> page.Tiles:
     """Build the tiles at the top of the page, which link to its tables.
 
-    Tiles have the numbers of rules by kind of change, of machines that are
+    The tiles show the numbers of rules by kind of change, of machines that are
     treated differently, and of inspections that no longer succeed.
     """
     kinds = [rule['change'] for rule in rules]
@@ -130,7 +130,7 @@ def _build_tiles(
                 link=('rules',),
             )
         )
-    # Renamed rules are among them.
+    # This number includes renamed rules.
     only_rewritten = len(rules) - len(_with_another_meaning(rules))
     if only_rewritten:
         words = 'only written otherwise'
@@ -162,7 +162,7 @@ def _build_tiles(
 
 
 def _build_rules_card(rules: Sequence[JsonObject]) -> page.Card | None:
-    """Build the card with the changes of rules; None without changes.
+    """Build the card with the changes of rules; None if there are none.
 
     A change has its kind, the title of the rule and the lines of a diff.
     """
@@ -170,7 +170,7 @@ def _build_rules_card(rules: Sequence[JsonObject]) -> page.Card | None:
         return None
     items = []
     for rule in rules:
-        # Only a rule that has moved is written as before, without lines.
+        # Only a rule that has moved has no lines, because its text is equal.
         what_changes: page.Part = page.Words('Runs at another time.')
         if rule['lines']:
             what_changes = page.Lines(tuple(rule['lines']))
@@ -188,8 +188,8 @@ def _build_rules_card(rules: Sequence[JsonObject]) -> page.Card | None:
 def _result_tag(machine: JsonObject) -> page.Tag:
     """Return the result of a machine as a tag, e.g. ``ok → failed``, in red.
 
-    Any new result but ``ok`` is bad, and a change to ``ok`` is good. A machine
-    that stays ``ok`` has no colour.
+    Any new result except ``ok`` is bad, and a change to ``ok`` is good. A
+    machine that stays ``ok`` has no color.
     """
     old = machine['old']
     new = machine['new']
@@ -206,14 +206,14 @@ def _result_tag(machine: JsonObject) -> page.Tag:
 def _build_groups_card(
     machines: Sequence[JsonObject], groups: Sequence[Sequence[int]]
 ) -> page.Card | None:
-    """Build the card of differences; None without differences.
+    """Build the card of differences; None if there are none.
 
-    Equal differences are one, which names its first machines and links to
-    all of its machines.
+    Equal differences are listed once, with the names of the first machines and
+    a link to all of them.
 
-    :param machines: those that are treated differently.
-    :param groups: positions in ``machines``; those of a group are treated
-        alike.
+    :param machines: the machines that are treated differently.
+    :param groups: positions in ``machines``; the machines of a group are
+        treated alike.
     """
     if not groups:
         return None
@@ -222,7 +222,7 @@ def _build_groups_card(
         # All machines of a group have the same results and lines.
         first = machines[group[0]]
         words = page.with_noun(len(group), 'machine', 'machines')
-        # It chooses the rows of the group in the table of machines.
+        # The link selects the rows of the group in the table of machines.
         link = page.Link(words, key='difference', value=str(number))
         first_names = [
             machines[position]['name'] for position in group[:_MAX_NAMES]
@@ -250,20 +250,20 @@ def _build_machines_card(
     differing: Sequence[JsonObject],
     groups: Sequence[Sequence[int]],
 ) -> page.Card | None:
-    """Build the card with the table of machines; None without machines.
+    """Build the card with the table of machines; None if there are none.
 
-    Links of the page choose rows by marks: machines that differ, that became
-    worse, or that have a difference of some number.
+    Links of the page select rows by marks: machines that differ, that became
+    worse, or that have a certain difference.
 
     :param differing: the machines that are treated differently.
-    :param groups: positions in ``differing``; those of a group are treated
-        alike.
+    :param groups: positions in ``differing``; the machines of a group are
+        treated alike.
     """
     if not machines:
         return None
     # Differences are numbered from 1, as in the card of differences.
     number_by_treatment = {}
-    # What the page says above the rows, by the mark that a link chooses.
+    # The text above the selected rows, by the mark that a link selects.
     choices = dict(_CHOICES)
     for number, group in enumerate(groups, 1):
         first = differing[group[0]]
@@ -296,7 +296,7 @@ def _build_machine_row(
 ) -> page.PageRow:
     """Build the row of a machine: its name, its results, how it is treated.
 
-    The row opens to the changes. Links choose it by its marks.
+    The row opens to the changes. Links select it by its marks.
 
     :param number_of_difference: None if the machine is treated as before.
     """
@@ -307,7 +307,7 @@ def _build_machine_row(
         marks = ['show=differing', f'difference={number_of_difference}']
     if _is_worse(machine):
         marks.append('show=worse')
-    # A machine that cannot be read has the reason as its lines.
+    # The lines of a machine that cannot be read contain the reason.
     opened: page.Part = 'Treated as before.'
     if machine['lines']:
         opened = page.Lines(tuple(machine['lines']))

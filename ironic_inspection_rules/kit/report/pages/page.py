@@ -2,13 +2,13 @@
 
 """The description of a page: its words, numbers and tables, without markup.
 
-A writer of a page builds an :class:`HtmlPage` from the classes below, and
-``assets/page.js`` draws it: search, sorting, links, keyboard, colours and
-paper are the same on all pages. Whatever a machine sends becomes text there,
-never HTML.
+The author of a page builds an :class:`HtmlPage` from the classes below, and
+``assets/page.js`` draws it: search, sorting, links, keyboard, colors and
+printing are the same on all pages. Data that a machine sends become text
+there, never HTML.
 
-A page with a picture of its own adds a frozen class and a script that puts a
-function of the same name, in lower case, into ``drawers``.
+A page with its own picture adds a frozen class, and a script that adds a
+function of the same name, in lower case, to ``drawers``.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -18,16 +18,16 @@ import typing
 from ironic_inspection_rules.kit.report.pages import shell
 
 Look = typing.Literal['', 'good', 'warn', 'bad', 'accent', 'soft']
-"""What a colour means: ``bad`` is a defect, and nothing healthy is."""
+"""The meaning of a color: ``bad`` is a defect, and never something healthy."""
 
 Part = typing.Any
 """A text, a number, a sequence of parts in one line, one of the classes below,
-or None, which is left out."""
+or None, which is skipped."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Tag:
-    """A few words on a coloured ground."""
+    """A few words on a colored background."""
 
     text: str
     look: Look = ''
@@ -35,10 +35,10 @@ class Tag:
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """Words that lead to a part of the page, or choose rows of a table.
+    """Words that link to a part of the page, or select rows of a table.
 
-    :param key: the id of the card or the table that they lead to. With a
-        value, the key of the mark that the chosen rows have.
+    :param key: the id of the card or the table that they link to. With a
+        value, the key of the mark of the selected rows.
     """
 
     text: str
@@ -56,7 +56,7 @@ class Words:
 
 @dataclasses.dataclass(frozen=True)
 class Code:
-    """Text as a program has it, like a path."""
+    """Text in the form of a program, e.g. a path."""
 
     text: str
 
@@ -65,7 +65,7 @@ class Code:
 class Meter:
     """A share, as a bar and in words.
 
-    :param part: how much of ``whole`` is filled.
+    :param part: the part of ``whole`` that is filled.
     """
 
     part: float
@@ -84,7 +84,7 @@ class Note:
 
 @dataclasses.dataclass(frozen=True)
 class Lines:
-    """The lines of a diff: ``+`` is added, ``-`` is gone."""
+    """The lines of a diff: ``+`` is added, ``-`` is removed."""
 
     lines: tuple[str, ...]
 
@@ -115,13 +115,13 @@ class BulletList:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """A small table that is neither searched nor sorted.
+    """A small table that can be neither searched nor sorted.
 
-    One that is too wide scrolls in its place.
+    If it is too wide, it scrolls in its place.
 
-    :param first: rows that are there before a click on a button.
-    :param heads: the words over the columns.
-    :param rows: the cells of each row, the first of which is its name.
+    :param first: the number of rows that are shown before a click on a button.
+    :param heads: the words above the columns.
+    :param rows: the cells of every row, the first of which is its name.
     """
 
     label: str
@@ -132,9 +132,9 @@ class Grid:
 
 @dataclasses.dataclass(frozen=True)
 class Legend:
-    """What the colours of a picture mean.
+    """The meaning of the colors of a picture.
 
-    :param entries: the CSS class of every colour, and its words.
+    :param entries: the CSS class of every color, and its words.
     """
 
     entries: tuple[tuple[str, str], ...]
@@ -142,11 +142,11 @@ class Legend:
 
 @dataclasses.dataclass(frozen=True)
 class Tile:
-    """A number with its words; 0 has no colour and no link.
+    """A number with its words; 0 has no color and no link.
 
-    :param words: those after 1, and those after other numbers.
-    :param link: the id of the card or the table that it leads to; or the key
-        and the value of a mark, to choose rows. Empty for no link.
+    :param words: the words after 1, and the words after other numbers.
+    :param link: the id of the card or the table that it links to; or the key
+        and the value of a mark, to select rows. Empty for no link.
     """
 
     count: int
@@ -157,14 +157,14 @@ class Tile:
 
 @dataclasses.dataclass(frozen=True)
 class Tiles:
-    """The numbers that a page begins with."""
+    """The numbers at the beginning of a page."""
 
     tiles: tuple[Tile, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Chips:
-    """Links in a row, which choose rows of a table."""
+    """Links in a row, which select rows of a table."""
 
     links: tuple[Link, ...]
 
@@ -187,11 +187,11 @@ class Card:
 class PageColumn:
     """A column of a table.
 
-    :param width: in CSS; empty for the width that the others leave.
-    :param wide: whether only wide screens have it. On others an opened row
-        has its value.
-    :param number: whether its values are numbers, which stand to the right.
-    :param descending: whether a first click on it sorts by the largest.
+    :param width: in CSS; empty for the width that the other columns leave.
+    :param wide: whether only wide screens show it. On narrow screens, an
+        opened row shows its value.
+    :param number: whether its values are numbers, which are right-aligned.
+    :param descending: whether a first click on it sorts by the largest value.
     """
 
     title: str
@@ -205,8 +205,8 @@ class PageColumn:
 class PageRow:
     """A row of a table.
 
-    :param cells: one for each column; the first is the name of the row.
-    :param marks: what links choose it by, as ``key=value``.
+    :param cells: a cell for every column; the first is the name of the row.
+    :param marks: the marks by which links select it, as ``key=value``.
     :param opened: the parts that it opens to. Rows with equal parts share
         them in the page.
     """
@@ -218,14 +218,14 @@ class PageRow:
 
 @dataclasses.dataclass(frozen=True)
 class PageTable:
-    """A table to search and to sort, of any length.
+    """A table of any length that can be searched and sorted.
 
-    :param id: where links lead to.
-    :param noun: what a row is called, one and many.
-    :param choices: the words for each mark that a link may have, as in
+    :param id: the id that links refer to.
+    :param noun: the noun for a row, in the singular and in the plural.
+    :param choices: the words for every mark that a link may have, as in
         *12 machines* ``that differ``.
-    :param below: whether all that rows would open to is below the table; then
-        they do not open.
+    :param below: whether everything that rows would open to is below the
+        table; rows then do not open.
     """
 
     id: str
@@ -240,9 +240,9 @@ class PageTable:
 class HtmlPage:
     """A page.
 
-    :param title: of the document.
+    :param title: the title of the document.
     :param headline: the result in one sentence.
-    :param about: what was looked at, and when.
+    :param about: the subject of the page, and when it was made.
     """
 
     title: str
@@ -254,7 +254,7 @@ class HtmlPage:
 def render(page: HtmlPage, assets: Iterable[str] = ()) -> str:
     """Return a page as HTML.
 
-    :param assets: the scripts and styles of pictures of its own.
+    :param assets: the scripts and styles of the page's own pictures.
     """
     return shell.render(page.title, assets, _as_json_data(page))
 
@@ -279,8 +279,8 @@ def format_number(amount: int, *, nothing: str) -> str:
 def group_equal(keys: Sequence[Hashable]) -> list[list[int]]:
     """Group the positions of equal keys, the most frequent key first.
 
-    For example, ``['a', 'b', 'b']`` gives ``[[1, 2], [0]]``. Equally frequent
-    keys stay in their order.
+    For example, ``['a', 'b', 'b']`` becomes ``[[1, 2], [0]]``. The order of
+    equally frequent keys does not change.
     """
     positions_by_key: dict[Hashable, list[int]] = {}
     for position, key in enumerate(keys):
@@ -297,7 +297,7 @@ def _as_json_data(value: typing.Any) -> typing.Any:
     if isinstance(value, PageTable):
         return _table_as_json_data(value)
     if dataclasses.is_dataclass(value):
-        # By its kind, the script of the page knows how to draw it.
+        # The script of the page chooses how to draw it by its kind.
         plain = {'kind': type(value).__name__.lower()}
         for field in dataclasses.fields(value):
             plain[field.name] = _as_json_data(getattr(value, field.name))
@@ -310,8 +310,8 @@ def _as_json_data(value: typing.Any) -> typing.Any:
 def _table_as_json_data(table: PageTable) -> dict[str, typing.Any]:
     """Return a table as JSON data, column by column.
 
-    The values of a column are often equal. So the page has each of them once,
-    which it could not row by row.
+    The values of a column are often equal. By columns, the page contains them
+    only once, which would not be possible by rows.
     """
     cells = []
     for position, _column in enumerate(table.columns):
@@ -337,11 +337,11 @@ def _values_as_json_data(values: Sequence[Hashable]) -> dict[str, typing.Any]:
     0, 0]}``, and ``a, b, c`` becomes ``{'values': [a, b, c]}``.
 
     :returns: ``values``, one for every row; or the distinct ``values``, and
-        ``places``: for every row the index of its value.
+        ``places``, which has the index of the value for every row.
     """
     distinct = shell.DistinctValues()
     places = [distinct.number_of(value) for value in values]
     if 2 * len(distinct.values) > len(values):
-        # Places would take more room than they save.
+        # Places would need more space than they save.
         return {'values': _as_json_data(values)}
     return {'values': _as_json_data(distinct.values), 'places': places}

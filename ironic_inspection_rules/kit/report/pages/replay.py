@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of replay: inspections that would end otherwise."""
+"""The page of replay: inspections that would have ended differently."""
 
 from collections.abc import Mapping, Sequence
 import typing
@@ -32,25 +32,24 @@ def render(
 
     Differences by which inspections became worse come first.
 
-    :param title: which rules decided, and on what.
-    :param replayed: the numbers ``same``, ``different``, ``incomparable`` and
-        ``error``; ``reasons`` with their numbers; ``runs``, which end
-        otherwise or could not be decided, as ``POST
-        /v1/inspection_rules/replay`` answers, with the ``name`` of the node.
-        What the answer withholds is not in the page.
+    :param title: the rules that decided, and the inspections.
+    :param replayed: the answer of ``POST /v1/inspection_rules/replay``, with
+        the ``name`` of the node in every run: the numbers ``same``,
+        ``different``, ``incomparable`` and ``error``; ``reasons`` with their
+        numbers; and ``runs``, which end differently or could not be decided.
+        Data that the answer withholds are not in the page.
     :param names: descriptions of rules by their UUIDs.
     """
     now = shell.format_now()
     runs = [_Replayed(run, names) for run in replayed['runs']]
-    # Runs that differ in the same way, by their positions, such as [[0, 2],
-    # [1]].
+    # Positions of runs that differ in the same way, e.g. [[0, 2], [1]].
     groups = page.group_equal([(run.tag, run.opened) for run in runs])
 
     def is_no_worse(group: Sequence[int]) -> bool:
         return not runs[group[0]].is_worse
 
-    # Somebody has to look at what has become worse: it comes first, as False
-    # is sorted before True. Otherwise the most frequent group stays first.
+    # Runs that became worse need attention, so they come first: False sorts
+    # before True. Otherwise the most frequent group stays first.
     groups.sort(key=is_no_worse)
     description = page.HtmlPage(
         title=f'{title}, {now}',
@@ -71,21 +70,21 @@ class _Replayed:
 
     :param run: an entry of the API's answer, with the ``name`` of the node.
     :param names: descriptions of rules by their UUIDs.
-    :ivar before: its result then; None if it is not known.
-    :ivar after: its result now; None if it is not known.
-    :ivar opened: what its row of the table opens to: the reason, a new error,
-        the changes, and rules that match only then or only now.
+    :ivar before: the result then; None if it is not known.
+    :ivar after: the result now; None if it is not known.
+    :ivar opened: the parts that its row of the table opens to: the reason, a
+        new error, the changes, and rules that match only then or only now.
     """
 
     def __init__(
         self, run: JsonObject, names: Mapping[str, str | None]
     ) -> None:
         """Read an entry, and build the parts that its row opens to."""
-        # The answer leaves out a result that is not known.
+        # The answer does not contain a result that is not known.
         then = run.get('then') or {}
         now = run.get('now') or {}
         self.name: str = run['name'] or run['node']
-        # A cell has no room for fractions of a second and the time zone.
+        # A cell has no space for fractions of a second and the time zone.
         time = (run.get('created_at') or '').replace('T', ' ')
         self.when = time[: len('2026-01-31 10:00:00')]
         self.outcome: str = run['outcome']
@@ -122,10 +121,10 @@ class _Replayed:
 
     @property
     def tag(self) -> page.Tag:
-        """The results then and now, e.g. ``ok → failed``, in a colour.
+        """The results then and now, e.g. ``ok → failed``, in a color.
 
         It is bad if the inspection fails now or could not be decided. It is
-        good if the result has changed to one that is no failure.
+        good if the result has changed to anything except a failure.
         """
         if self.outcome == 'error':
             return page.Tag('not decided', 'bad')
@@ -140,7 +139,7 @@ class _Replayed:
 
     @property
     def marks(self) -> list[str]:
-        """The marks by which links of the page choose the row."""
+        """The marks by which links of the page select the row."""
         marks = [f'show={self.outcome}']
         if self.is_worse:
             marks.append('show=worse')
@@ -148,7 +147,7 @@ class _Replayed:
 
 
 def _write_headline(replayed: JsonObject) -> str:
-    """Return how many inspections would end otherwise, as a sentence.
+    """Return how many inspections would end differently, as a sentence.
 
     For example, ``3 of 120 inspections would have ended otherwise.``
     """
@@ -206,13 +205,13 @@ def _build_tiles(
 def _build_groups_card(
     runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
 ) -> page.Card | None:
-    """Build the card of differences; None without differences.
+    """Build the card of differences; None if there are none.
 
-    Equal differences are one, which names some of its machines and links to
-    its inspections.
+    Equal differences are listed once, with the names of some machines and a
+    link to the inspections.
 
-    :param groups: positions in ``runs``; those of a group differ in the same
-        way.
+    :param groups: positions in ``runs``; the runs of a group differ in the
+        same way.
     """
     if not groups:
         return None
@@ -226,7 +225,7 @@ def _build_groups_card(
         if len(names) > _MAX_NAMES:
             text += ' …'
         words = page.with_noun(len(group), 'inspection', 'inspections')
-        # It chooses the rows of the group in the table of inspections.
+        # The link selects the rows of the group in the table of inspections.
         link = page.Link(words, key='difference', value=str(number))
         items.append(
             page.Item(
@@ -246,19 +245,19 @@ def _build_groups_card(
 def _build_runs_card(
     runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
 ) -> page.Card | None:
-    """Build the card with the table of inspections; None without inspections.
+    """Build the card with the table of inspections; None if there are none.
 
-    Links choose rows by outcome or by the number of the difference.
+    Links select rows by outcome or by the number of the difference.
 
-    :param runs: the inspections that end otherwise or could not be decided.
-    :param groups: positions in ``runs``; those of a group differ in the same
-        way.
+    :param runs: inspections that end differently or could not be decided.
+    :param groups: positions in ``runs``; the runs of a group differ in the
+        same way.
     """
     if not runs:
         return None
-    # What the page says above the rows, by the mark that a link chooses.
+    # The text above the selected rows, by the mark that a link selects.
     choices = dict(_CHOICES)
-    # Of every run the number of its difference, as in the card above.
+    # The number of the difference for every run, as in the card above.
     number_by_position = {}
     for number, group in enumerate(groups, 1):
         choices[f'difference={number}'] = f'with difference {number}'
@@ -289,8 +288,8 @@ def _build_runs_card(
 def _build_reasons_card(reasons: Mapping[str, int]) -> page.Card | None:
     """Build the card of reasons why inspections cannot be compared.
 
-    :param reasons: by reason, the number of inspections.
-    :returns: None without reasons.
+    :param reasons: the number of inspections by reason.
+    :returns: None if there are no reasons.
     """
     if not reasons:
         return None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Frame of all pages: one file, what a browser may run and load, time, names.
+"""The frame of all pages: one file, its security policy, time and names.
 
-A page is data and a script that draws it. The browser is told to run this
-script and no other, and to load nothing from anywhere.
+A page is data and a script that draws them. The browser is told to run only
+this script, and to load nothing from anywhere.
 """
 
 import base64
@@ -31,11 +31,11 @@ _COMMON_ASSETS = (
 )
 
 _MAX_NAMES = 3
-"""Files that a title names at most."""
+"""Maximum number of files that a title names."""
 
 _LONE_SURROGATE = re.compile('[\ud800-\udfff]')
-"""Halves of characters, which JSON of a machine may have as escapes. In UTF-8,
-and so in a file, there are none."""
+"""Halves of characters, which JSON of a machine may contain as escapes. They
+cannot be encoded in UTF-8, so they cannot be written to a file."""
 
 _UUID = re.compile(r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 
@@ -61,10 +61,10 @@ form-action 'none'">
 
 
 def render(title: str, assets: typing.Iterable[str], data: typing.Any) -> str:
-    """Return a page as HTML, with its scripts and styles in it.
+    """Return a page as HTML, including its scripts and styles.
 
-    :param assets: names of scripts and styles that only this page has, in
-        their order, behind those of all pages.
+    :param assets: the names of scripts and styles that only this page has, in
+        their order, after those of all pages.
     :param data: plain JSON data, which the script draws.
     """
     names = (*_COMMON_ASSETS, *assets)
@@ -74,21 +74,21 @@ def render(title: str, assets: typing.Iterable[str], data: typing.Any) -> str:
         title=html.escape(title),
         style=style,
         script=script,
-        # The page allows the browser only the style and the script of these
+        # The page allows the browser only the style and the script with these
         # hashes, so that text of a machine can never run as a script.
         style_hash=_policy_hash(style),
         script_hash=_policy_hash(script),
-        # Without "<" nothing in the data can end the script element.
+        # Without "<", the data cannot end the script element.
         data=dump_json(data, separators=(',', ':')).replace('<', '\\u003c'),
     )
 
 
 def _join_assets(names: typing.Iterable[str], ending: str) -> str:
-    """Return the text of the assets with an ending, in their order.
+    """Return the text of the assets with a suffix, in their order.
 
     :param ending: ``.css`` or ``.js``.
     """
-    # The text begins on a line of its own.
+    # The empty text makes the first asset begin on a new line.
     texts = ['']
     for name in names:
         if name.endswith(ending):
@@ -97,7 +97,7 @@ def _join_assets(names: typing.Iterable[str], ending: str) -> str:
 
 
 def format_now() -> str:
-    """Return the time as pages show it: local, to the minute."""
+    """Return the local time to the minute, as pages show it."""
     return datetime.datetime.now().strftime('%Y-%m-%d %H:%M')
 
 
@@ -106,7 +106,7 @@ def join_names(files: typing.Sequence[str]) -> str:
 
     For example, ``a.yaml, b.yaml, c.yaml, 2 more``.
     """
-    # The name of a folder may end in a slash, which normpath() removes.
+    # The path of a folder may end with a slash, which normpath() removes.
     names = [os.path.basename(os.path.normpath(path)) for path in files]
     left_out = len(names) - _MAX_NAMES
     if left_out > 0:
@@ -119,9 +119,9 @@ def with_rule_names(
 ) -> str:
     """Replace the UUIDs of rules in a message by their descriptions.
 
-    :param message: an error from Ironic; in it a rule is its UUID, with the
-        description behind it in parentheses. For example, ``Rule 5e1f… (Note
-        the rack) failed`` becomes ``Rule “Note the rack” failed``.
+    :param message: an error from Ironic, which names a rule by its UUID,
+        followed by the description in parentheses. For example, ``Rule 5e1f…
+        (Note the rack) failed`` becomes ``Rule “Note the rack” failed``.
     :param names: descriptions by UUID; a rule without a description keeps its
         UUID.
     """
@@ -136,15 +136,16 @@ def with_rule_names(
 def dump_json(value: typing.Any, **options: typing.Any) -> str:
     """Return a value as JSON text.
 
-    Python reads numbers from a ramdisk that JSON does not know. They become
-    text: ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
+    Python's JSON parser accepts NaN and Infinity, which are not valid JSON.
+    They become text: ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
     """
     try:
         text = json.dumps(
             value, ensure_ascii=False, allow_nan=False, **options
         )
     except ValueError:
-        # There is such a number, which is rare: only then the value is copied.
+        # The value contains such a number. This is rare, so the value is
+        # copied only in this case.
         text = json.dumps(
             _with_text_for_nan(value), ensure_ascii=False, **options
         )
@@ -159,7 +160,7 @@ def _escape_character(character: re.Match[str]) -> str:
 def _with_text_for_nan(value: typing.Any) -> typing.Any:
     """Replace NaN and the infinities in a value by texts, e.g. ``"NaN"``.
 
-    JSON does not know these numbers: a browser would refuse all of the data.
+    They are not valid JSON, and a browser would refuse all of the data.
     """
     if isinstance(value, dict):
         return {key: _with_text_for_nan(item) for key, item in value.items()}
@@ -171,7 +172,7 @@ def _with_text_for_nan(value: typing.Any) -> typing.Any:
 
 
 class DistinctValues:
-    """A list of values without repetitions, numbered from 0 on."""
+    """A list of values without repetitions, numbered from 0."""
 
     def __init__(self) -> None:
         self._numbers: dict[typing.Hashable, int] = {}

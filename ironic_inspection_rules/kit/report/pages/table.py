@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The HTML page of machines beside the rows of a table, by a column."""
+"""The HTML page that compares machines with the rows of a table."""
 
 from collections.abc import Iterator, Sequence
 import json
@@ -38,14 +38,14 @@ def render(
     findings: Sequence[table_comparison.TableFinding],
     by: str | None,
 ) -> str:
-    """Return the HTML page on machines beside the rows of a table.
+    """Return the HTML page that compares machines with the rows of a table.
 
-    :param findings: what the page lists; secret columns are masked in them.
-    :param by: the column that groups machines, None if none does.
+    :param findings: the entries of the page, with secret columns masked.
+    :param by: the column that groups machines, None for no groups.
     """
     name = expected.definition.name
     entries = [_Entry(finding) for finding in findings]
-    # Somebody opens the page for what is not right: it comes first.
+    # Users open the page to find wrong entries, so these come first.
     entries.sort(key=operator.attrgetter('is_right'))
     groups: list[_Group] = []
     if by is not None:
@@ -66,19 +66,20 @@ def render(
 
 
 class _Entry:
-    """A machine and its row; or only one of the two.
+    """A machine and its row, or only one of the two.
 
-    :ivar machine: its name; empty for a row without a machine.
-    :ivar label: the key; the name of a machine that has none.
+    :ivar machine: the name of the machine; empty for a row without one.
+    :ivar label: the key, or the name of a machine that has no key.
     :ivar state: one of :data:`.table_comparison.STATES`.
-    :ivar group: the value of the column that groups machines; empty without.
+    :ivar group: the value of the column that groups machines, or an empty
+        text.
     """
 
     def __init__(self, finding: table_comparison.TableFinding) -> None:
-        """Read a finding of the comparison of machines with a table."""
+        """Build an entry from a finding of the comparison."""
         self.machine = ''
         if finding.machine is not None:
-            # A file has the inventory of a machine, and is named after it.
+            # An inventory file is named after its machine.
             self.machine = pathlib.Path(finding.machine).stem
         self.label = finding.key or self.machine
         self.state = finding.state
@@ -92,12 +93,12 @@ class _Entry:
 
     @property
     def tag(self) -> page.Tag:
-        """The state, as a tag in its colour."""
+        """The state, as a tag in its color."""
         return page.Tag(self.state, _LOOKS[self.state])
 
     @property
     def opened(self) -> tuple[page.Part, ...]:
-        """What a click on the entry shows: differences of machine and row."""
+        """The parts that a click shows: differences of machine and row."""
         if not self.differences:
             return ()
         lines = []
@@ -112,10 +113,11 @@ class _Entry:
 
 
 class _Group:
-    """The entries of one value of the column that groups them, as of a rack.
+    """The entries that have the same value in the column for groups.
 
-    :ivar mark: its number, by which links choose its rows.
-    :ivar name: the value, e.g. ``R2``; empty for entries without one.
+    :ivar mark: the number of the group, by which links select its rows.
+    :ivar name: the value, e.g. ``R2`` for a rack; empty if the entries have
+        none.
     """
 
     def __init__(self, number: int, entries: Sequence[_Entry]) -> None:
@@ -135,7 +137,7 @@ class _Group:
         whole = len(self.entries)
         right = whole - len(self.not_right)
         words = page.with_noun(whole, 'entry', 'entries')
-        # It chooses the rows of the group in the table below.
+        # The link selects the rows of the group in the table below.
         link = page.Link(words, key='group', value=self.mark)
         heading = (self.title(by), link)
         look: page.Look = 'good'
@@ -157,14 +159,14 @@ class _Group:
         return self.name or f'No {by}'
 
     def sort_key(self) -> tuple[int, list[str | int]]:
-        """Return the key that groups are sorted by.
+        """Return the key by which groups are sorted.
 
-        Groups with most wrong entries come first. Of groups with as many, R2
-        comes before R10: the key of R10 with 3 wrong entries is ``(-3, ['R',
-        10, ''])``.
+        Groups with most wrong entries come first. For equal numbers, R2 comes
+        before R10: the key of R10 with 3 wrong entries is ``(-3, ['R', 10,
+        ''])``.
         """
-        # The split gives texts and numbers in turn, a text first. So a text is
-        # never compared with a number.
+        # The split returns texts and numbers alternately, beginning with a
+        # text, so a text is never compared with a number.
         words: list[str | int] = []
         for place, word in enumerate(re.split('([0-9]{1,18})', self.name)):
             is_number = place % 2 == 1
@@ -175,13 +177,13 @@ class _Group:
         return -len(self.not_right), words
 
     def _by_state(self) -> Iterator[page.Part]:
-        """Yield a line for each state that is not right, with some entries.
+        """Yield a line with some entries for every state that is not right.
 
         For example, the tag ``missing`` and the keys ``A1, B2``.
         """
         for state in table_comparison.STATES:
-            # As keys, which are distinct: two machines of one key have one
-            # label.
+            # A dictionary keeps the labels distinct: two machines with the
+            # same key have the same label.
             distinct_labels: dict[str, None] = {}
             for entry in self.not_right:
                 if entry.state == state:
@@ -196,7 +198,7 @@ class _Group:
 
 
 def _group_entries(entries: Sequence[_Entry]) -> list[_Group]:
-    """Divide the entries into groups, the group with most wrong ones first."""
+    """Divide entries into groups, the group with most wrong ones first."""
     entries_by_name: dict[str, list[_Entry]] = {}
     for entry in entries:
         entries_by_name.setdefault(entry.group, []).append(entry)
@@ -207,7 +209,7 @@ def _group_entries(entries: Sequence[_Entry]) -> list[_Group]:
 
 
 def _write_headline(entries: Sequence[_Entry]) -> str:
-    """Return the sentence that counts what is not as expected.
+    """Return a sentence with the number of wrong entries.
 
     For example, "5 of 32 rows and machines are not as expected."
     """
@@ -263,12 +265,12 @@ def _build_groups_card(
 def _build_entries_card(
     by: str | None, entries: Sequence[_Entry], groups: Sequence[_Group]
 ) -> page.Card | None:
-    """Build the card with the table of entries; None without entries.
+    """Build the card with the table of entries; None if there are none.
 
     Links filter the rows by state and by group. A click on a row shows the
     differences of the machine from its row in the rules' table.
 
-    :param entries: the wrong ones come first.
+    :param entries: the entries, with the wrong ones first.
     """
     if not entries:
         return None
@@ -276,7 +278,7 @@ def _build_entries_card(
         page.PageColumn('Key'),
         page.PageColumn('Machine', width='14rem', wide=True),
     ]
-    # What the page says above the rows, by the mark that a link chooses.
+    # The text above the selected rows, by the mark that a link selects.
     choices = dict(_CHOICES)
     mark_by_group = {}
     if by is not None:
@@ -312,7 +314,7 @@ def _build_entries_card(
 
 
 def _format_value(value: typing.Any) -> str:
-    """Return a text as it is, None as a word, and other values as JSON."""
+    """Return a text unchanged, None as a word, and other values as JSON."""
     if value is None:
         return 'nothing'
     if isinstance(value, str):
