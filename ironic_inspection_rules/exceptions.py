@@ -284,7 +284,7 @@ class InvalidBody(InvalidInput):
 
 
 class InvalidQuery(InvalidInput):
-    """One or more parameters of a URL are refused.
+    """Two or more parameters of a URL are refused.
 
     :param refused: one error per refused parameter; its text names the
         parameter.
@@ -364,7 +364,7 @@ class InvalidTables(InvalidInput):
 
 
 class InvalidRuleSet(InvalidInput):
-    """Several kinds of members of one body are refused, e.g. rules and tables.
+    """Members of one body are refused, e.g. rules and tables.
 
     :param refused: the errors, one per kind of member.
     """
