@@ -65,7 +65,7 @@ class GivenUp(Exception):
 
 
 class _StepsElsewhere:
-    """Counts the steps in the contexts of all solvers of :func:`new_solver`."""
+    """Counts the steps of the solvers that :func:`new_solver` returned."""
 
     taken = 0
 

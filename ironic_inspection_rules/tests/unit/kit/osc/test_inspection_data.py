@@ -201,7 +201,10 @@ class ExportInspectionDataTestCase(base.TestCase):
 
     def test_a_directory_that_is_not_listed_needs_force(self):
         with mock.patch.object(
-            pathlib.Path, 'iterdir', side_effect=PermissionError('no')
+            pathlib.Path,
+            'iterdir',
+            autospec=True,
+            side_effect=PermissionError('no'),
         ):
             self.assertRaises(osc_exceptions.CommandError, self.export)
             self.assertFalse(self.export('--force'))
