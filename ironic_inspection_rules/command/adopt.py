@@ -193,25 +193,29 @@ def _print_adopted(candidates: list[Candidate]) -> None:
 def undo(dry_run: bool) -> int:
     """Let Ironic run its own rules again, and remove the adopted ones here.
 
-    All rules of Ironic's table that were set aside get their phase back, even
-    if they were set aside without being adopted.
-
-    Adopted copies of rules in the file are removed here as well; the file
-    still has the originals. The command prints what happens to every rule.
+    Ironic's own rules are either rows of its table or entries of its file of
+    built-in rules. An adoption changes the phase of the rows, so that Ironic
+    does not run them ("set aside"), and stores copies of rules here. Some rows
+    may have been set aside without a copy. This command gives all these rows
+    their phase back, and removes the copies of both kinds of rules. The file
+    was never changed. The command prints what happens to every rule.
 
     :param dry_run: only print what would happen.
     :returns: the exit status, which is always 0.
     """
     migration.check()
     rows = adoption.read_ironic(set_aside=True)
-    # Data of the rules of this package, by UUID.
+    # The descriptions and times of the rules that are stored here, by UUID.
     descriptions = dict(db_rule.list_values('description'))
     changed_at_by_uuid = dict(db_rule.list_values('updated_at'))
     adopted_uuids = []
     for rule in (*rows, *_read_built_in_rules()):
+        # In Ironic a UUID may be any text. The copy has a UUID computed from
+        # it.
         adopted_uuid = stock_form.uuid_of(rule['uuid'])
         is_here = adopted_uuid in descriptions
-        # The same rule may be both in the table and in the file.
+        # Skip a rule without a copy. The same rule may be both in the table
+        # and in the file, so add its UUID only once.
         if is_here and adopted_uuid not in adopted_uuids:
             adopted_uuids.append(adopted_uuid)
     _print_given_back(rows, descriptions)
@@ -219,6 +223,7 @@ def undo(dry_run: bool) -> int:
     if not rows and not adopted_uuids:
         print(_('There is nothing to put back.'))
     elif not dry_run:
+        # Write back the phases of the rows, and remove the copies.
         adoption.restore(
             rows,
             adopted_uuids,

@@ -86,15 +86,16 @@ def is_auto_discovered(provision_state: str | None, plugin_data: dict) -> bool:
 def as_dict(ironic_object) -> dict:
     """Return the fields of an object that are JSON data, and times as text.
 
-    Fields that are objects, or not set, are left out.
+    Fields whose value is None are included. Fields that are not set, or whose
+    value is an object, are skipped.
     """
     values: dict = {}
     for name in ironic_object.fields:
         try:
             value = getattr(ironic_object, name)
         except NotImplementedError:
-            # The field is not set. To ask that of every field first would take
-            # longer.
+            # The field is not set, so skip it. Catching the error is faster
+            # than checking first whether the field is set.
             continue
         if isinstance(value, datetime.datetime):
             values[name] = value.isoformat()

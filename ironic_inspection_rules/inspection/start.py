@@ -149,7 +149,8 @@ def _refuse_stored_duplicates(
 ) -> None:
     """Check that no stored rule or table is also a built-in one.
 
-    An API that cannot reach the database checks nothing.
+    The check needs the database. Some deployments run the API without access
+    to it; the check is then skipped here.
 
     :raises: InvalidDocument for a table with the name of a stored table, or a
         rule with the UUID of a stored rule.
@@ -168,6 +169,9 @@ def _refuse_stored_duplicates(
                     % stored_table['name'],
                 )
     if built_in:
+        # Read the UUIDs of all rules: {} means no filters. list_values()
+        # returns pairs of a UUID and the value of the requested field. Here
+        # the field is the UUID itself, so the value is not needed.
         stored_rules = rule_object.StoredRule.list_values(context, 'uuid', {})
         stored_uuids = {uuid for uuid, _value in stored_rules}
         for rule in built_in:

@@ -64,9 +64,9 @@ class RunDecision(typing.NamedTuple):
 def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
     """Decide from the state of a request whether to run it.
 
-    If a request is already ``processing``, its worker died or failed. The
-    table of states forbids to begin it again, but this function allows it
-    until the attempts are used up (spec 001 "At least once").
+    If a request is already ``processing``, its worker died or failed. It must
+    run again until the attempts are used up (spec 001 "At least once"),
+    although :data:`.state.CHANGES` forbids its event in this state.
 
     :param max_attempts: number of attempts before a request is given up.
     """
@@ -80,14 +80,15 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
     change = state.CHANGES[request.state, event]
     if change.verdict is state.Verdict.FORBIDDEN:
         if request.state == state.PROCESSING:
+            # Run the request again. It is "processing" already.
             return RunDecision(request.state)
         refusal = (
             f'the event {event} is not allowed in the state {request.state}'
         )
         return RunDecision(change.target, refusal)
     if change.target in state.TERMINAL:
-        # A timeout leads to "error". But the request gets this state when it
-        # ends, not when it begins to run.
+        # Run the request in its present state. A timeout, for example, leads
+        # to "error", which the request must not have before it has ended.
         return RunDecision(request.state)
     return RunDecision(change.target)
 

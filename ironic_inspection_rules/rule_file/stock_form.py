@@ -95,14 +95,19 @@ def load(path: str) -> list[dict[str, typing.Any]]:
     try:
         with open(path, encoding='utf-8') as file:
             entries = yaml.safe_load(file)
+    # PyYAML raises LookupError for a value that does not fit its tag, e.g.
+    # KeyError for "!!bool maybe" and IndexError for '!!int ""'.
     except (OSError, ValueError, LookupError, yaml.YAMLError) as exc:
         raise ValueError(f'{path}: {exc}') from exc
     if not isinstance(entries, list) or not all(map(_is_rule, entries)):
         raise ValueError(_('%s: expected a list of rules') % path)
     rules = []
     for rule in entries:
+        # In stock Ironic, the UUID of a rule may be any text, e.g. "rack-7".
         name = rule.get('uuid')
         if not name:
+            # The content is only used to compute the UUID. YAML also has
+            # values that JSON does not support, e.g. dates: use their text.
             try:
                 content = json.dumps(rule, sort_keys=True, default=str)
             except TypeError as exc:

@@ -301,19 +301,22 @@ def make_readable(text: str) -> str:
 def _find_extent_of_alias(
     name: str, anchored: typing.Mapping[str, _Extent], outer: list[_Extent]
 ) -> _Extent:
-    """Return the extent of the value that an alias refers to.
+    """Return the depth and the size of the value that an alias refers to.
 
     In ``&a [*a]`` the alias is inside its own value, which is therefore
-    infinite. An alias without an anchor counts as a single value.
+    infinitely deep. An alias without an anchor counts as a single value.
 
     :param name: the name of the anchor.
     :param anchored: the extents of complete values, by their anchor.
-    :param outer: the collections that contain the alias.
+    :param outer: the collections that contain the alias. Their extents are
+        incomplete, but their anchors are known.
     """
     if name in anchored:
         return anchored[name]
     if any(name == around.anchor for around in outer):
-        # The value is infinite. This height makes the caller reject it.
+        # The alias refers to a collection that contains it. Return the
+        # maximum depth: together with the collection around the alias, it is
+        # exceeded, so the caller rejects the file as nested too deeply.
         return _Extent(height=DEPTH)
     return _Extent()
 
@@ -504,6 +507,9 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
     ``{a: [1, x]}`` gives ``{'a': [1, 'x']}``. A date such as ``2024-01-31``
     stays text, because JSON has no dates.
 
+    The values in lists and mappings are constructed by recursion. All other
+    nodes are scalars.
+
     :param text: text of the whole file.
     :raises: MarkedYAMLError if JSON cannot hold the value, or if a rule file
         cannot contain it, e.g. a field without quotes.
@@ -519,14 +525,17 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
         return _construct_mapping(node, text)
     if node.tag == _TAG_OF_TIMESTAMP:
         return node.value
+    # The value as it is written in the file, with quotes and escapes.
     written = text[node.start_mark.index : node.end_mark.index]
     if (
         node.style == '"'
         and _SURROGATE_PAIR.search(written)
         and '\ufffd' in node.value
     ):
-        # make_readable() has replaced the escapes, because YAML rejects them.
-        # The text of the file still has the original pair.
+        # JSON writes some characters as a pair of escapes, which YAML rejects.
+        # So make_readable() has replaced the pair by two \ufffd characters
+        # before the text was parsed, and the value of the node is wrong. Read
+        # the value from the file instead, where the pair is unchanged.
         return json.loads(written)
     value = _construct_scalar(node, written)
     is_not_finite = isinstance(value, float) and not math.isfinite(value)

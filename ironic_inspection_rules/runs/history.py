@@ -369,11 +369,15 @@ def last_stored(node_uuid: str) -> Document | None:
 def read_parts(row: typing.Any) -> part.Parts:
     """Return the parts of a machine that were known after an inspection.
 
-    :param row: the row of the inspection, which names the stored parts.
+    :param row: the row of the inspection. Its column ``parts`` is the digest
+        by which the parts are stored.
+    :returns: the parts; no parts if they are no longer stored.
     """
     stored_parts = content.load([row.parts]).get(row.parts)
     if not stored_parts:
-        # The parts are just being removed.
+        # Another process has removed the inspection since the row was read,
+        # e.g. because of its age, and then its parts. Nothing is known anymore
+        # about the parts, so return none instead of an error.
         return part.NOTHING
     return part.Parts.from_dict(stored_parts)
 

@@ -144,10 +144,11 @@ class Guarded:
 def _message_for_user(error: Exception) -> str:
     """Return the message of an error, without control characters.
 
-    Commands do not check the form of an answer before they read it. A missing
-    member raises KeyError, and a member that is null or has another type
-    raises TypeError or AttributeError. The message then says that the answer
-    may be the reason.
+    KeyError, TypeError and AttributeError often mean that an answer of the
+    service has an unexpected form, because commands read answers without
+    checking them first. A missing member raises KeyError, and a member that is
+    null or has another type raises TypeError or AttributeError. For these
+    errors, the message says that the answer may be the reason.
     """
     reason = escapes.escaped(str(error))
     if isinstance(error, requests.JSONDecodeError):
@@ -159,6 +160,9 @@ def _message_for_user(error: Exception) -> str:
             )
             % reason
         )
+    # A KeyError of a library is not about an answer, because only this package
+    # looks up the members. But a value of the wrong type may be passed on to a
+    # library, so a TypeError or AttributeError counts wherever it is raised.
     if isinstance(error, KeyError) and _is_raised_here(error):
         return (
             _(
@@ -176,8 +180,8 @@ def _message_for_user(error: Exception) -> str:
             )
             % reason
         )
-    # Errors of the SDK have Ironic's message in "details"; str() would start
-    # with the class, the status and the URL.
+    # Errors of the SDK have Ironic's message in "details". Prefer it to str(),
+    # which would start with the class, the status and the URL.
     details = getattr(error, 'details', None)
     return escapes.escaped(details or str(error))
 

@@ -208,8 +208,10 @@ class NodeResults(NamedTuple):
     A result looks like ``{"uuid": ..., "result": "ok", "changes": [...]}``.
 
     :ivar compared: the result whose changes are only those that differ from
-        the rules in force. Without ``--compare`` it is the same as ``whole``.
-    :ivar whole: the result with all changes that the rules make.
+        the rules in force. If nothing is compared, it is the same as
+        ``whole``.
+    :ivar whole: the result with all changes that the rules make. If the caller
+        does not need it (``needs_whole``), it is the same as ``compared``.
     """
 
     compared: JsonObject
@@ -377,6 +379,10 @@ def _evaluate_fleet(
 ) -> tuple[JsonObject, summary.Summary]:
     """Try the rules on the selected nodes.
 
+    The rules are those of the files, or the rules in force if there are no
+    files. By default, the results of files are compared with those of the
+    rules in force.
+
     :param in_force: the rules in force.
     :returns: two values. The first is the JSON data for ``-f json`` and for
         the page: the result of every node, the summary and, if there are
@@ -387,7 +393,8 @@ def _evaluate_fleet(
     rules_of_phase = _rules_of_phase(tried, parsed_args.phase)
     totals = summary.Summary(rules_of_phase, tried.is_compared)
     fleet_capacity = capacity.Capacity(flavors)
-    # The capabilities of a node are in its properties.
+    # Read the present traits and resource class of the nodes, which are shown
+    # next to the results, and the properties, which have the capabilities.
     fields = [*_BEFORE, 'properties']
     if flavors:
         fields += capacity.FIELDS
@@ -398,6 +405,10 @@ def _evaluate_fleet(
             baremetal,
             nodes,
             threads,
+            # A comparison returns only the changes that differ from those of
+            # the rules in force. But whether a flavor fits depends on all
+            # values that a node will have, so with flavors, the results with
+            # all changes are needed, too.
             needs_whole=bool(flavors),
             rules=tried.sent,
             prune=parsed_args.prune,
@@ -407,8 +418,6 @@ def _evaluate_fleet(
         )
         for node, results in zip(nodes, all_results, strict=True):
             totals.add(results.compared, node)
-            # The whole result is needed, because all values that a node will
-            # have decide which flavors fit, not only the differences.
             fleet_capacity.add(results.whole, node)
             # The traits and the resource class that the node has now.
             before = {name: node.get(name) for name in _BEFORE}

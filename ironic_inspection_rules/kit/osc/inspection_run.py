@@ -330,9 +330,11 @@ def _reason_lines(
           when ge: 0 times true, 3 times false
 
     :param conditions: the conditions of the rule, with ``op``, ``result`` and
-        ``reason``.
-    :param rule: a mapping whose member ``when`` has the actions that have
-        conditions of their own.
+        ``reason``. The result is None if the condition was not decided.
+    :param rule: a mapping whose member ``when`` lists the actions that have
+        conditions of their own or did not run. Each condition of an action has
+        ``op``, ``reason``, and the numbers ``true`` and ``false``, which count
+        its results over all items of the loop.
     """
     for condition in conditions:
         result = _('undecided')
@@ -345,6 +347,8 @@ def _reason_lines(
         }
     for action in rule.get('when', ()):
         yield _action_line(action)
+        # An action without conditions has an empty list here. "op", "true" and
+        # "false" in the text below are members of the condition.
         for condition in action['conditions']:
             yield '  ' + _(
                 'when %(op)s: %(true)d times true, %(false)d '

@@ -65,7 +65,10 @@ class GivenUp(Exception):
 
 
 class _StepsElsewhere:
-    """Counts the steps of the solvers that :func:`new_solver` returned."""
+    """Counts the steps in the contexts of all solvers of :func:`new_solver`.
+
+    :func:`steps_taken` adds them to the steps of the main context.
+    """
 
     taken = 0
 
@@ -127,6 +130,8 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
     limit.set_on(solver)
     steps_before = _steps_in_context(solver)
     result = z3.unknown
+    # Why the solver cannot decide. This stays None here if check() returns,
+    # even if it returns "unknown".
     reason: str | None = None
     try:
         result = solver.check(*assumed)
@@ -134,13 +139,17 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
         # The solver raises if a limit ends a check at its last moment.
         reason = reason_of(exc)
         if reason is None:
+            # The error has nothing to do with a limit.
             raise
     steps_of_check = _steps_in_context(solver) - steps_before
     if solver.ctx != z3.main_ctx():
+        # steps_taken() reads the steps of the main context from z3 itself.
+        # Steps in other contexts must be counted here.
         _StepsElsewhere.taken += steps_of_check
     if result != z3.unknown:
         return bool(result == z3.sat)
     if reason is None:
+        # check() has returned "unknown", so the solver knows the reason.
         words = solver.reason_unknown()
         reason = _REASON_BY_WORDS.get(words, words)
     if reason == _INTERRUPTED:
@@ -148,7 +157,8 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
         # the program would continue with the next check.
         raise KeyboardInterrupt
     if reason == TIME and steps_of_check >= limit.steps:
-        # The solver says "canceled" for both limits, but it was the steps.
+        # The solver says "canceled" for both limits, which is read as the
+        # limit of time. The steps are used up, so their limit ended the check.
         reason = STEPS
     raise GivenUp(reason)
 

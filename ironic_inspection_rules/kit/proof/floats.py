@@ -126,22 +126,29 @@ def _where_exact(
 ) -> logic.Formula:
     """Return a formula that holds only if Python does not round.
 
-    A product or a quotient with a power of two has the digits of the first
-    number, e.g. a memory divided by 1024 is not rounded. For any other
-    calculation it is not known, and the formula never holds.
+    A float has 53 binary digits and an exponent. Multiplying or dividing it by
+    a power of two changes only the exponent, e.g. a memory divided by 1024 is
+    not rounded. For any other calculation it is not known whether Python
+    rounds, so the formula never holds.
 
     :param term: the number of the machine.
     :param number: the number that the rule writes.
     :param exact: the result as a real number.
     """
+    # The number is mantissa * 2 ** exponent, with a mantissa of at least 0.5
+    # and less than 1. Only a power of two has the mantissa 0.5.
     mantissa, _exponent = math.frexp(abs(number))
     is_power_of_two = mantissa == 0.5
     if name not in ('multiply', 'divide') or not is_power_of_two:
         return logic.FALSE
+    # Floats below this size have fewer digits, so a smaller result may be
+    # rounded.
     has_all_digits = z3.Or(
         exact >= _SMALLEST_NORMAL, exact <= -_SMALLEST_NORMAL
     )
     if z3.is_int(term):
+        # An integer beyond 2 ** 53 may have more digits than a float, so it
+        # must also be small enough to be a float itself.
         return z3.And(has_all_digits, _where_float(term))
     return has_all_digits
 

@@ -414,12 +414,16 @@ class MachineSearch:
     def why_unconfirmed(self, wanted: logic.Formula) -> str:
         """Return why the engine may disagree with the last search.
 
-        The reasons are the guesses in the formula, i.e. truth values that the
-        solver chose for something unknown, and the restrictions that were
-        lifted to find the machine.
+        There are two kinds of reasons. If a proof cannot express part of a
+        rule, the formula has a guess instead, whose truth the solver is free
+        to choose, so the engine may decide this part otherwise. And if the
+        restrictions on machines exclude all solutions, the search lifts some
+        of them, so the machine that it finds may be one on which the formula
+        and the engine differ.
 
         :param wanted: the formula that the machine was searched for.
         """
+        # For example, {'guess 3': 'the format of {inventory.cpu}'}.
         reason_by_guess = self._machine.reasons
         reasons = []
         for name in sorted(find_constant_names(wanted)):

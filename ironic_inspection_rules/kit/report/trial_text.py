@@ -170,12 +170,14 @@ class TableListing(Listing):
     def add(self, entry: MachineRow) -> None:
         """Count a machine with those that are alike, and keep its path.
 
-        Machines are alike if their rows differ only in the path. Only the
-        first paths are kept.
+        Machines are alike if their rows differ only in the path, so the row
+        without its path is the key of their count.
         """
         alike = entry._replace(path='')
         self._counts[alike] += 1
         paths = self._paths.setdefault(alike, [])
+        # The table shows the paths of all machines only if there are at most
+        # so many in total. More paths are never needed.
         if len(paths) < _MAX_SINGLE_ROWS:
             paths.append(entry.path)
 

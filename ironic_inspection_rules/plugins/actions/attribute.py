@@ -60,21 +60,24 @@ class AttributeAction(plugin.Action):
     def place(
         self, target: Target, path: data_path.Path, port_id: str | None = None
     ) -> tuple[str, data_path.Path]:
-        """Check that rules may change a place, and return the place.
+        """Return the root and the path with which the target finds a value.
 
-        The place is returned in the form that the target uses: ``/extra/rack``
-        of the node is ``('node', ('extra', 'rack'))``, and of its first port
-        ``('ports', ('0', 'extra', 'rack'))``.
+        For example, ``/extra/rack`` of the node is ``('node', ('extra',
+        'rack'))``, and of its first port ``('ports', ('0', 'extra',
+        'rack'))``. Actions call this before they change the value, so this
+        also checks that rules may change it.
 
         :param path: the path below the node or the port.
         :param port_id: MAC address or UUID of the port; None for the node.
         :returns: the root, and the path below it.
         :raises: :class:`.exceptions.OperationError` if rules must not change
-            the place, or if the node has no such port.
+            the value, or if the node has no such port.
         """
         if port_id is None:
             schema.check_path(path, self.TABLE)
             return plugin.NODE, path
+        # port() returns the path of the port below "ports", e.g. ('0',), and
+        # raises an error if the node has no such port.
         path_of_port = target.port(port_id)
         schema.check_path(path, self.TABLE)
         return plugin.PORTS, path_of_port + path

@@ -23,7 +23,11 @@ _NUMBER = {'type': 'number', 'errorMessage': _('must be a number')}
 def require_number(value: typing.Any) -> Number:
     """Return a value if it is a finite number.
 
-    True and false do not count as numbers here.
+    True and false do not count as numbers here. Infinity and NaN are floats,
+    but not finite, so they get a message of their own.
+
+    The messages have no subject, because the engine puts the name of the
+    filter before them.
 
     :raises: :class:`.exceptions.OperationError` for any other value.
     """

@@ -180,13 +180,16 @@ class Split(plugin.Filter):
         # a digit already.
         text = as_text(value, accepts_numbers=False)
         if sep is None:
-            # The separators are runs of blanks, with other characters between
-            # them, so there are at most half as many runs as characters.
+            # The separators are runs of blanks. Each run that separates two
+            # parts is followed by at least one other character, so there are
+            # at most half as many of these runs as characters.
             most_separators = len(text) // 2
         else:
             most_separators = text.count(sep)
-        # Each separator adds a part, which takes more memory than its text.
-        # Four parts cost one operation.
+        # Each separator adds a part to the list. Each part is a Python object,
+        # which takes more memory than its characters. Charge one operation
+        # for four parts, as the budget does for the items of a list. Pay
+        # before the split, so that a list that is too long is never built.
         allowance.spend(most_separators // 4)
         return text.split(sep)
 

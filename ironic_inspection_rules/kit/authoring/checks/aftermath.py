@@ -21,10 +21,20 @@ from ironic_inspection_rules.rule_file import file_rule
 
 
 def decides_first(rule: checked_rule.CheckedRule) -> bool:
-    """Return whether a rule is decided before any rule of its phase acts."""
+    """Return whether a rule is decided before any rule of its phase acts.
+
+    The engine decides most rules in their turn, after the actions of earlier
+    rules. It decides a whole rule first in two cases: if one of its conditions
+    must see the data before any action (``DECIDES_FIRST``), or if one of its
+    actions is undone when the rule does not match. Actions are undone before
+    any rule acts, so the engine must know by then whether the rule matches.
+    """
+    # A condition inside a group also counts.
     for condition in with_inner(rule.conditions):
         if condition.op.plugin.DECIDES_FIRST:
             return True
+    # The key "revert" or the cleanup value in the action, as it is written in
+    # the file, determines whether the action is undone.
     return any(
         engine_action.reverts(action.written, action.op)
         for action in rule.actions

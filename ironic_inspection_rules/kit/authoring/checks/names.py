@@ -278,8 +278,8 @@ def _hint_at_root(use: reach.Use) -> str:
 def _why_never_there(use: reach.Use) -> str | None:
     """Return why a field can never exist; None if it can exist.
 
-    The reasons are a negative index, an item outside of a loop, an unknown
-    root, and a name that nodes, ports or items do not have.
+    The reasons are checked in this order: a negative index, an item outside of
+    a loop, an unknown root, and a name that nodes, ports or items do not have.
 
     :param use: a field over any root except ``vars``.
     """
@@ -297,6 +297,8 @@ def _why_never_there(use: reach.Use) -> str | None:
     unknown = find_unknown_name(use)
     if unknown is None:
         return None
+    # The message depends on what lacks the name. The message about nodes is
+    # also used by another check, so it has its own function.
     if unknown.owner == _OF_NODE:
         return _message_without_attribute(f'{{{use.text}}}', unknown.name)
     if unknown.owner == _OF_PORT:
@@ -305,7 +307,9 @@ def _why_never_there(use: reach.Use) -> str | None:
         text = _(
             '{%(field)s}: the items of the loop have no "%(name)s"; %(hint)s'
         )
-    # Items that are texts or numbers have no names, so there is no hint.
+    # The hint names a similar name, or all names. Ports always have names, but
+    # items of a loop that are texts or numbers have none. The hint is then
+    # that the items are no mappings.
     hint = suggestion.hint(unknown.name, unknown.known)
     if not hint:
         hint = _('they are no mappings')
@@ -337,6 +341,9 @@ def find_unknown_name(use: reach.Use) -> UnknownName | None:
 
 def _message_without_attribute(field: str, name: str) -> str:
     """Return the message that a node does not have an attribute.
+
+    It is used for fields, e.g. ``{node.nmae}``, and for the fields of
+    ironic-inspector, which are written as paths.
 
     :param field: the field as its author wrote it.
     """

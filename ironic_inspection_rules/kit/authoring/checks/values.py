@@ -309,10 +309,14 @@ def steps_of(
     ``('inventory', 'disks', '*', 'size')``.
 
     :param field: the name of the field in facts, e.g. ``/node/name``.
+    :param item: the item of the loop around the field; None outside of a loop.
+        Its steps replace ``item`` at the beginning of the field.
     """
     if not field.startswith('/'):
         return ()
     steps = data_path.split_pointer(field)
+    # The Use is only needed to compute the steps. They do not depend on its
+    # first argument, the place in the rule.
     return reach.Use('', field, steps, item).from_roots or ()
 
 

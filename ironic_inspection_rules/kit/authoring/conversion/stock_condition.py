@@ -152,11 +152,18 @@ def _convert_several_texts(
 ) -> Operation:
     """Convert a condition on several texts whose fields may be missing.
 
-    The result for a missing field depends on the other texts, so a group as in
-    :func:`_convert_perhaps_missing` cannot express it. Instead, all texts get
-    defaults.
+    If a field is missing, stock Ironic compares the text as it is written.
+    The result then depends on the other texts, so a group as in
+    :func:`_convert_perhaps_missing` cannot express it. Instead, the field of
+    every text gets its own text as a default.
+
+    :param texts: the texts in ``args`` that have fields. They are only used to
+        record differences; the converted condition is made from ``args``.
+    :param notes: the conversion that records every remaining difference.
     """
     for text in texts:
+        # A machine may lack a field of this text (uncertain), but the text
+        # cannot have a default (or_else), e.g. because it has several fields.
         if text.uncertain and text.or_else() is None:
             notes.lose(
                 _(
@@ -166,6 +173,7 @@ def _convert_several_texts(
                 )
                 % text.literal
             )
+    # _write() finds the same texts in the arguments, and replaces them.
     return _invert(_write(op, args, _fill_with_default), inverted)
 
 

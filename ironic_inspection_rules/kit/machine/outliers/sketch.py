@@ -173,11 +173,15 @@ class Shared:
         )
 
     def share_part_list(self, new: PartList) -> PartList:
-        """Return the object that represents all equal lists of parts."""
+        """Return the object that represents all equal lists of parts.
+
+        If an equal list is known, return it. Otherwise make a list of shared
+        parts, store it for later calls, and return it.
+        """
         shared = self._known.get(new)
         if shared is None:
-            # The parts are shared, too, because other lists may have some of
-            # them.
+            # No equal list is known, but some of its parts may be known from
+            # other lists. Replace these parts by the known objects.
             shared = new._replace(
                 items=tuple(map(self._first_equal, new.items))
             )
@@ -185,16 +189,25 @@ class Shared:
         return typing.cast(PartList, shared)
 
     def _share_section(self, new: Section) -> Section:
-        """Return the object that represents all equal sections."""
+        """Return the object that represents all equal sections.
+
+        If an equal section is known, return it. Otherwise make a section of
+        shared fields, store it for later calls, and return it.
+        """
         shared = self._known.get(new)
         if shared is None:
+            # Other sections may have some of the fields.
             path, fields = new
             shared = (path, tuple(map(self._first_equal, fields)))
             self._known[shared] = shared
         return typing.cast(Section, shared)
 
     def _first_equal(self, value: typing.Any) -> typing.Any:
-        """Return the first object seen that is equal to a value."""
+        """Return the known object that is equal to a value.
+
+        If there is none, store the value itself, so that later calls with an
+        equal value return it.
+        """
         return self._known.setdefault(value, value)
 
 
