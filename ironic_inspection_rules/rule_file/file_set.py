@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rules of several files as one list."""
+"""Combines the rules of several files into one list."""
 
 import dataclasses
 import typing
@@ -14,14 +14,14 @@ from ironic_inspection_rules.rule_file import table_file
 
 @dataclasses.dataclass(frozen=True)
 class RuleFiles:
-    """Rules of several files as one list, and their tables by name."""
+    """Holds the rules of several files, and their tables by name."""
 
     documents: tuple[document.Document, ...]
     tables: table_file.FileTables = table_file.NO_TABLES
 
     @property
     def written(self) -> list[file_rule.WrittenRule]:
-        """All rules, in order, each with its file."""
+        """All rules in order, together with their files."""
         written: list[file_rule.WrittenRule] = []
         for source in self.documents:
             written += file_rule.list_rules(source)
@@ -29,20 +29,20 @@ class RuleFiles:
 
     @property
     def rules(self) -> list[typing.Any]:
-        """All entries, in order."""
+        """The entries of all rules, in order."""
         return [rule.entry for rule in self.written]
 
     def format_problems(
         self, problems: typing.Iterable[exceptions.Problem]
     ) -> str:
-        """Return problems of a request as lines, with the files of the rules.
+        """Return the problems of a request as lines with the rules' files.
 
-        Ironic names a rule by its place in the request, its author by file and
-        line: ``rules.yaml:12:3: #2 (rack): action 1, path: …``.
+        Ironic refers to a rule by its position in the request, but authors
+        need its file and line: ``rules.yaml:12:3: #2 (rack): action 1, …``.
 
-        :param problems: the problems with which Ironic refused the request.
-        :returns: a line for each problem; empty if none of them is in a rule
-            or a table.
+        :param problems: the problems for which Ironic refused the request.
+        :returns: one line per problem; an empty string if no problem is in a
+            rule or a table.
         """
         rules_by_pointer = {
             f'/rules/{index}': rule for index, rule in enumerate(self.written)
@@ -52,7 +52,7 @@ class RuleFiles:
         for problem in problems:
             line = self._format_problem(problem, rules_by_pointer)
             if line is None:
-                # It is about the request as a whole, such as its revision.
+                # The problem concerns the whole request, e.g. its revision.
                 lines.append(str(problem))
             else:
                 is_any_of_file = True
@@ -66,14 +66,14 @@ class RuleFiles:
         problem: exceptions.Problem,
         rules_by_pointer: typing.Mapping[str, file_rule.WrittenRule],
     ) -> str | None:
-        """Return a problem of a request as a line with its file.
+        """Return a problem of a request as a line that names its file.
 
-        :param rules_by_pointer: the rules by their place in the request, such
-            as ``/rules/3``.
-        :returns: None if it is neither in a rule nor in a table.
+        :param rules_by_pointer: the rules by their pointer in the request,
+            e.g. ``/rules/3``.
+        :returns: None if the problem is in no rule and no table.
         """
-        # "/rules/3/actions/0" is the place "/actions/0" in the rule
-        # "/rules/3".
+        # Split "/rules/3/actions/0" into the rule "/rules/3" and the place
+        # "/actions/0" inside it.
         tokens = problem.pointer.split('/')
         pointer_of_rule = '/'.join(tokens[:3])
         inside = ''.join(f'/{token}' for token in tokens[3:])
@@ -86,11 +86,12 @@ class RuleFiles:
 def _format_problem_of_rule(
     rule: file_rule.WrittenRule, problem: exceptions.Problem
 ) -> str:
-    """Return a problem of a rule as text with its file and line.
+    """Return a problem of a rule as text that names its file and line.
 
     For example, ``rules.yaml:12:3: #2 (rack): action 1, path: …``.
 
-    :param problem: at a pointer into the rule, such as ``/actions/0``.
+    :param problem: the problem, with a pointer that is relative to the rule,
+        e.g. ``/actions/0``.
     """
     line, column = rule.place(problem.pointer)
     return (
@@ -100,22 +101,22 @@ def _format_problem_of_rule(
 
 
 def load_all(paths: typing.Iterable[str]) -> RuleFiles:
-    """Read files of rules, folders of them, and standard input.
+    """Read rule files, folders of rule files, and standard input.
 
-    :raises: :class:`.exceptions.InvalidDocument` where a file cannot be read,
-        a rule is no mapping, or a table is invalid.
+    :raises: :class:`.exceptions.InvalidDocument` if a file cannot be read, a
+        rule is not a mapping, or a table is invalid.
     """
     return of_documents(table_file.documents(paths))
 
 
 def of_documents(documents: typing.Iterable[document.Document]) -> RuleFiles:
-    """Return the rules of documents as one list.
+    """Combine the rules of documents into one list.
 
-    The files that the documents name for the rows of their tables are read
-    here, and checked.
+    This function also reads and checks the files to which the documents refer
+    for the rows of their tables.
 
     :raises: :class:`.exceptions.InvalidDocument` if a file of rows cannot be
-        read, a rule is no mapping, or a table is not valid.
+        read, a rule is not a mapping, or a table is invalid.
     """
     read = tuple(documents)
     files = RuleFiles(read, table_file.load(read))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values that YAML 1.1 reads otherwise than their authors mean."""
+"""Detects values that YAML 1.1 reads differently than their authors mean."""
 
 import re
 
@@ -8,30 +8,29 @@ import yaml
 
 # Words that YAML 1.1 reads as true or false.
 _SWITCH = re.compile('yes|no|on|off|y|n', re.IGNORECASE)
-# A number to the base of 8 or of 60.
+# An octal number, or a number in base 60.
 _ODD_INTEGER = re.compile(r'[-+]?(?:0[0-7_]+|[0-9_]+(?::[0-5]?[0-9])+)')
-# These may be meant as numbers, too.
+# The author of such a value may mean either a number or a text.
 _WRITTEN_NUMBER = re.compile(
     r'[-+]?(?:0x[0-9a-fA-F_]+|0b[01_]+|'
     r'[0-9][0-9_]*_[0-9_.]*|[0-9.]+[eE][-+][0-9]+)'
 )
-# A number with a zero at its end, which is lost, or to the base of 60.
+# A number with a trailing zero, which is lost, or a number in base 60.
 _ODD_FLOAT = re.compile(r'[-+]?(?:[0-9_]*\.[0-9]+0|[0-9_:]*:[0-9_.:]*)')
 
 
 def is_misread(node: yaml.Node) -> bool:
-    """Return whether YAML 1.1 reads a scalar otherwise than most people do.
+    """Return whether YAML 1.1 reads a scalar differently than most people.
 
-    It reads 52:54:00:12:34:56 as a number to the base of 60, 0123456 as a
-    number to the base of 8, 2.10 as 2.1, OFF as false, and 0x1F and 1_000 as
-    numbers.
+    YAML 1.1 reads 52:54:00:12:34:56 as a number in base 60, 0123456 as an
+    octal number, 2.10 as 2.1, OFF as false, and 0x1F and 1_000 as numbers.
 
-    :param node: any node; only scalars without quotes can be misread.
+    :param node: any node. Only unquoted scalars can be misread.
     """
     if not isinstance(node, yaml.ScalarNode) or node.style:
-        # A scalar in quotes, or in a block, is always text.
+        # A quoted scalar or a block scalar is always text.
         return False
-    # Without quotes, the tag says as what YAML reads it.
+    # The tag of an unquoted scalar gives the type that YAML reads.
     if node.tag == 'tag:yaml.org,2002:bool':
         return node.value.lower() not in ('true', 'false')
     if node.tag == 'tag:yaml.org,2002:int':
@@ -39,16 +38,16 @@ def is_misread(node: yaml.Node) -> bool:
     elif node.tag == 'tag:yaml.org,2002:float':
         is_odd = _ODD_FLOAT.fullmatch(node.value) is not None
     else:
-        # YAML reads it as text, or as nothing.
+        # YAML reads the scalar as text or null, for example.
         return False
     return is_odd or is_rare_notation(node.value)
 
 
 def is_perhaps_meant(written: str) -> bool:
-    """Return whether the author of a misread value may mean what YAML reads.
+    """Return whether the reading of YAML may be what the author means.
 
-    ``OFF`` may mean false and ``0x1F`` may mean 31; ``0123456`` hardly means
-    42798.
+    For example, ``OFF`` may mean false and ``0x1F`` may mean 31, but
+    ``0123456`` is unlikely to mean 42798.
     """
     return is_switch(written) or is_rare_notation(written)
 
@@ -59,9 +58,9 @@ def is_switch(written: str) -> bool:
 
 
 def is_rare_notation(written: str) -> bool:
-    """Return whether a text is in a notation of numbers that few know.
+    """Return whether a text is a number in a notation that few people know.
 
-    It is a number to the base of 16 or 2, or has underscores or an exponent,
-    such as ``0x1F``, ``1_000`` or ``1.0e+3``. Its author may mean the text.
+    The number is hexadecimal or binary, or has underscores or an exponent,
+    e.g. ``0x1F``, ``1_000`` or ``1.0e+3``. The author may mean the text.
     """
     return _WRITTEN_NUMBER.fullmatch(written) is not None

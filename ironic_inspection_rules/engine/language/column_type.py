@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The types of the columns of a table."""
+"""Converts and checks values by the types of table columns."""
 
 import math
 import re
@@ -26,15 +26,16 @@ _CLASSES: typing.Mapping[str, tuple[type, ...]] = {
 
 
 def convert(text: str, kind: str | None) -> typing.Any:
-    """Convert a cell of CSV, which is text, to the type of its column.
+    """Convert the text of a CSV cell to the type of its column.
 
-    Blanks around a cell count for text only. A boolean may be a word such as
-    ``yes``, or 1 or 0; an integer has up to 30 digits.
+    White space around a cell is kept only in text columns. A boolean may be a
+    word such as ``yes``, or 1 or 0. An integer has at most 30 digits.
 
-    :param kind: the type of the column; None for text.
-    :returns: None for an empty cell, unless its column is text. In a column of
-        numbers, a whole number is an int.
-    :raises: :class:`.exceptions.OperationError` if it is not of the type.
+    :param kind: the type of the column; None means text.
+    :returns: the value; None for an empty cell, unless the column is text. In
+        a ``number`` column, a whole number becomes an int.
+    :raises: :class:`.exceptions.OperationError` if the text is not
+        of the type.
     """
     if kind is None or kind == 'string':
         return text
@@ -57,9 +58,9 @@ def convert(text: str, kind: str | None) -> typing.Any:
 
 
 def has_type(kind: str, value: typing.Any) -> bool:
-    """Return whether a value is of a type; null has no type."""
+    """Return whether a value is of a type; None is of no type."""
     if isinstance(value, bool):
-        # In Python, a bool is an int, too.
+        # In Python, bool is a subclass of int.
         return kind == 'boolean'
     return isinstance(value, _CLASSES[kind])
 

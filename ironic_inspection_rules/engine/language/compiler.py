@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiles rules to plans that are applied to machines.
+"""Compiles rules into plans that can be applied to machines.
 
-Templates are parsed, regexes compiled, networks read and arguments bound
-once; applying a plan to a machine parses nothing.
+Templates, regexes, networks and arguments are processed only once, here,
+because a plan is applied to many machines.
 """
 
 import dataclasses
@@ -32,13 +32,14 @@ Operation = engine_condition.Operation
 class CompiledRule:
     """A rule that is ready to be applied to machines, compared by identity.
 
-    ``masked``: secrets are hidden from it. ``unexplained``: traces give no
-    reasons for its conditions. ``audited``: what it would do is recorded, not
-    done. ``decides_first``: its conditions are checked before the first
-    action of any rule. ``reads_previous``: it may read the data of the
-    previous inspection. ``scope`` is that of the rule, for fast access.
-    ``vars``: names with values, or with templates of values that depend on
-    the data. ``tables``: as the rule sees them, None if it reads none.
+    ``masked``: secrets are hidden from the rule. ``unexplained``: traces give
+    no reasons for its conditions. ``audited``: its actions are only recorded
+    and change nothing. ``decides_first``: its conditions are checked before
+    the first action of any rule. ``reads_previous``: the rule may read the
+    data of the previous inspection. ``scope``: a copy of the rule's scope,
+    for fast access. ``vars``: pairs of a name and a value, or a template if
+    the value depends on the data. ``tables``: the tables as the rule sees
+    them; None if it reads none.
     """
 
     rule: model.Rule
@@ -61,13 +62,13 @@ def compile_rule(
     explained: bool = True,
     tables: table.Tables = types.MappingProxyType({}),
 ) -> CompiledRule:
-    """Compile a rule that passed validation, to apply it to any machines.
+    """Compile a rule that has passed validation into a plan.
 
-    :param ops: the conditions and actions that are installed.
+    :param ops: the installed conditions and actions.
     :param mask_secrets: when the secrets of a machine are masked: ``always``,
         ``sensitive`` (unless the rule is sensitive) or ``never``.
-    :param explained: whether traces may give the reasons of its conditions.
-    :param tables: the tables of the rule set, which are not copied.
+    :param explained: whether traces may give reasons for its conditions.
+    :param tables: the tables of the rule set. They are not copied.
     :raises: :class:`.exceptions.InvalidRule`, or
         :class:`.exceptions.OperationError` if an argument is not usable, or
         :class:`.exceptions.UnknownOp`.
@@ -80,17 +81,18 @@ def compile_rule(
     compiled_vars = []
     for name, value in rule.vars.items():
         compiled_vars.append((name, template.compile_value(value)))
-    # What a rule did in an earlier inspection is undone before any rule acts,
-    # if it no longer matches: whether it matches must be decided by then.
+    # If a rule no longer matches, the changes that it made in an earlier
+    # inspection are undone before any rule acts. Therefore its conditions
+    # must be checked before that.
     can_be_undone = any(action.reverts for action in actions)
     decides_first = any(condition.decides_first for condition in conditions)
     gives_reasons = explained and disclosure.gives_reasons(rule)
-    # Only searched for the names of roots: a rule that has such a word in
-    # other text gets the tables for nothing.
+    # The rule's text is only searched for the names of roots. A rule that
+    # has such a word in other text gets the tables but does not use them.
     written = [rule.conditions, rule.actions, rule.vars]
     tables_of_rule = None
     if effects.mentions(interpolation.TABLES, written):
-        # Unless the rule is sensitive, secret columns are masked in these.
+        # Secret columns are masked in these unless the rule is sensitive.
         tables_of_rule = disclosure.tables(rule, tables)
     return CompiledRule(
         rule=rule,
@@ -112,11 +114,11 @@ def _compile_action(
     ops: registry.Registry,
     own_vars: typing.Mapping[str, typing.Any],
 ) -> engine_action.CompiledAction:
-    """Compile an action, with its conditions in ``when``.
+    """Compile an action together with the conditions in its ``when``.
 
-    These are checked for every item of the action's loop.
+    These conditions are checked for every item of the action's loop.
 
-    :param own_vars: the ``vars`` of its rule as they are written.
+    :param own_vars: the ``vars`` of the action's rule, not compiled.
     """
     loop = engine_loop.Loop.of(operation.get('loop'))
     when = _compile_conditions(operation.get('when') or (), ops, loop)
@@ -128,7 +130,7 @@ def _compile_conditions(
     ops: registry.Registry,
     outer: engine_loop.Loop | None = None,
 ) -> tuple[engine_condition.CompiledCondition, ...]:
-    """Compile conditions.
+    """Compile a list of conditions.
 
     :param outer: the loop of the group or action around the conditions.
     """
@@ -142,9 +144,9 @@ def _compile_condition(
     ops: registry.Registry,
     outer: engine_loop.Loop | None,
 ) -> engine_condition.CompiledCondition:
-    """Compile a condition: a single call, or a group with its parts.
+    """Compile a single condition, or a group with all its conditions.
 
-    A condition with a loop is wrapped, to be checked for all items.
+    A condition with a loop is wrapped so that it is checked for its items.
 
     :param outer: the loop of the group or action around the condition.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The fields of a rule, with phases, modes, defaults and help."""
+"""Defines the fields of a rule with their defaults, choices and help."""
 
 import dataclasses
 import typing
@@ -19,7 +19,7 @@ OFF = 'off'
 MODES = (ENFORCE, AUDIT, OFF)
 
 SCOPE_PROPERTY = 'inspection_scope'
-"""The property of a node that selects the rules with that scope."""
+"""The node property whose value selects the rules with that scope."""
 
 MULTIPLE = ('any', 'all', 'first', 'last')
 
@@ -27,13 +27,13 @@ OPERATIONS = ('conditions', 'actions')
 """The fields of a rule that hold lists of operations."""
 
 VARS = 'vars'
-"""The field of a rule with its values by name, and their root in the data."""
+"""The field of a rule that holds named values; also their root in the data."""
 
 CONTENT = (*OPERATIONS, VARS)
-"""The fields with what a rule is made of."""
+"""The fields that hold the content of a rule."""
 
 TRACE_KEY = 'inspection_rules'
-"""The key of plugin data with what rules did, by phase."""
+"""The key of the plugin data that records what rules did, by phase."""
 
 Operations = tuple[typing.Mapping[str, typing.Any], ...]
 
@@ -44,12 +44,12 @@ def _field(
     """Declare a field of the dataclass :class:`Rule`, with metadata.
 
     :param text: the help text for authors of rules.
-    :param default: the value if an author leaves the field out; without it,
-        the field must be given.
+    :param default: the value if an author omits the field. Without a default,
+        the field is required.
     :param more: other metadata, such as ``choices``.
     """
     metadata = {'help': text, **more}
-    # A dataclass refuses a mutable default.
+    # A factory is needed because dataclasses refuse a mutable default.
     if default == {}:
         return dataclasses.field(default_factory=dict, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -59,16 +59,16 @@ def _field(
 class Rule:
     """One inspection rule (spec 003 "Data model impact").
 
-    The only list of a rule's fields and their defaults: validation, the
-    table, the versioned object, the API, the schema and the commands take
-    them from here. The metadata of a field are ``help`` and perhaps
-    ``choices``, or ``read_only`` if the author does not set it.
+    This is the only list of a rule's fields and their defaults. Validation,
+    the table, the versioned object, the API, the schema and the commands all
+    use it. The metadata of a field are ``help`` and optionally ``choices``,
+    or ``read_only`` if authors cannot set the field.
 
     ``conditions`` and ``actions`` hold operations exactly as their author
     wrote them: ``{'op': str, 'args': list | dict, 'loop': …}``. ``vars``
-    are values by name, computed in their order before the conditions.
-    ``revision`` is that of the rule set when the rule was last changed; a
-    built-in rule has none.
+    maps names to values, which are computed in order before the conditions.
+    ``revision`` is the revision of the rule set in which the rule was last
+    changed; it is None for a built-in rule.
     """
 
     uuid: str = _field(
@@ -117,11 +117,10 @@ class Rule:
 
     @classmethod
     def from_mapping(cls, fields: typing.Mapping[str, typing.Any]) -> 'Rule':
-        """Build a rule of a mapping that passed validation.
+        """Build a rule from a mapping that has passed validation.
 
-        :param fields: the values by the names of fields. A field that is
-            absent or None gets its default; keys that name no field are
-            ignored.
+        :param fields: the values by field name. A field that is absent or None
+            gets its default. Keys that are not field names are ignored.
         """
         values: dict[str, typing.Any] = {}
         for field in dataclasses.fields(cls):
@@ -134,9 +133,9 @@ class Rule:
         return cls(**values)
 
     def to_mapping(self) -> dict[str, typing.Any]:
-        """Return the fields that an author sets as plain JSON data.
+        """Return the fields that authors can set, as plain JSON data.
 
-        Fields that only the API sets, such as ``revision``, are left out.
+        Fields that only the API sets are omitted, e.g. ``revision``.
         """
         fields = {name: getattr(self, name) for name in WRITABLE}
         for name in OPERATIONS:
@@ -150,7 +149,7 @@ SETTABLE = {
     for field in dataclasses.fields(Rule)
     if not field.metadata.get('read_only')
 }
-"""The fields that the author of a rule sets, by name."""
+"""The fields that the author of a rule can set, by name."""
 WRITABLE = tuple(SETTABLE)
 _READ_ONLY = tuple(name for name in FIELDS if name not in WRITABLE)
 SHOWN = (*_READ_ONLY, 'created_at', 'updated_at', 'links')
@@ -158,10 +157,10 @@ SHOWN = (*_READ_ONLY, 'created_at', 'updated_at', 'links')
 
 
 def _defaults() -> dict[str, typing.Any]:
-    """Return the defaults of the fields that an author may leave out.
+    """Return the defaults of the fields that an author may omit.
 
-    They are plain JSON data, as clients see rules: lists and mappings in place
-    of the frozen values.
+    They are plain JSON data, as clients see rules, with lists and dicts
+    instead of the values of the frozen class.
     """
     defaults: dict[str, typing.Any] = {}
     for field in SETTABLE.values():
@@ -171,7 +170,8 @@ def _defaults() -> dict[str, typing.Any]:
             defaults[field.name] = {}
         else:
             defaults[field.name] = field.default
-    # The API makes the UUID, and a rule without actions is refused.
+    # These have no default, because the API makes the UUID and a rule
+    # without actions is refused.
     del defaults['uuid']
     del defaults['actions']
     return defaults
@@ -182,14 +182,14 @@ DEFAULTS: typing.Mapping[str, typing.Any] = _defaults()
 
 
 def is_same_value(field_name: str, old: typing.Any, new: typing.Any) -> bool:
-    """Return whether two values of a rule's field are the same.
+    """Return whether two values of one field of a rule are the same.
 
-    Values of different types differ: 1 is not true.
+    Values of different types differ, e.g. 1 and true.
     """
     if not path.same(old, new):
         return False
     if field_name == VARS:
-        # A var may use the vars before it, so their order counts.
+        # The order matters because a var may use the vars before it.
         old_names = list(old or ())
         new_names = list(new or ())
         return old_names == new_names

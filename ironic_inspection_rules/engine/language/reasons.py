@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The text of values in reasons, and why actions did not run."""
+"""Formats values for reasons, and holds the results that have reasons."""
 
 import typing
 
@@ -8,11 +8,11 @@ _LONGEST = 200
 """Maximum length of a text in a reason, in characters."""
 
 _SHORT_LENGTH = 20
-"""Maximum length of text that is certainly not too long once it is quoted."""
+"""Maximum length of a text that can be quoted without being shortened."""
 
 Name = typing.Callable[[typing.Any], str | None]
-"""Returns the name that a reason has in place of a mapping, such as a row of
-a table. None for a mapping without a name, which is written out."""
+"""Returns the name that a reason shows instead of a mapping, e.g. a row of a
+table. Returns None if the mapping has no name and must be written out."""
 
 
 def nameless(_value: typing.Any) -> str | None:
@@ -21,19 +21,19 @@ def nameless(_value: typing.Any) -> str | None:
 
 
 def show(value: typing.Any, name: Name = nameless) -> str:
-    """Return a value as a reason shows it, cut to a readable length.
+    """Return the text of a value for a reason, cut to a readable length.
 
-    Values are written as Python writes them: ``'R640'``, ``[8, None]``. A row
-    of a table may be shown by a name: ``<row 'a1' of racks>``.
+    Values are written in Python syntax, e.g. ``'R640'`` or ``[8, None]``. A
+    row of a table may be shown by name, e.g. ``<row 'a1' of racks>``.
 
-    :param name: returns the name that stands for a row of a table; None for
-        any other mapping, which is written out.
+    :param name: returns the name to show for a row of a table, or None for
+        any other mapping, which is then written out.
     """
     if value.__class__ is str:
         if len(value) <= _SHORT_LENGTH:
             return repr(value)
-        # Cut first, as quoting a long text takes long. With one character
-        # more than is shown, shorten() marks the cut.
+        # Cut the text first, because quoting a long text is slow. One extra
+        # character is kept so that shorten() marks the cut.
         return shorten(repr(value[: _LONGEST + 1]))
     if value.__class__ not in (list, dict):
         return shorten(repr(value))
@@ -48,12 +48,12 @@ def show(value: typing.Any, name: Name = nameless) -> str:
 def _write_pieces(value: typing.Any, name: Name) -> typing.Iterator[str]:
     """Yield the text of a value piece by piece: ``[``, ``8``, ``, ``, …
 
-    The value may be large: the caller stops when the text is long enough.
+    The value may be large, so the caller stops when the text is long enough.
 
     :param name: see :func:`show`.
     """
-    # Lists and mappings share a function, as every level of the data takes
-    # room on the small stack of Ironic's threads.
+    # One function handles both lists and mappings, because every level of
+    # recursion takes space on the small stack of Ironic's threads.
     separator = ''
     if value.__class__ is list:
         yield '['
@@ -85,10 +85,10 @@ def shorten(text: str) -> str:
 
 
 class ConditionResult(typing.NamedTuple):
-    """What a condition decided.
+    """The result of a condition, with the reason for it.
 
-    ``result`` is None after an error. ``reason`` is one phrase, None where
-    no reasons are given.
+    ``result`` is None after an error. ``reason`` is one phrase, or None if no
+    reasons are given.
     """
 
     op: str
@@ -97,12 +97,12 @@ class ConditionResult(typing.NamedTuple):
 
 
 EMPTY_LOOP, WHEN, ERROR = 'empty_loop', 'when', 'error'
-"""Why an action did not run: its loop has no items, its conditions hold for
-none, or it ended in an error, for whatever item."""
+"""Causes why an action did not run: its loop has no items, its ``when`` holds
+for no item, or an error occurred for some item."""
 
 
 class NotRun(typing.NamedTuple):
-    """Why an action did not run.
+    """The reason why an action did not run.
 
     ``cause`` is ``empty_loop``, ``when`` or ``error``. ``reason`` is one
     phrase for readers.

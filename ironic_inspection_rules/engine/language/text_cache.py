@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Caches for texts that come again.
+"""Provides caches for texts that occur repeatedly.
 
-Machines and users choose the texts, so a cache needs a limit in bytes, not
-only in entries.
+Machines and users choose the texts, so the size of a cache must be limited in
+bytes, and not only in entries.
 """
 
 import functools
@@ -18,7 +18,7 @@ def cache_short_texts(
 ) -> typing.Callable[[_Function[_Result]], _Function[_Result]]:
     """Build a decorator that caches a function's results for short texts.
 
-    Long texts are computed anew on every call, so that a client cannot fill
+    The results for long texts are not cached, so that a client cannot fill
     the memory with them.
 
     :param maxsize: maximum number of texts in the cache.
@@ -26,7 +26,7 @@ def cache_short_texts(
     """
 
     def decorate(function: _Function[_Result]) -> _Function[_Result]:
-        # For long texts, the function itself is called.
+        # Long texts bypass the cache and call the function directly.
         cached = functools.lru_cache(maxsize=maxsize)(function)
 
         @functools.wraps(function)
@@ -41,28 +41,29 @@ def cache_short_texts(
 
 
 class EqualTexts:
-    """Replaces equal texts by one object, so that a table takes less memory.
+    """Replaces equal texts with one object, so that a table takes less memory.
 
-    Many of its values, such as racks and models, are in thousands of rows.
-    A text is remembered at the place that its hash chooses, until another text
-    with that place comes: there is no list of all texts, which could grow.
-    Names of columns are few, and all remembered.
+    Many values of a table, such as racks and models, occur in thousands of
+    rows. The hash of a text selects the place where the text is remembered,
+    until another text with the same place replaces it. The number of places
+    is fixed because a list of all texts could grow without limit. All names
+    of columns are remembered, because there are only a few.
     """
 
     _PLACES = 4096
 
     def __init__(self) -> None:
         self._texts = [''] * self._PLACES
-        # Not sys.intern(): Python 3.12 never frees what that returns, and
-        # clients choose the names.
+        # sys.intern() is not used, because Python 3.12 never frees interned
+        # texts and clients choose the names.
         self._names: dict[str, str] = {}
 
     def build_mapping(
         self, items: typing.Iterable[tuple[str, typing.Any]]
     ) -> dict[str, typing.Any]:
-        """Build a mapping whose texts are those of earlier rows, if equal.
+        """Build a mapping that reuses equal texts of earlier rows.
 
-        The result equals ``dict(items)`` and takes less memory. Its new texts
+        The result equals ``dict(items)`` but takes less memory. Its new texts
         are remembered for later rows.
 
         :param items: pairs of the name of a column and a value.
@@ -71,7 +72,8 @@ class EqualTexts:
         names = self._names
         mapping = {}
         for name, value in items:
-            # No function for this: a table may have a million values.
+            # This is inlined for speed, because a table may have a million
+            # values.
             if value.__class__ is str:
                 place = hash(value) % self._PLACES
                 if texts[place] == value:

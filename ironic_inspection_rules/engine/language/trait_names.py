@@ -2,8 +2,8 @@
 
 """Validates names of traits.
 
-The rules are those of placement, where the traits of a node end up: a name is
-either one of the standard names of os-traits, or a custom one.
+The checks follow the rules of placement, which receives the traits of a node.
+A name must be either a standard name of os-traits or a custom name.
 """
 
 import re
@@ -15,24 +15,24 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 
-# Ironic keeps no more of a node, and Placement takes no longer name.
+# Ironic limits the traits per node, and Placement the length of a name.
 MAX_TRAITS = 50
 MAX_LENGTH = 255
 MOST_ASKED = 100
-"""Names that one request may ask for."""
+"""Maximum number of names that one request may ask for."""
 
 STANDARD = frozenset(os_traits.get_traits())
 _SIMILAR = 0.8
-"""Similarity, 0 to 1, from which a bad name is taken for a standard one."""
+"""Minimum similarity, 0 to 1, for suggesting a standard name."""
 
-# Not $, which also matches before a line end.
+# \Z is used instead of $, which also matches before a trailing newline.
 _CUSTOM = re.compile(os_traits.CUSTOM_NAMESPACE + r'[A-Z0-9_]+\Z')
 
 
 def find_problem(name: object) -> str | None:
     """Return what is wrong with the name of a trait.
 
-    :returns: one sentence for the user, or None when the name is good (spec
+    :returns: one sentence for the user, or None if the name is good (spec
         004 "REST API impact").
     """
     if is_good(name):
@@ -41,7 +41,7 @@ def find_problem(name: object) -> str | None:
 
 
 def _describe_problem(name: object) -> str:
-    """Return what is wrong with a bad name, with the name likely meant.
+    """Describe the problem of a bad name, and suggest a good one if possible.
 
     The sentence for ``gpu`` ends in ``did you mean "CUSTOM_GPU"?``.
     """
@@ -69,13 +69,13 @@ def _describe_problem(name: object) -> str:
 
 
 def _suggest_name(name: str) -> str | None:
-    """Return the good name that a bad name was likely meant to be, or None.
+    """Return the good name that was probably meant, or None.
 
-    ``custom-foo`` becomes ``CUSTOM_FOO``. Any other name becomes a standard
-    name that is near, or gets the prefix ``CUSTOM_``: ``gpu`` becomes
+    ``custom-foo`` becomes ``CUSTOM_FOO``. Otherwise a similar standard name
+    is returned, or the prefix ``CUSTOM_`` is added, e.g. ``gpu`` becomes
     ``CUSTOM_GPU``.
     """
-    # With the characters that a name may have.
+    # Convert the name to the characters that are allowed.
     form = re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_')
     if is_good(form):
         return form
@@ -88,15 +88,15 @@ def _suggest_name(name: str) -> str | None:
     custom = f'{os_traits.CUSTOM_NAMESPACE}{form}'
     if is_good(custom):
         return custom
-    # The prefix makes it too long.
+    # The name is too long with the prefix.
     return None
 
 
 def is_good(name: object) -> bool:
-    """Return whether a name is that of a trait.
+    """Return whether a name is a valid name of a trait.
 
-    It is a name of os-traits, such as ``HW_CPU_X86_VMX``, or ``CUSTOM_`` with
-    upper-case letters, digits and underscores after it.
+    A valid name is a name of os-traits, e.g. ``HW_CPU_X86_VMX``, or
+    ``CUSTOM_`` followed by upper-case letters, digits and underscores.
     """
     if not isinstance(name, str) or len(name) > MAX_LENGTH:
         return False
@@ -108,13 +108,13 @@ def is_good(name: object) -> bool:
 def validate(names: typing.Iterable[object]) -> None:
     """Refuse names that are not traits.
 
-    :raises: Invalid when at least one of them is bad. The message describes
-        the first bad names, and counts the others.
+    :raises: Invalid if at least one of them is bad. The message describes
+        the first bad names and gives the number of the others.
     """
     bad_names = [name for name in names if not is_good(name)]
     if bad_names:
-        # Only names in the message are described, as a suggestion takes a
-        # comparison with all standard names.
+        # Only names in the message are described, because a suggestion
+        # requires a comparison with all standard names.
         raise exceptions.Invalid(
             exceptions.listed(bad_names, _describe_problem)
         )
@@ -123,7 +123,7 @@ def validate(names: typing.Iterable[object]) -> None:
 def validate_count_in_request(count: int) -> None:
     """Refuse a request that asks for too many names.
 
-    :raises: Invalid when there are more than MOST_ASKED.
+    :raises: Invalid if there are more than MOST_ASKED.
     """
     if count > MOST_ASKED:
         raise exceptions.Invalid(
@@ -138,7 +138,7 @@ def validate_count_in_request(count: int) -> None:
 def validate_count_of_node(names: typing.Iterable[str]) -> None:
     """Refuse more traits than one node may have; duplicates count once.
 
-    :raises: Invalid when there are more than MAX_TRAITS.
+    :raises: Invalid if there are more than MAX_TRAITS.
     """
     count = len(set(names))
     if count > MAX_TRAITS:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One change of the data of a machine."""
+"""Defines a change of the data of a machine."""
 
 import dataclasses
 import typing
@@ -11,8 +11,8 @@ from ironic_inspection_rules.engine.language import path as data_path
 TRAITS = 'traits'
 
 
-# Not frozen: it is made for each value that is set, and frozen ones take four
-# times as long to make.
+# The class is not frozen, because an instance is created for every value that
+# is set, and creating a frozen instance takes four times as long.
 @dataclasses.dataclass(slots=True)
 class Change:
     """One change that an action made.
@@ -26,17 +26,17 @@ class Change:
     :ivar path: a JSON pointer, such as ``/extra/disks/-``.
     :ivar value: the new value, without secrets.
     :ivar before: the previous value without secrets; None if there was none.
-    :ivar place: the path as tokens. It has the index of an appended item in
-        place of ``-``: ``('extra', 'disks', '2')``. Where the rule has set
-        only a part of the value, the path to that part follows:
+    :ivar place: the path as tokens, with the index of an appended item instead
+        of ``-``, e.g. ``('extra', 'disks', '2')``. If the rule has set only
+        a part of the value, the path to that part is appended, e.g.
         ``('properties', 'capabilities', 'boot_mode')``.
-    :ivar left: the number of items that are left in the list from which an
-        item was removed; None for any other change.
-    :ivar earlier: for a value that was there already, the number of changes
-        that the phase had made when the rule set it.
+    :ivar left: the number of items left in the list after an item was removed
+        from it; None for any other change.
+    :ivar earlier: if the value was there already, the number of changes that
+        the phase had made when the rule set it.
     :ivar port: the UUID of the port; None for any other object.
     :ivar rule: the rule that made the change.
-    :ivar action: the op that made it, such as ``set-attribute``.
+    :ivar action: the op that made the change, e.g. ``set-attribute``.
     """
 
     object: str
@@ -58,9 +58,9 @@ class Change:
     action: str = dataclasses.field(default='', compare=False, repr=False)
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data: an operation of RFC 6902 and its object.
+        """Return an operation of RFC 6902 and its object as plain JSON data.
 
-        An example is ``{'object': 'node', 'op': 'replace', 'path':
+        For example, ``{'object': 'node', 'op': 'replace', 'path':
         '/extra/rack', 'value': 'r2'}``.
         """
         return {
@@ -71,10 +71,10 @@ class Change:
         }
 
     def with_before(self) -> dict[str, typing.Any]:
-        """Return the data of :meth:`as_dict` and the previous value."""
+        """Return the data of :meth:`as_dict` plus the previous value."""
         return {**self.as_dict(), 'before': self.before}
 
 
 def port_name(port: typing.Mapping[str, typing.Any]) -> str:
-    """Return the object of a port's changes: ``port 52:54:00:00:00:01``."""
+    """Return the name of a port in changes, ``port 52:54:00:00:00:01``."""
     return f'port {port.get("address")}'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A dry run of the phases of an inspection, on plain data."""
+"""Runs the phases of an inspection on plain data, as a dry run."""
 
 import dataclasses
 import typing
@@ -19,13 +19,13 @@ from ironic_inspection_rules.engine.run import working_copy
 class Evaluation:
     """The outcome of a dry run of an inspection.
 
-    :ivar traces: of the rules that match; with an explanation, of all rules
-        that were checked.
+    :ivar traces: the traces of the rules that match; with an explanation, of
+        all rules that were checked.
     :ivar changes: the changes that would be saved.
     :ivar facts: the data of the machine after the rules.
-    :ivar error: the error that would fail the inspection; None for no error.
-    :ivar audited: the traces of rules in mode ``audit``: what they would do
-        if they were enforced.
+    :ivar error: the error that would fail the inspection, or None.
+    :ivar audited: the traces of rules in mode ``audit``, with the changes that
+        they would make if they were enforced.
     """
 
     traces: tuple[trace.RuleTrace, ...]
@@ -36,13 +36,13 @@ class Evaluation:
 
     @property
     def changed_by(self) -> list[str]:
-        """The UUIDs of the rules that made the changes, in their order."""
+        """The UUIDs of the rules that made the changes, in order."""
         return [change.rule.uuid for change in self.changes if change.rule]
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return what the rules decided and did, as plain JSON data.
+        """Return the results of the rules as plain JSON data.
 
-        It is the answer of a dry run: ``{'result': 'ok', 'error': None,
+        This is the response to a dry run: ``{'result': 'ok', 'error': None,
         'rules': […], 'changes': […], 'audit': […]}``.
         """
         result = 'ok'
@@ -62,11 +62,11 @@ class Evaluation:
 Refuse = typing.Callable[
     [working_copy.WorkingCopy], exceptions.RuleError | None
 ]
-"""Returns the error that saving a phase would end with, if it is known."""
+"""Returns the error with which saving a phase would fail, or None."""
 
 
 def _refuse_nothing(_target: working_copy.WorkingCopy) -> None:
-    """Let every phase be saved."""
+    """Accept the changes of every phase."""
 
 
 def evaluate(
@@ -79,12 +79,12 @@ def evaluate(
 ) -> Evaluation:
     """Run phases one after another, as an inspection would.
 
-    Every phase runs on the data that the phase before left; after an error no
-    further phase runs. Nothing is saved, logged or called.
+    Every phase runs on the data left by the previous phase. After an error, no
+    further phase runs. Nothing is saved or logged, and no API is called.
 
     :param plans: the rules of every phase, in the order in which they run.
-    :param facts: the data before the first phase, which are not changed.
-        Their node may be empty, but not None.
+    :param facts: the data before the first phase; they are not changed. The
+        node may be empty but must not be None.
     :param explain: also trace rules that do not match, with a reason for
         each condition.
     :param refuse: called for every phase whose changes would be saved; if it
@@ -112,12 +112,12 @@ def evaluate(
             error_of_saving = refuse(target)
             if error_of_saving is None:
                 changes += target.journal.changes
-                # With these data, the next phase begins.
+                # The next phase starts with these data.
                 facts = facts_after_phase(facts, target, outcome, phase)
             else:
                 error = error_of_saving
-        # Also after an error: the facts say which of their values sensitive
-        # rules have set, so that nobody shows these.
+        # This is done even after an error, because callers must know which
+        # values sensitive rules have set, in order not to show them.
         facts = add_withheld_places(facts, target)
         if error is not None:
             break
@@ -138,8 +138,8 @@ def facts_after_phase(
 ) -> working_copy.Facts:
     """Return the data of a machine after a phase whose changes are kept.
 
-    The plugin data also get the record of which rules have matched. The early
-    phase has no node and no ports: these stay as they are.
+    The record of the rules that matched is added to the plugin data. The early
+    phase has no node and no ports, so these stay unchanged.
 
     :param facts: the data before the phase.
     :param target: the data that the rules of the phase have changed.
@@ -158,9 +158,9 @@ def facts_after_phase(
 def add_withheld_places(
     facts: working_copy.Facts, target: working_copy.WorkingCopy
 ) -> working_copy.Facts:
-    """Return the data with a note of the places that sensitive rules have set.
+    """Add the places that sensitive rules have set to the data.
 
-    Whoever shows the data has to leave out the values at these places.
+    Code that shows the data must omit the values at these places.
 
     :param target: the data that the rules of a phase have changed, with the
         journal of their changes.

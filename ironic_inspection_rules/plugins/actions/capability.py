@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions set-capability and unset-capability."""
+"""Implements the actions set-capability and unset-capability."""
 
 import typing
 
@@ -17,14 +17,14 @@ PATH = schema.CAPABILITIES
 
 
 def read_capabilities(target: Target) -> dict[str, str]:
-    """Read the node's capabilities, which are one text.
+    """Parse the node's capabilities, which are stored as one text.
 
     ``boot_mode:uefi,raid:1`` gives ``{'boot_mode': 'uefi', 'raid': '1'}``. A
-    name without a colon has an empty value. Of a name that is there twice, the
-    last value counts.
+    name without a colon has an empty value. If a name occurs twice, its last
+    value is used.
 
-    :raises: :class:`.exceptions.OperationError` if they are no text, or the
-        phase has too little of its budget left for their memory.
+    :raises: :class:`.exceptions.OperationError` if the capabilities are not
+        text, or the phase has too little budget left for their memory.
     """
     text = target.get(plugin.NODE, PATH)
     if text is data_path.ABSENT or not text:
@@ -33,7 +33,7 @@ def read_capabilities(target: Target) -> dict[str, str]:
         raise exceptions.OperationError(
             _('properties/capabilities is not text')
         )
-    # As values of a mapping, they take many times the memory of their text.
+    # The mapping takes many times the memory of the text.
     target.roots.budget.make_text(len(text) * 16)
     capabilities = {}
     for item in text.split(','):
@@ -54,8 +54,8 @@ def _write_all(
 ) -> None:
     """Write the text of all capabilities, or remove it if there are none.
 
-    :param name: the capability that was changed. The record of the run says
-        that the rule has set only this part of the text.
+    :param name: the capability that was changed. It is recorded as the only
+        part of the text that the rule has set.
     """
     if capabilities:
         target.set(plugin.NODE, PATH, _as_text(capabilities), (name,))
@@ -68,15 +68,16 @@ def declare(
 ) -> plugin.Write:
     """Declare that an action sets or removes a capability.
 
-    :param name: the name as the rule has it.
-    :param value: the value as the rule has it; without a value, the capability
-        is removed.
+    :param name: the name as written in the rule.
+    :param value: the value as written in the rule; without a value, the
+        capability is removed.
     """
     if isinstance(name, str):
         name = name.strip()
     is_written_out = not interpolation.fields(value)
     if value is not data_path.ABSENT and is_written_out:
-        # On the node it is text, and is read without white space around it.
+        # The node stores the value as text, and surrounding white space is
+        # ignored when the text is read.
         value = str(value).strip()
     return plugin.Write('capability', name, value, argument='name')
 
@@ -99,10 +100,10 @@ class SetCapability(plugin.Action):
         yield declare(arguments['name'], arguments['value'])
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield the arguments that the text of capabilities cannot hold.
+        """Yield the arguments that cannot be part of the capabilities text.
 
-        A comma ends a capability, and a colon ends its name. Neither can be
-        empty.
+        A comma ends a capability and a colon ends its name. Names and values
+        must not be empty.
         """
         for argument, text in arguments.items():
             is_usable = text.strip() and ',' not in text
@@ -114,7 +115,7 @@ class SetCapability(plugin.Action):
     def __call__(self, target: Target, name: str, value: str) -> None:
         """Set the capability in the text of all capabilities.
 
-        If the text has it already, nothing changes.
+        If the text already has the capability, nothing changes.
 
         :raises: :class:`.exceptions.OperationError` if the name or the value
             cannot be part of that text.
@@ -130,8 +131,8 @@ class SetCapability(plugin.Action):
         value = value.strip()
         capabilities = {**read_capabilities(target), name: value}
         if target.get(plugin.NODE, PATH) == _as_text(capabilities):
-            # For "explain", the record of the run names the rule for this
-            # capability, but for no other one in the text.
+            # The run must record that this rule sets this capability, but no
+            # other one in the text, because "explain" shows that.
             target.confirm(plugin.NODE, (*PATH, name), value)
         else:
             _write_all(target, capabilities, name)
@@ -148,7 +149,7 @@ class UnsetCapability(plugin.Action):
         yield declare(arguments['name'])
 
     def __call__(self, target: Target, name: str) -> None:
-        """Remove the capability from the text of all, if it is there."""
+        """Remove the capability from the text of all capabilities."""
         # Ironic ignores white space around names.
         name = name.strip()
         capabilities = read_capabilities(target)

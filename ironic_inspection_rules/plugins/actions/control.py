@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions fail, log and api-call, which change no data (spec 003).
+"""Implements the actions fail, log and api-call (spec 003).
 
-They fail the inspection, write to a log, or call another service.
+These actions fail the inspection, write to a log, or call another service.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ LEVELS = ('debug', 'info', 'warning', 'error', 'critical')
 
 
 class Fail(plugin.Action):
-    """``fail``: the inspection fails with this message."""
+    """``fail``: fail the inspection with a message."""
 
     SUPPORTS_EARLY = True
     TELLS = frozenset({'msg'})
@@ -41,7 +41,7 @@ class Fail(plugin.Action):
 
 
 class Log(plugin.Action):
-    """``log``: the message goes to the log of the service."""
+    """``log``: write a message to the log of the service."""
 
     SUPPORTS_EARLY = True
     TELLS = frozenset({'msg'})
@@ -64,9 +64,9 @@ class Log(plugin.Action):
 class ApiCall(plugin.Action):
     """``api-call``: send a GET request.
 
-    It takes the arguments of Ironic's own action: ``timeout`` in seconds; the
-    number of ``retries`` after connection errors and after answers 429 and
-    5xx; and ``backoff_factor`` for the seconds between these.
+    The arguments are those of Ironic's own action: ``timeout`` in seconds, the
+    number of ``retries`` after connection errors and responses 429 and 5xx,
+    and ``backoff_factor``, which controls the seconds between retries.
     """
 
     SUPPORTS_EARLY = True
@@ -96,7 +96,7 @@ class ApiCall(plugin.Action):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         """Yield the arguments that cannot be part of a request.
 
-        An example is ``('retries', 'must not be negative')``.
+        For example, ``('retries', 'must not be negative')``.
         """
         for name, value in arguments.items():
             check = _CHECKS[name]
@@ -116,15 +116,16 @@ class ApiCall(plugin.Action):
         retries: int = 3,
         backoff_factor: float = 0.3,
     ) -> None:
-        """Send the request, or raise the error of its first bad argument.
+        """Send the request after checking its arguments.
 
-        :raises: :class:`.exceptions.OperationError` for a bad argument, or if
+        :raises: :class:`.exceptions.OperationError` if an argument is bad or
             the request fails.
         """
         request = plugin.GetRequest(
             url, headers, proxies, timeout, retries, backoff_factor
         )
-        # Arguments with fields were not checked when the rule was made.
+        # Check here because arguments with fields could not be checked when
+        # the rule was created.
         problems = self.problems(dataclasses.asdict(request))
         first = next(problems, None)
         if first is not None:
@@ -134,7 +135,7 @@ class ApiCall(plugin.Action):
 
 
 def _is_url(url: str) -> bool:
-    """Return whether a text is a URL of HTTP or HTTPS, with a host."""
+    """Return whether a text is an HTTP or HTTPS URL with a host."""
     try:
         parts = urlparse.urlsplit(url)
     except ValueError:
@@ -165,7 +166,7 @@ def _is_factor(seconds: float) -> bool:
 
 
 class _Check(typing.NamedTuple):
-    """The check of an argument, and what is wrong if it fails.
+    """The check of an argument, and the message if the check fails.
 
     ``accepts`` is called with the value of the argument.
     """

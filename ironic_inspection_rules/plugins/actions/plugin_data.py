@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions on plugin data (spec 003 "Available actions")."""
+"""Implements the actions on plugin data (spec 003 "Available actions")."""
 
 import typing
 
@@ -9,7 +9,7 @@ from ironic_inspection_rules.engine.language import plugin
 
 
 class PluginDataAction(plugin.Action):
-    """An action at a path of plugin data."""
+    """Base class of actions that change a path of the plugin data."""
 
     SUPPORTS_EARLY = True
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions add-trait, remove-trait and set-traits (spec 004)."""
+"""Implements the actions add-trait, remove-trait and set-traits."""
 
 import typing
 
@@ -15,10 +15,10 @@ _NAME = {'$ref': '#/definitions/trait'}
 
 
 def _replace_all(target: Target, names: list[str]) -> None:
-    """Replace all traits of the node by some names.
+    """Replace all traits of the node with the given names.
 
-    :raises: :class:`.exceptions.OperationError` if a node cannot have so
-        many.
+    :raises: :class:`.exceptions.OperationError` if there are more traits than
+        a node may have.
     """
     try:
         trait_names.validate_count_of_node(names)
@@ -28,12 +28,12 @@ def _replace_all(target: Target, names: list[str]) -> None:
 
 
 def _check_names(names: typing.Iterable[typing.Any]) -> None:
-    """Check that all names are names of traits.
+    """Check that all names are valid names of traits.
 
-    These are the names of os-traits, and ``CUSTOM_…``.
+    Valid names are the names of os-traits, and ``CUSTOM_…``.
 
-    :raises: :class:`.exceptions.OperationError` if one is not, which ends the
-        inspection.
+    :raises: :class:`.exceptions.OperationError` if a name is invalid, which
+        ends the inspection.
     """
     try:
         trait_names.validate(names)
@@ -56,16 +56,16 @@ class AddTrait(plugin.Action):
                 yield 'name', problem
 
     def __call__(self, target: Target, name: str) -> None:
-        """Add the trait, unless the node has it.
+        """Add the trait unless the node already has it.
 
-        :raises: :class:`.exceptions.OperationError` if it is no name of a
-            trait, or the node would have too many.
+        :raises: :class:`.exceptions.OperationError` if the name is invalid, or
+            the node would have too many traits.
         """
         _check_names([name])
         traits = target.traits
         if name in traits:
-            # Nothing changes. For "explain", the record of the run says that
-            # this rule sets the trait, too.
+            # Nothing changes, but the run must record that this rule also sets
+            # the trait, because "explain" shows that.
             target.confirm_traits([name])
         else:
             _replace_all(target, [*traits, name])
@@ -88,8 +88,8 @@ class RemoveTrait(plugin.Action):
 class SetTraits(plugin.Action):
     """``set-traits``: replace the node's traits.
 
-    With a prefix only the traits that begin with it are replaced, so that
-    a rule can own a group of traits and leave the others alone.
+    If a prefix is given, only the traits that begin with it are replaced, so
+    that a rule can own a group of traits and leave the others unchanged.
     """
 
     SCHEMAS = {'names': [{'type': 'array', 'items': _NAME}]}
@@ -100,7 +100,7 @@ class SetTraits(plugin.Action):
         )
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield a problem for every name that is no trait or lacks the prefix.
+        """Yield a problem for every name that is invalid or lacks the prefix.
 
         Only literal names are checked here. Names with fields are checked when
         the rule runs.
@@ -122,14 +122,14 @@ class SetTraits(plugin.Action):
     def __call__(
         self, target: Target, names: typing.Any, prefix: str = ''
     ) -> None:
-        """Replace the traits that begin with a prefix by these names.
+        """Replace the traits that begin with a prefix with these names.
 
         With the prefix ``CUSTOM_GPU_``, a node with ``CUSTOM_GPU_OLD`` and
-        ``HW_CPU_X86_VMX`` keeps the second. Without a prefix, all traits of
-        the node are replaced.
+        ``HW_CPU_X86_VMX`` keeps only the second. Without a prefix, all
+        traits of the node are replaced.
 
-        :raises: :class:`.exceptions.OperationError` for names that are no
-            traits or lack the prefix, and for too many traits of a node.
+        :raises: :class:`.exceptions.OperationError` if a name is invalid
+            or lacks the prefix, or the node would have too many traits.
         """
         if not isinstance(names, list):
             raise exceptions.OperationError(_('names must be a list'))
@@ -138,12 +138,12 @@ class SetTraits(plugin.Action):
             problem = _find_problem_of_prefix(name, prefix)
             if problem is not None:
                 raise exceptions.OperationError(problem)
-        # For "explain", the record of the run says that this rule also sets
-        # traits that the node has already. This comes before they are set, as
-        # the node has all of them afterwards.
+        # The run must record that this rule also sets the traits that the node
+        # already has, because "explain" shows that. This must be done before
+        # the traits are set, because the node has all of them afterwards.
         target.confirm_traits(names)
-        # Every name begins with the empty prefix, so without a prefix no
-        # other traits are left.
+        # If there is no prefix, no other traits are kept, because every name
+        # begins with the empty prefix.
         other_traits = [
             trait for trait in target.traits if not trait.startswith(prefix)
         ]
@@ -159,7 +159,7 @@ class SetTraits(plugin.Action):
 
 
 def _find_problem_of_prefix(name: typing.Any, prefix: str) -> str | None:
-    """Return the problem of a name without the prefix, else None."""
+    """Return a problem if a name lacks the prefix, otherwise None."""
     if str(name).startswith(prefix):
         return None
     return _('"%(name)s" does not begin with the prefix "%(prefix)s"') % {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""any-of, all-of, none-of: conditions made of conditions."""
+"""Implements the groups of conditions any-of, all-of and none-of."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ class AnyOf(plugin.ConditionGroup):
 
 
 class AllOf(plugin.ConditionGroup):
-    """``all-of``: each of the conditions holds."""
+    """``all-of``: all of the conditions hold."""
 
     HOLDS = 'all'
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on mappings, and the filter default."""
+"""Implements the filters on mappings, and the filter default."""
 
 import typing
 
@@ -18,9 +18,9 @@ _MAPPING = frozenset(('mapping',))
 
 
 def require_mapping(value: typing.Any) -> Mapping:
-    """Return a value that is a mapping.
+    """Return the value if it is a mapping.
 
-    :raises: :class:`.exceptions.OperationError` for any other value.
+    :raises: :class:`.exceptions.OperationError` if it is not a mapping.
     """
     if not isinstance(value, dict):
         raise exceptions.OperationError(
@@ -52,7 +52,7 @@ class Values(plugin.Filter):
 
 
 class Items(plugin.Filter):
-    """``dict2items``: a list of mappings, each of one key and its value."""
+    """``dict2items``: a list of mappings, one per key and value."""
 
     TAKES = _MAPPING
     GIVES = 'list'
@@ -70,11 +70,12 @@ class Items(plugin.Filter):
 
         ``{'a': 1}`` gives ``[{'key': 'a', 'value': 1}]``.
 
-        :param key_name: the name for the keys, in place of ``key``.
-        :param value_name: the name for the values, in place of ``value``.
+        :param key_name: the name to use for the keys.
+        :param value_name: the name to use for the values.
         """
         mapping = require_mapping(value)
-        # Each entry becomes a mapping, which takes far more memory.
+        # Charge the budget because every entry becomes a mapping, which takes
+        # far more memory.
         allowance.spend(len(mapping))
         return [
             {key_name: key, value_name: entry}
@@ -85,7 +86,7 @@ class Items(plugin.Filter):
 class Get(plugin.Filter):
     """``get``: the value at a path in the value.
 
-    If there is none, the result is the argument ``default``, or missing.
+    If there is no such value, the result is ``default``, or missing.
     """
 
     REARRANGES = True
@@ -98,7 +99,7 @@ class Get(plugin.Filter):
     ) -> typing.Any:
         """Return the value at a path in the value.
 
-        In ``{'a': [1, 2]}``, the path ``a.1`` has the value 2.
+        For example, the path ``a.1`` in ``{'a': [1, 2]}`` has the value 2.
 
         :param default: the result if there is no such value.
         """
@@ -111,7 +112,7 @@ class Get(plugin.Filter):
 class Default(plugin.Filter):
     """``default``: another value if the field does not exist.
 
-    With ``boolean`` also if it is false, zero, null or empty.
+    If ``boolean`` is set, a false, zero, null or empty value is also replaced.
     """
 
     ACCEPTS_MISSING = True
@@ -123,10 +124,10 @@ class Default(plugin.Filter):
         default: typing.Any = '',
         boolean: bool = False,
     ) -> typing.Any:
-        """Return the value, or another one in its place.
+        """Return the value, or the default instead of it.
 
         :param default: the result if the value is missing.
-        :param boolean: whether it is also the result for false, zero, null and
+        :param boolean: whether the default also replaces false, zero, null and
             empty values.
         """
         if value is data_path.ABSENT:
@@ -154,15 +155,16 @@ class Lookup(plugin.Filter):
     ) -> typing.Any:
         """Return the entry of a mapping, or the row of a table, for a value.
 
-        For ``r1``, the mapping ``{'r1': 'Berlin'}`` gives ``Berlin``.
+        For example, ``r1`` in the mapping ``{'r1': 'Berlin'}`` gives
+        ``Berlin``.
 
         :param value: the name of the entry or the key of the row. The number 5
             finds the name ``'5'``, and true the name ``'true'``.
         :param mapping: a mapping or a table.
-        :param default: the result if there is no such entry or row; without
-            it, the result is missing.
+        :param default: the result if there is no such entry or row. Without a
+            default, the result is missing.
         :raises: :class:`.exceptions.OperationError` if the value is a list or
-            a mapping, or if there is neither a mapping nor a table.
+            a mapping, or if ``mapping`` is not a mapping or table.
         """
         if isinstance(mapping, table.Table):
             return table.find_row_by_key(mapping, value, default)
@@ -171,8 +173,8 @@ class Lookup(plugin.Filter):
                 _('takes a plain value and a mapping')
             )
         # The names in a mapping are texts. Null, true and false may be written
-        # as in Python, "None" and "True", which older rules do; or as in JSON,
-        # "null" and "true". The entry by JSON's word counts more.
+        # as in Python ("None", "True"), which older rules use, or as in JSON
+        # ("null", "true"). The JSON spelling takes precedence.
         name_in_python = str(value)
         entry = mapping.get(name_in_python, default)
         if value is None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The filter ``row``: the row of a table."""
+"""Implements the filter ``row``, which returns a row of a table."""
 
 import typing
 
@@ -13,7 +13,7 @@ from ironic_inspection_rules.i18n import _
 
 
 class Row(plugin.Filter):
-    """``row``: the row of this machine, or that of a key."""
+    """``row``: the row of a table for this machine, or for a key."""
 
     GIVES = 'mapping'
     NEEDS_VIEW = True
@@ -25,14 +25,14 @@ class Row(plugin.Filter):
         value: typing.Any,
         key: typing.Any = data_path.ABSENT,
     ) -> typing.Any:
-        """Return a row of a table, ABSENT if no row has the key.
+        """Return a row of a table, or ABSENT if no row has the key.
 
         :param view: the data of the machine by root name.
         :param value: the table.
-        :param key: the key of the row. Without it, the row is that of the
-            machine: the member ``of`` of the table says which of its data are
-            the key.
-        :raises: :class:`.exceptions.OperationError` if the value is no table.
+        :param key: the key of the row. Without it, the key is taken from the
+            data of the machine, as the member ``of`` of the table specifies.
+        :raises: :class:`.exceptions.OperationError` if the value is not a
+            table.
         """
         if not isinstance(value, table.Table):
             raise exceptions.OperationError(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data of a machine in two views: with secrets, and masked."""
+"""Provides two views of a machine's data: with secrets, and masked."""
 
 import typing
 
@@ -14,10 +14,10 @@ MaskOnce = typing.Callable[[str, typing.Any, Mask], typing.Any]
 
 
 class _MaskedRoots(budget.View):
-    """The data by root name; each root is masked when it is first read.
+    """Maps root names to masked data, and masks a root when it is first read.
 
     :param roots: the data with secrets.
-    :param tree: the tree of these data.
+    :param tree: the tree that changes these data.
     :param mask_once: returns the masked data of a root, as
         :meth:`.views.Facts.mask_once`.
     """
@@ -31,10 +31,10 @@ class _MaskedRoots(budget.View):
         self._mask_once = mask_once
 
     def __missing__(self, root: str) -> typing.Any:
-        """Mask a root, which a rule reads for the first time."""
-        # Containers without secrets are now in both views: the tree of the
-        # open view must copy them before it changes them. The tree of this
-        # view has not copied any of them.
+        """Mask a root when a rule reads it for the first time."""
+        # From now on, both views share the containers without secrets, so the
+        # tree of the open view must copy them before it changes them. The
+        # tree of this view needs no such note because it has not copied any.
         self._tree.release_all()
         masked = self._mask_once(root, self._roots[root], masking.mask)
         self[root] = masked
@@ -42,15 +42,15 @@ class _MaskedRoots(budget.View):
 
 
 class Views:
-    """Both views of the data; changes are made to both.
+    """Holds the open and the masked view of the data, and changes both.
 
-    A container without a secret in it is one object in both views. Each view
-    has a :class:`.views.Tree` of its own, which copies such a container before
-    it changes it. So a change of one view never shows in the other by itself.
+    Both views share the containers that hold no secrets. Each view has its own
+    :class:`.views.Tree`, which copies a shared container before changing it,
+    so that a change in one view never appears in the other by accident.
 
     :ivar open: the data with secrets, by root name.
     :ivar masked: the data without secrets, by root name.
-    :param roots: the data by root name; the values in it are never changed.
+    :param roots: the data by root name. Its values are never changed in place.
     :param mask_once: returns the masked data of a root, as
         :meth:`.views.Facts.mask_once`.
     """
@@ -62,18 +62,19 @@ class Views:
         self.masked: budget.View = _MaskedRoots(roots, self._tree, mask_once)
 
     def release(self, value: typing.Any) -> None:
-        """Note that a value of the data is kept somewhere else, too.
+        """Note that a value of the data is also kept elsewhere.
 
-        It is copied before it changes; plain values never change.
+        The value is copied before it is changed. Plain values are skipped
+        because they are immutable.
         """
         if value.__class__ in views.CONTAINERS:
             self._tree.release(value)
             self._masked_tree.release(value)
 
     def release_all(self) -> None:
-        """Note that all of the data are kept somewhere else, too.
+        """Note that all of the data are also kept elsewhere.
 
-        They are copied before they change.
+        They are copied before they are changed.
         """
         self._tree.release_all()
         self._masked_tree.release_all()
@@ -91,12 +92,12 @@ class Views:
 
         In the masked view, the value and its path are masked.
         """
-        # The value may be a part of the data already, and is in two places
+        # The value may already be part of the data, and is then in two places
         # from now on.
         self.release(value)
         self.open[root] = self._tree.assign(self.open[root], path, value)
-        # A root that no rule has read in this view is masked later, with the
-        # value in it.
+        # A root that no rule has read in the masked view is masked later,
+        # together with the new value.
         if root in self.masked:
             masked_path, masked_value = masking.mask_along(path, value)
             self.masked[root] = self._masked_tree.assign(
@@ -108,8 +109,8 @@ class Views:
     ) -> None:
         """Append a value to the list at a path, which may be absent.
 
-        In the masked view, a list that is a secret, or is part of one, stays
-        masked as a whole.
+        In the masked view, a list stays masked as a whole if it is a secret or
+        part of a secret.
         """
         self.release(value)
         self.open[root] = self._tree.append(self.open[root], path, value)
@@ -126,9 +127,9 @@ class Views:
             )
 
     def remove(self, root: str, path: data_path.Path) -> None:
-        """Remove the value at a path; the caller has checked that it is there.
+        """Remove the value at a path; the caller has checked that it exists.
 
-        In the masked view, a secret with a part of it removed stays masked.
+        In the masked view, a secret stays masked if a part of it is removed.
         """
         self.open[root] = self._tree.remove(self.open[root], path)
         if root not in self.masked:
@@ -139,8 +140,8 @@ class Views:
                 self.masked[root], path
             )
             return
-        # A part of the secret was removed. If nothing is left of it, the empty
-        # value is shown: mask_at() masks only a value that is not empty.
+        # A part of the secret was removed. If nothing is left, the empty value
+        # is shown, because mask_at() masks only values that are not empty.
         rest = data_path.get(self.open[root], path_of_secret)
         masked_rest = masking.mask_at(path_of_secret[-1], rest)
         self.masked[root] = self._masked_tree.assign(
