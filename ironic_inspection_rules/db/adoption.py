@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Stock rules in the database: read, set aside, put back."""
+"""Reads stock rules from the database, sets them aside and restores them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 import json
@@ -38,11 +38,12 @@ No release of Ironic runs rules of such a phase.
 def read_ironic(set_aside: bool = False) -> list[Row]:
     """Read the rules of Ironic's own table, in creation order.
 
-    :param set_aside: True for the rules that were set aside, most of which
-        this project has adopted; False for those that Ironic still runs.
-    :returns: the columns that describe a rule, and ``id``. The phase is the
-        one that the rule had before it was adopted. No rule if this release
-        of Ironic has no such table.
+    :param set_aside: True to read the rules that were set aside, most of
+        which this project has adopted; False to read the rules that Ironic
+        still runs.
+    :returns: the ``id`` of every rule and the columns that describe it. The
+        phase is the phase that the rule had before it was adopted. The list
+        is empty if this release of Ironic has no such table.
     """
     with transaction.reader() as session:
         if not sa.inspect(session.connection()).has_table(_IRONIC.name):
@@ -53,7 +54,8 @@ def read_ironic(set_aside: bool = False) -> list[Row]:
 def _read_ironic(session: Any, set_aside: bool = False) -> list[Row]:
     """Read rules of Ironic's table in a transaction, see :func:`read_ironic`.
 
-    The phase of a rule that is set aside is returned without its prefix.
+    The phase of a rule that was set aside is returned without the prefix
+    :data:`_SET_ASIDE`.
     """
     query = sa.select(_IRONIC).order_by(_IRONIC.c.id)
     rows = []
@@ -73,17 +75,19 @@ def store(
     present: list[Row] | None = None,
     origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
 ) -> None:
-    """Store adopted rules, and set their originals aside, all or none.
+    """Store adopted rules and set their originals aside, in one transaction.
 
-    The originals stay in Ironic's table, in a phase that Ironic never runs:
-    so no rule runs twice, and :func:`restore` can put them back.
+    The originals stay in Ironic's table, in a phase that Ironic never runs.
+    This keeps rules from running twice, and lets :func:`restore` put the
+    originals back.
 
     :param values: column values of the rules, see :func:`.rule.create_rule`.
     :param moved: the originals in Ironic's table; none for rules of
         ironic-inspector.
-    :param present: the rows that :func:`read_ironic` returned before, to
-        notice changes since then; None to ignore changes.
-    :raises: Conflict if Ironic's table has changed since.
+    :param present: the rows that :func:`read_ironic` returned earlier. They
+        are compared with the current rows to detect changes; None skips the
+        comparison.
+    :raises: Conflict if Ironic's table has changed since they were read.
     :raises: RuleAlreadyExists if a UUID is taken.
     :raises: Invalid if the database cannot store a value.
     """
@@ -109,10 +113,10 @@ def restore(
 ) -> None:
     """Undo an adoption: let Ironic run its rules again, and remove ours.
 
-    Both happens in one transaction.
+    Both changes are made in one transaction.
 
-    :param rows: rows of Ironic's table that were set aside, with the phases
-        that they had; these are written back.
+    :param rows: rows of Ironic's table that were set aside, with their
+        original phases, which are written back.
     :param uuids: UUIDs of the adopted rules, which are removed.
     """
     with rule_set.change(origin) as change:
@@ -131,9 +135,10 @@ def _write_phase(session: Any, row: Row, phase: str | None) -> None:
 def read_inspector(url: str) -> list[Row]:
     """Read all rules from the database of an ironic-inspector, oldest first.
 
-    The connection is closed again. Databases of all its releases are read.
+    Databases of all releases of ironic-inspector can be read. The connection
+    is closed afterwards.
 
-    :param url: of the database, as SQLAlchemy takes it.
+    :param url: the SQLAlchemy URL of the database.
     :returns: rules with ``uuid``, ``description``, ``scope``, ``conditions``
         and ``actions``, in the form of ironic-inspector's API.
     :raises: Invalid if the driver of that database is not installed.
@@ -162,7 +167,8 @@ def _read_rules_of_inspector(connection: sa.Connection) -> list[Row]:
     scope = getattr(rule_table.c, 'scope', sa.null().label('scope'))
     query = sa.select(rule_table.c.uuid, rule_table.c.description, scope)
     query = query.order_by(rule_table.c.created_at)
-    # All rows are read now, as other statements follow on the connection.
+    # All rows are read now, because other statements are executed on the same
+    # connection below.
     rows = connection.execute(query).mappings().all()
     rules = []
     for row in rows:
@@ -187,10 +193,10 @@ def _read_operations(
 
     :param table: the table of conditions or of actions.
     :param uuid: the UUID of the rule.
-    :param names: columns to copy. All other parameters of an operation are in
-        the column ``params``, as JSON.
-    :returns: the operations in their order, as ironic-inspector's API shows
-        them.
+    :param names: columns to copy. The column ``params`` has all other
+        parameters of an operation, as JSON.
+    :returns: the operations in their order, in the format of
+        ironic-inspector's API.
     """
     query = sa.select(table).where(table.c.rule == uuid).order_by(table.c.id)
     operations = []

@@ -35,7 +35,7 @@ _OF_PREVIEWS = frozenset(
         'f1b86d2c5e07',
     )
 )
-"""Revisions of the tables that previews of release 1.0 have made."""
+"""Revisions of tables that were created by previews of release 1.0."""
 
 
 def _config() -> alembic_config.Config:
@@ -47,17 +47,16 @@ def _config() -> alembic_config.Config:
 
 
 def upgrade(revision: str | None = None) -> None:
-    """Upgrade the tables to a revision, unless they are at it already.
+    """Upgrade the tables to a revision, unless they already have it.
 
-    :param revision: an alembic revision, the newest one if not given.
+    :param revision: an alembic revision; None for the newest revision.
     :raises: Invalid if there is no such revision.
-    :raises: DatabaseNotReady if migrations other than those of this code have
-        made the tables, or the tables have no revision; then nothing is
-        changed.
+    :raises: DatabaseNotReady if the tables have no revision, or a revision
+        that this code has no migration for; nothing is changed then.
     """
-    # This is checked first, as an upgrade of other tables would fail in the
-    # middle. MySQL commits every change of a table, so it could not undo the
-    # first steps.
+    # The revision is checked first, because an upgrade of unknown tables would
+    # fail halfway. MySQL commits after every change of a table, so it could
+    # not undo the first steps.
     present = version()
     if present is not None:
         _check_revision(present)
@@ -67,12 +66,14 @@ def upgrade(revision: str | None = None) -> None:
 
 
 def stamp(revision: str | None = None) -> None:
-    """Record a revision as for :func:`upgrade`, and change nothing else.
+    """Record a revision without changing any other table.
 
-    Tables without a revision are taken as they are.
+    The parameter is the same as for :func:`upgrade`. Tables without a revision
+    are accepted unchecked.
 
     :raises: Invalid if there is no such revision.
-    :raises: DatabaseNotReady if another release has made the tables.
+    :raises: DatabaseNotReady if the tables have a revision that this release
+        does not know.
     """
     present = version()
     if present is not None:
@@ -81,14 +82,14 @@ def stamp(revision: str | None = None) -> None:
 
 
 def version() -> str | None:
-    """Return the revision of the tables, None if none is recorded.
+    """Return the revision of the tables, or None if no revision is recorded.
 
-    None is recorded if there are no tables, but also if an interrupted command
-    has left some.
+    This is the case if there are no tables, and also if an interrupted command
+    has left some tables.
     """
     with enginefacade.writer.get_engine().connect() as connection:
-        # A table of our own: the usual table of alembic, in the same database,
-        # has the revision of Ironic's tables.
+        # This project has its own version table, because alembic's default
+        # table in the same database has the revision of Ironic's tables.
         context = alembic_migration.MigrationContext.configure(
             connection, opts={'version_table': VERSION_TABLE}
         )
@@ -105,12 +106,12 @@ def database() -> str:
 def check() -> None:
     """Check that this code can work with the tables in the database.
 
-    Newer tables are accepted: in an upgrade the tables come first, and the
-    services follow one by one.
+    Newer tables are accepted, because an upgrade changes the tables first and
+    then the services, one by one.
 
-    :raises: DatabaseNotReady if the tables are missing, without a revision,
-        older than the code or of a preview, or if the database does not
-        answer.
+    :raises: DatabaseNotReady if the tables are missing, have no revision, are
+        older than the code or were created by a preview, or if the database
+        does not answer.
     """
     try:
         present = version()
@@ -134,7 +135,7 @@ def check() -> None:
     scripts = _scripts()
     older_revisions = {script.revision for script in scripts.walk_revisions()}
     older_revisions.discard(scripts.get_current_head())
-    # A revision that this code does not know is that of a newer release.
+    # An unknown revision was recorded by a newer release.
     if present in older_revisions:
         raise exceptions.DatabaseNotReady(
             _(
@@ -146,14 +147,14 @@ def check() -> None:
 
 
 def is_of_preview(revision: str | None) -> bool:
-    """Check if a preview of release 1.0 has made tables of a revision."""
+    """Return whether a revision belongs to a preview of release 1.0."""
     return revision in _OF_PREVIEWS
 
 
 def _check_revision(present: str) -> None:
-    """Check that this release has a migration of the revision.
+    """Check that this release has a migration for a revision.
 
-    :raises: DatabaseNotReady if not.
+    :raises: DatabaseNotReady if it has none.
     """
     known = {script.revision for script in _scripts().walk_revisions()}
     if present not in known:
@@ -163,7 +164,8 @@ def _check_revision(present: str) -> None:
 def _unknown_revision(present: str) -> exceptions.DatabaseNotReady:
     """Return the error for tables that this release cannot upgrade.
 
-    :param present: their revision: of a preview, or of a newer release.
+    :param present: the revision of the tables, which was recorded by a preview
+        or by a newer release.
     """
     if is_of_preview(present):
         text = _(
@@ -193,7 +195,7 @@ def no_revision() -> exceptions.DatabaseNotReady:
 
 
 def _how_to_recreate() -> str:
-    """Return the advice to save the rules, and make the tables anew."""
+    """Return the advice to save the rules and recreate the tables."""
     return _(
         'save the rules with "baremetal inspection rule export" while '
         'the release that has made them runs, then run "%(command)s drop '
@@ -204,18 +206,18 @@ def _how_to_recreate() -> str:
 def table_names() -> list[str]:
     """Return the names of the existing tables of this package.
 
-    The table of the revision is left out, as it may exist without others.
+    The version table is omitted, because it may exist without the others.
     """
     inspector = sa.inspect(enginefacade.writer.get_engine())
     existing_names = set(inspector.get_table_names())
-    # A table with a foreign key comes before the table to which that points,
-    # so that they can be removed in this order.
+    # A table with a foreign key comes before the table that the key refers to,
+    # so that the tables can be removed in this order.
     tables = reversed(models.Base.metadata.sorted_tables)
     return [table.name for table in tables if table.name in existing_names]
 
 
 def count_rows() -> dict[str, int]:
-    """Return the numbers of rows by table, in the order of their removal."""
+    """Return the number of rows of every table, in the order of removal."""
     counts: dict[str, int] = {}
     with enginefacade.writer.get_engine().connect() as connection:
         for name in _names_to_drop():
@@ -227,8 +229,8 @@ def count_rows() -> dict[str, int]:
 def _names_to_drop() -> list[str]:
     """Return the names of existing tables, in the order of their removal.
 
-    The table of the revision is the first. If the removal is interrupted, the
-    tables that are left have no revision, and :func:`check` refuses them.
+    The version table comes first. If the removal is interrupted, the remaining
+    tables have no revision, and :func:`check` refuses them.
     """
     names = table_names()
     inspector = sa.inspect(enginefacade.writer.get_engine())
@@ -238,11 +240,12 @@ def _names_to_drop() -> list[str]:
 
 
 def drop() -> None:
-    """Remove the tables of this package that are there, with all rules."""
+    """Remove all existing tables of this package, including all rules."""
     names = _names_to_drop()
     with enginefacade.writer.get_engine().begin() as connection:
         for name in names:
-            # SQLAlchemy drops tables by objects; their columns do not matter.
+            # SQLAlchemy needs a table object to drop a table, but its columns
+            # do not matter.
             table = sa.Table(name, sa.MetaData(), sa.Column('id'))
             table.drop(connection)
 

@@ -2,11 +2,11 @@
 
 """Transactions that do not wait long for locked rows.
 
-The leader's tasks pass over such rows, but some of their transactions are
+The leader's tasks skip locked rows, but some of their transactions are
 Ironic's own, and a row may be locked just before it is written. By default,
-MySQL waits for 50 seconds and PostgreSQL for ever, and all other tasks of the
-leader would wait with it. The limit is set by an event of the engine, as
-Ironic's objects take no argument of ours. SQLite has no locks of rows.
+MySQL waits for 50 seconds and PostgreSQL forever, which would delay all other
+tasks of the leader. The limit is set by a listener for an event of the engine,
+because Ironic's objects have no parameter for it. SQLite has no row locks.
 """
 
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ from typing import Any
 import sqlalchemy as sa
 
 _SECONDS = 1
-"""How long a statement waits; MySQL takes whole seconds only."""
+"""How long a statement waits; MySQL accepts only whole seconds."""
 
 _DEFAULT = 'lock_wait_of_session'
-"""Where a connection to MySQL keeps how long it waited before."""
+"""The key of ``connection.info`` for the original limit of a MySQL session."""
 
 _IS_SHORT: contextvars.ContextVar[bool] = contextvars.ContextVar(
     'is_short', default=False
@@ -31,9 +31,8 @@ _IS_SHORT: contextvars.ContextVar[bool] = contextvars.ContextVar(
 def short() -> Iterator[None]:
     """Limit how long transactions that this thread begins wait for a row.
 
-    A transaction that waits longer fails with an error of the database. The
-    leader does its tasks within this, so that none of them keeps the others
-    waiting.
+    A transaction that waits longer fails with a database error. The leader
+    runs its tasks in this context, so that no task delays the others.
     """
     token = _IS_SHORT.set(True)
     try:
@@ -53,7 +52,7 @@ def _set_patience(connection: Any) -> None:
     family = connection.dialect.name
     if family == 'postgresql':
         if is_short():
-            # LOCAL: until the end of the transaction.
+            # LOCAL limits the setting to the current transaction.
             connection.exec_driver_sql(
                 f"SET LOCAL lock_timeout = '{_SECONDS}s'"
             )
@@ -64,15 +63,16 @@ def _set_patience(connection: Any) -> None:
 def _set_patience_of_session(connection: Any) -> None:
     """Set how long a transaction of MySQL waits for a locked row.
 
-    MySQL has a limit only for the whole session of a connection. The next
-    transaction on this connection may be that of another thread. So the limit
-    is set or put back before every transaction, if it is another one.
+    MySQL has this limit only for the whole session of a connection, and the
+    next transaction on the connection may belong to another thread. Therefore
+    the limit is set or restored at the beginning of every transaction, if it
+    differs from the current limit.
     """
     is_session_short = _DEFAULT in connection.info
     if is_short() == is_session_short:
         return
     if is_short():
-        # The limit of before is noted, to be put back later.
+        # The original limit is saved so that it can be restored later.
         connection.info[_DEFAULT] = connection.exec_driver_sql(
             'SELECT @@innodb_lock_wait_timeout'
         ).scalar_one()

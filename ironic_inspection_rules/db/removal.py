@@ -2,9 +2,9 @@
 
 """Removes rows without waiting for locked ones.
 
-Rows are deleted one by one, by their primary key. For several keys MySQL may
-scan the table as a whole, which it prefers for a small one, and then it waits
-for each locked row that it meets, whatever row that is.
+Rows are deleted one by one, by their primary key. If a DELETE names several
+keys, MySQL may scan the whole table, especially a small one. It would then
+wait for every locked row, even for rows that are not to be deleted.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -16,7 +16,7 @@ from sqlalchemy import orm
 from ironic_inspection_rules.db import transaction
 
 CHUNK = 500
-"""How many rows one transaction removes at most."""
+"""Maximum number of rows that one transaction removes."""
 
 
 @transaction.retried_on_lock_conflict
@@ -26,10 +26,10 @@ def remove_unlocked(
     """Remove rows that nobody has locked, in a transaction of its own.
 
     :param table: a mapped class with the primary key ``id``.
-    :param ids: of :data:`CHUNK` rows at most.
-    :param conditions: conditions that the rows must still meet: SQLite reuses
-        the id of a row that is gone.
-    :returns: how many were removed.
+    :param ids: the ids of at most :data:`CHUNK` rows.
+    :param conditions: conditions that the rows must still meet, because SQLite
+        reuses the ids of deleted rows.
+    :returns: the number of removed rows.
     """
     if not ids:
         return 0
@@ -50,9 +50,9 @@ def remove_unlocked(
 def remove_by_id(
     session: orm.Session | sa.Connection, table: Any, ids: Iterable[int]
 ) -> None:
-    """Remove rows one by one, and wait for locked ones.
+    """Remove rows one by one, and wait for rows that are locked.
 
-    One DELETE for all could wait for other rows as well, see the module.
+    A single DELETE could also wait for other rows, see the module docstring.
 
     :param session: the session of a transaction, or its connection.
     :param table: a mapped class with the primary key ``id``.
@@ -60,7 +60,7 @@ def remove_by_id(
     if isinstance(session, sa.Connection):
         connection = session
     else:
-        # A session takes no DELETE with many sets of parameters.
+        # A session cannot execute a DELETE with many sets of parameters.
         connection = session.connection()
     parameters = [{'id_': id_} for id_ in ids]
     if parameters:
@@ -72,7 +72,7 @@ def remove_by_id(
 def remove_with_nodes(
     tables: Iterable[Any], node_uuids: Collection[str]
 ) -> None:
-    """Remove all rows of nodes that are gone; what is locked stays.
+    """Remove all rows of nodes that were removed; skip locked rows.
 
     :param tables: mapped classes with ``id`` and ``node_uuid``.
     """

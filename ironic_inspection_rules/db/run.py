@@ -42,18 +42,19 @@ def record_run(
     Runs are counted by event, so that many reapplications do not remove the
     last inspection. If an inspection is tried again, the run of its first
     attempt is replaced. The inventory and plugin data of earlier runs are
-    dropped, as only those of the newest run are ever read.
+    dropped, because only the data of the newest run are ever read.
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``result`` and ``phases`` are required.
-    :param keep: how many runs of an event the node may have in the end, this
-        one among them; 0 to store none, and to remove all that it has.
+    :param keep: maximum number of runs that the node keeps per event,
+        including the new run. 0 stores nothing and removes all runs of the
+        node.
     """
-    # Newest first.
+    # The query returns the newest runs first, so the oldest are removed.
     stored_runs = connection.execute(
         _STORED_RUNS, {'node_uuid': values['node_uuid']}
     ).all()
-    # By event. The new run counts as well.
+    # Count the runs that are kept, by event. The new run counts as well.
     counts = collections.Counter([values['event']])
     ids_to_remove = []
     parameters_to_drop_data = []
@@ -65,8 +66,8 @@ def record_run(
         counts[run.event] += 1
         if run.content:
             parameters_to_drop_data.append({'id_': run.id})
-    # Rows are removed by primary key. To delete by node, MySQL would lock the
-    # gap of the index into which runs of other nodes are inserted.
+    # Rows are removed by primary key, because a DELETE by node would make
+    # MySQL lock the gap of the index where runs of other nodes are inserted.
     if ids_to_remove:
         removal.remove_by_id(connection, models.RunRow, ids_to_remove)
     if parameters_to_drop_data:
@@ -83,10 +84,10 @@ def list_runs(
 ) -> list[models.RunRow]:
     """Read runs of a node, newest first.
 
-    The inventory and plugin data, which are large, are never read with them.
+    The inventory and plugin data are never read here, because they are large.
 
-    :param limit: how many to read at most; None for all.
-    :param before: an ``id``; only older runs, with lower ones, are read.
+    :param limit: maximum number of runs; None for all.
+    :param before: if given, read only older runs, whose ``id`` is lower.
     :param whole: whether to read ``phases`` and ``places`` as well.
     """
     query = sa.select(models.RunRow)
@@ -101,7 +102,9 @@ def list_runs(
 
 
 def get_run(node_uuid: str, uuid: str) -> models.RunRow:
-    """Read one run of a node, with phases and places but without its data.
+    """Read one run of a node, with its phases and places.
+
+    The inventory and plugin data are not read.
 
     :raises: NotFound if the node has no such run.
     """
@@ -120,10 +123,11 @@ def get_run(node_uuid: str, uuid: str) -> models.RunRow:
 def get_data(node_uuid: str) -> dict[str, Any] | None:
     """Read inventory and plugin data of the last run of a node, if it failed.
 
-    Ironic stores no data of an inspection that failed, so this project keeps
-    them.
+    This project stores them because Ironic stores no data of a failed
+    inspection.
 
-    :returns: a row as :func:`list_failed` returns, None if there is none.
+    :returns: a row in the format of :func:`list_failed`; None if the last run
+        did not fail or has no stored data.
     """
     rows = list_failed([node_uuid])
     if not rows:
@@ -133,9 +137,9 @@ def get_data(node_uuid: str) -> dict[str, Any] | None:
 
 @transaction.retried_on_lock_conflict
 def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
-    """Read the data of the last runs of nodes, if these failed.
+    """Read the data of the last run of every node whose last run failed.
 
-    Runs without stored data are left out.
+    Runs without stored data are skipped.
 
     :returns: rows with ``node_uuid``, ``uuid`` and ``created_at`` of the run,
         ``inventory`` and ``plugin_data``.
@@ -145,8 +149,8 @@ def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
     )
     # Only runs that failed have content: Ironic stores the data of the others.
     query = query.where(are_last(node_uuids), _RUNS.c.content.is_not(None))
-    # Both are read in one transaction, as the data may be removed with the
-    # run at any time.
+    # The runs and their data are read in one transaction, because the data
+    # may be removed together with the run at any time.
     with transaction.reader() as session:
         rows = session.execute(query).all()
         digests = [row.content for row in rows]
@@ -174,13 +178,16 @@ def are_last(node_uuids: Collection[str]) -> sa.ColumnElement[bool]:
 
 
 def list_nodes(after: str, limit: int) -> list[str]:
-    """List nodes with runs or history, see :func:`transaction.list_nodes`."""
+    """List nodes that have stored runs, early phases or inventories.
+
+    See :func:`transaction.list_nodes` for the parameters.
+    """
     tables = (models.RunRow, models.EarlyPhaseRow, models.KeptInventoryRow)
     return transaction.list_nodes(tables, after, limit)
 
 
 def destroy_runs(node_uuids: Collection[str]) -> None:
-    """Remove all runs of nodes; what is locked stays."""
+    """Remove all runs and early phases of nodes; locked rows are skipped."""
     removal.remove_with_nodes(
         [models.RunRow, models.EarlyPhaseRow], node_uuids
     )

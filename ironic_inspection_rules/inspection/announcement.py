@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What services log about rules when they start.
+"""Logs the state of rules when a service starts.
 
 A service also warns about gaps in its configuration, such as rules that can
 be stored but never run.
@@ -42,7 +42,7 @@ _DISTRIBUTION = 'ironic-inspection-rules'
 
 @functools.cache
 def announce(service: str, rules: repository.Repository) -> None:
-    """Log once which features a service has enabled, and warnings.
+    """Log which features a service has enabled, and warnings, only once.
 
     :param service: ``API``, ``inspection hook`` or ``inspection worker``.
     """
@@ -68,7 +68,7 @@ def announce(service: str, rules: repository.Repository) -> None:
             'queue': queue,
         },
     )
-    # An API on a host of its own needs neither hooks nor interfaces.
+    # An API on a separate host needs no hooks and no interfaces.
     conducts = service != API or start.is_all_in_one()
     warnings = [
         *switches.problems(conducts),
@@ -86,18 +86,21 @@ def announce(service: str, rules: repository.Repository) -> None:
 # same options.
 @functools.cache
 def _warn_once(message: str) -> None:
-    """Log a warning, unless another service of this process has done so."""
+    """Log a warning, unless a service of this process has already done so."""
     LOG.warning('%s', message)
 
 
 def remarks() -> Iterator[str]:
-    """Yield a warning for every rule or phase that does not run."""
+    """Yield warnings about rules and phases that do not run."""
     yield from gaps()
     yield from left_behind()
 
 
 def warn_of_missing_database() -> Iterator[str]:
-    """Yield a warning about calls that need a database of this process."""
+    """Yield a warning about API calls that need direct database access.
+
+    Nothing is yielded if this process reaches the database itself.
+    """
     if not storage.is_here():
         yield _(
             '[DEFAULT]use_rpc_for_database: this API answers 400 to lists '
@@ -131,17 +134,17 @@ def gaps() -> Iterator[str]:
 
 
 def _describe_gap(interface: type) -> str | None:
-    """Return which rules do not run, or run too early, with an interface.
+    """Describe which rules do not run, or run too early, with an interface.
 
     :param interface: the class of an inspect interface.
-    :returns: e.g. "no rules run". None if all rules run as they should, if
-        nobody expects rules to run, e.g. with ``no-inspect``, or if it is
-        unknown which option names the hooks of the interface.
+    :returns: the description, e.g. "no rules run". None if all rules run as
+        they should, if nobody expects rules to run, e.g. with ``no-inspect``,
+        or if the option that lists the hooks of the interface is unknown.
     """
     if issubclass(interface, noop.NoInspect):
         return None
     is_redfish = issubclass(interface, redfish.RedfishInspect)
-    # An interface that takes the data of a ramdisk overrides this method.
+    # An interface that accepts data from a ramdisk overrides this method.
     takes_posted_data = (
         getattr(interface, 'continue_inspection', None)
         is not base.InspectInterface.continue_inspection
@@ -163,8 +166,8 @@ def _describe_gap(interface: type) -> str | None:
             'no rules of the phase preprocess run, since %(option)s does '
             'not name %(hook)s'
         ) % {'option': option, 'hook': hook}
-    # Ironic calls the hooks in this order. If ours is named twice, it runs
-    # rules on its first call.
+    # Ironic calls the hooks in this order. If our hook is listed twice, it
+    # runs the rules on its first call.
     later_hooks = [
         name for name in names[names.index(hook) + 1 :] if name != hook
     ]
@@ -197,7 +200,7 @@ def left_behind() -> Iterator[str]:
 def _is_adopted(path: str) -> bool:
     """Return whether all rules of a file of stock Ironic are stored.
 
-    :returns: False also if the file is not valid.
+    The function also returns False if the file is not valid.
     """
     try:
         uuids = {

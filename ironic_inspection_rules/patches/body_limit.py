@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ironic's limits of the size and the depth of request bodies.
+"""Patches Ironic's limits on the size and the depth of request bodies.
 
-Ironic 35.0 and 36.0 set none; there those of later releases hold as well.
-Ironic counts the depth byte by byte in Python, which takes seconds for a large
-table, and meanwhile holds up all threads of the API. The same count that is
-mostly done in C takes its place.
+Ironic 35.0 and 36.0 have no limits; the defaults of later releases are used
+for them. Ironic counts the depth byte by byte in Python. For a large table,
+this takes seconds and blocks all threads of the API. Therefore the function is
+replaced with an equivalent function that does most of the work in C.
 """
 
 import typing
@@ -29,7 +29,7 @@ USUAL = {
     'max_json_body_size_provision': 65536,
     'max_json_body_size_inspection': 16384,
 }
-"""The defaults of the options in ``[api]``, for where there are none."""
+"""Defaults of options in ``[api]``, for releases that lack the options."""
 
 INSPECTION_PATH = name.Name(
     'ironic.api.middleware.json_depth',
@@ -53,56 +53,56 @@ NAMES = (INSPECTION_PATH, CHECK_DEPTH)
 
 
 class SizeLimit(typing.NamedTuple):
-    """The limit of the size of a body.
+    """The limit on the size of a body.
 
-    ``most_bytes``: how many it may have. ``option``: the option that says so,
-    such as ``[api]max_json_body_size``, None if this Ironic has no such
-    option.
+    ``most_bytes`` is the maximum size. ``option`` is the option that sets it,
+    e.g. ``[api]max_json_body_size``; None if this release of Ironic has no
+    such option.
     """
 
     most_bytes: int
     option: str | None
 
 
-# Ironic compares with this one path only, by a function that has no option.
+# Ironic's own function recognizes only this path, and it is not configurable.
 _inspection_endings: set[str] = {'continue_inspection'}
 
 
 def as_inspection_data(ending: str) -> None:
-    """Let the bodies of some requests be as large as inspection data.
+    """Allow the bodies of some requests to be as large as inspection data.
 
     Their limit becomes ``[api]max_json_body_size_inspection``.
 
-    :param ending: the end of the paths of these requests, such as
+    :param ending: the ending of the paths of these requests, e.g.
         ``inventory/reapply``.
     """
     _inspection_endings.add(ending)
     if IS_OF_IRONIC and name.are_here((INSPECTION_PATH,)):
-        # The middleware looks the function up in its module at every request,
-        # so it may be replaced after the middleware was built.
+        # The function may be replaced after the middleware was built, because
+        # the middleware looks it up in its module at every request.
         INSPECTION_PATH.put(_is_inspection_path)
 
 
 def count_depth_fast() -> None:
-    """Count the depth of bodies in a fraction of the time Ironic takes."""
+    """Replace Ironic's function that checks the depth with a faster one."""
     if IS_OF_IRONIC and name.are_here((CHECK_DEPTH,)):
         CHECK_DEPTH.put(_check_depth)
 
 
 def depth() -> int:
-    """Return how deep objects and lists in a body may be nested."""
+    """Return the maximum nesting depth of objects and lists in a body."""
     option = 'max_json_body_depth'
     return getattr(CONF.api, option, USUAL[option])
 
 
 def of_size(path: str) -> SizeLimit:
-    """Return how large the body of a request may be.
+    """Return the limit on the size of the body of a request.
 
-    Ironic has three limits: for inspection data, for deployments, whose body
-    may have a config drive in it, and for all other requests.
+    Ironic has three limits: for inspection data, for changes of the provision
+    state, whose body may contain a config drive, and for all other requests.
 
-    :param path: the path of the request. Those that were given to
-        :func:`as_inspection_data` have the limit of inspection data.
+    :param path: the path of the request. Paths that end as given to
+        :func:`as_inspection_data` have the limit for inspection data.
     """
     option = 'max_json_body_size'
     if _is_inspection_path(path):
@@ -110,7 +110,7 @@ def of_size(path: str) -> SizeLimit:
     elif path.strip('/').endswith('states/provision'):
         option = 'max_json_body_size_provision'
     kibibytes = getattr(CONF.api, option, USUAL[option])
-    # An Ironic without limits does not have the option that would be named.
+    # A release of Ironic without limits does not have the option.
     option_of_ironic = None
     if IS_OF_IRONIC:
         option_of_ironic = f'[api]{option}'
@@ -118,10 +118,10 @@ def of_size(path: str) -> SizeLimit:
 
 
 def _check_depth(raw: bytes, max_depth: int) -> bool:
-    """Return whether a body is nested at most to a depth."""
+    """Return whether the nesting of a body is at most ``max_depth``."""
     return not budget.is_deeper(raw, max_depth)
 
 
 def _is_inspection_path(path: str) -> bool:
-    """Return whether bodies sent to a path may be as large as inventories."""
+    """Return whether the limit for inspection data applies to a path."""
     return path.strip('/').endswith(tuple(_inspection_endings))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Patches of how a conductor or an API process ends."""
+"""Patches that let work finish before a conductor or an API process ends."""
 
 import atexit
 from collections.abc import Callable
@@ -42,20 +42,20 @@ STOP_API = name.Name(
     required=False,
 )
 STOPS = (DEL_HOST, STOP_API)
-"""Methods with which a service ends its work, of a conductor or an API."""
+"""Methods that a conductor or an API calls to stop its work."""
 
 NAMES = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS)
 
 
 def is_in_this_process() -> bool:
-    """Return whether this process is that of a conductor."""
+    """Return whether a conductor runs in this process."""
     return _find_manager() is not None
 
 
 def stop_event() -> threading.Event:
     """Return the event that a conductor in this process sets when it stops.
 
-    Without a conductor it is never set.
+    If there is no conductor, the returned event is never set.
     """
     manager = _find_manager()
     if manager is None:
@@ -66,10 +66,10 @@ def stop_event() -> threading.Event:
 def keep_running_while(busy: Callable[[], bool]) -> None:
     """Make the conductor in this process wait for our work before it ends.
 
-    It waits as it does for nodes that it has locked. The caller makes sure
-    that :func:`is_in_this_process`.
+    The conductor waits in the same way as for nodes that it has locked. The
+    caller must make sure that :func:`is_in_this_process` is true.
 
-    :param busy: returns whether there is still work.
+    :param busy: returns whether there is unfinished work.
     """
     manager = _find_manager()
     stock_has_reserved = manager.has_reserved
@@ -77,22 +77,22 @@ def keep_running_while(busy: Callable[[], bool]) -> None:
     def has_reserved() -> bool:
         return busy() or stock_has_reserved()
 
-    # A conductor that stops asks again and again whether it has locked nodes,
-    # until the answer is False or the time to stop gracefully is over. It asks
-    # nothing else, so our work counts as such a node.
+    # A stopping conductor checks repeatedly whether it has locked nodes, until
+    # the answer is False or the graceful shutdown times out. It checks nothing
+    # else, so unfinished work must be reported as a locked node.
     manager.has_reserved = has_reserved
 
 
 def after_work(finish: Callable[[], None]) -> None:
-    """Call a function when all work of a service is done, before it ends.
+    """Call a function after all work of a service, before its process ends.
 
     :param finish: must not raise; may be called more than once.
     """
-    # This is for programs that are no service of Ironic, and for an API that
-    # another web server runs.
+    # This works for programs that are not a service of Ironic, and for an API
+    # that runs in another web server.
     atexit.register(finish)
-    # Processes of Ironic's own services end without calling what is registered
-    # above.
+    # The processes of Ironic's own services end without calling the functions
+    # registered with atexit, so their methods must be patched.
     for method in STOPS:
         stop = method.find()
         if stop is not None:
@@ -102,9 +102,9 @@ def after_work(finish: Callable[[], None]) -> None:
 def _wrap_stop(
     finish: Callable[[], None], stop: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return the method that stops a service, with ``finish`` called after it.
+    """Wrap the method that stops a service to call ``finish`` afterwards.
 
-    ``finish`` is called after an error, too.
+    ``finish`` is also called if the method raises an error.
     """
 
     @functools.wraps(stop)
@@ -120,8 +120,8 @@ def _wrap_stop(
 def _find_manager() -> Any:
     """Return the manager of the conductor in this process.
 
-    :returns: None if there is no conductor, or if this Ironic lacks a name
-        that is needed to work with it.
+    :returns: None if there is no conductor, or if this release of Ironic lacks
+        one of the names that are needed to work with it.
     """
     if name.are_here([MANAGER, SHUTDOWN, HAS_RESERVED]):
         return MANAGER.find()

@@ -23,31 +23,36 @@ NAMES = (SESSION,)
 _stock_session = SESSION.find()
 
 _IS_JOINED = 'inspection_rules_is_joined'
-"""The option of a connection that calls of Ironic's objects join."""
+"""The execution option that marks connections opened by :func:`transaction`.
+
+Calls of Ironic's objects join the transactions of these connections.
+"""
 
 
 class _RenamedDeadlock(Exception):
-    """A deadlock, as an exception that Ironic does not know."""
+    """A deadlock, raised as an exception that Ironic does not handle."""
 
 
 @contextlib.contextmanager
 def transaction() -> Iterator[Any]:
-    """Open a transaction that Ironic's objects join inside of the block.
+    """Open a transaction that Ironic's objects join inside the block.
 
-    After a deadlock, the database undoes the whole transaction. Ironic would
-    only repeat its last call, and what came before would be lost. So Ironic
-    gets an exception after which it repeats nothing.
+    After a deadlock, the database rolls back the whole transaction, but Ironic
+    would repeat only its last call, and all earlier changes would be lost. To
+    prevent this, the deadlock is raised as an exception that Ironic does not
+    retry.
 
     :raises: oslo_db.exception.DBDeadlock if the whole transaction must be
         repeated.
     """
     try:
-        # Ironic's objects join the session that enginefacade has for this
-        # thread.
+        # enginefacade keeps one session per thread, which Ironic's objects
+        # join.
         with _stock_session() as session:
             engine = session.get_bind()
-            # Listeners are called in their order: that of oslo.db comes first,
-            # and makes a DBDeadlock of the error of the driver.
+            # Listeners are called in the order of their registration. The
+            # listener of oslo.db is first, and converts the error of the
+            # driver to a DBDeadlock.
             if not sa.event.contains(engine, 'handle_error', _rename_deadlock):
                 sa.event.listen(
                     engine, 'handle_error', _rename_deadlock, retval=True
@@ -59,14 +64,14 @@ def transaction() -> Iterator[Any]:
 
 
 def _rename_deadlock(context: sa.ExceptionContext) -> Exception | None:
-    """Return another exception for a deadlock in a joined transaction.
+    """Replace the exception of a deadlock in a joined transaction.
 
-    The engine calls this for the errors of all its connections. Those of other
-    transactions stay as they are.
+    The engine calls this for the errors of all its connections. Errors of
+    other transactions are not changed.
 
-    :returns: None for an error that stays.
+    :returns: the new exception; None if the error must not be changed.
     """
-    # The listener of oslo.db has put its own exception here.
+    # The listener of oslo.db has stored its own exception in this attribute.
     error = getattr(context, 'chained_exception', None)
     if not isinstance(error, db_exc.DBDeadlock):
         return None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Patches of deployment, which check the traits of an instance."""
+"""Patches that check the traits of an instance before a deployment."""
 
 from collections.abc import Callable
 import functools
@@ -42,30 +42,30 @@ def install_trait_checks(
 ) -> None:
     """Check the traits of an instance when its node is validated or deployed.
 
-    From then on, Ironic refuses a deployment of a node without these traits
-    before it changes the node. ``GET /v1/nodes/<ident>/validate`` answers
+    Afterwards, if a node lacks these traits, Ironic refuses the deployment
+    before it changes the node, and ``GET /v1/nodes/<ident>/validate`` answers
     ``{'deploy': {'result': False, 'reason': …}}``.
 
-    :param find_problem: returns why the traits of a node do not suffice, as a
-        sentence; None if they do.
+    :param find_problem: returns a sentence that says why the traits of a node
+        are not sufficient; None if they are sufficient.
     """
 
-    # Ironic calls this after the deploy interface has accepted the node, when
-    # it validates a node and when it begins a deployment. Its own function
-    # takes any string for the name of a trait.
+    # Ironic calls this when it validates a node and when it begins a
+    # deployment, after the deploy interface has accepted the node. Ironic's
+    # own function accepts any string as the name of a trait.
     def validate_instance_info_traits(node: _Node) -> None:
         reason = find_problem(node)
         if reason is not None:
             raise exception.InvalidParameterValue(reason)
 
-    # Ironic calls this while the request of a deployment waits for an answer.
-    # Its own function does not look at traits, so that the deployment would
-    # fail later, in the node's state instead of the answer.
+    # Ironic calls this while the client waits for the answer to a deployment
+    # request. Ironic's own function does not check traits, so the deployment
+    # would fail later, and only the node's state would show the error.
     def validate_node(task: typing.Any, event: str = 'deploy') -> None:
         _stock_validate_node(task, event)
         reason = find_problem(task.node)
         if reason is not None:
-            # With the code, the answer is 400; without one it would be 500.
+            # The code makes the API answer 400 instead of 500.
             raise exception.InstanceDeployFailure(
                 reason, code=exception.InvalidParameterValue.code
             )
@@ -92,8 +92,8 @@ def install_trait_checks(
 def _with_stock_reason(reason: str, stock_reason: str | None) -> str:
     """Join our reason why a node cannot be deployed with Ironic's reason.
 
-    :param stock_reason: the reason of the deploy interface; None or empty if
-        it accepts the node.
+    :param stock_reason: the reason given by the deploy interface; None or
+        empty if the deploy interface accepts the node.
     """
     if not stock_reason:
         return reason

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Patches of where Ironic inspects a node and applies rules."""
+"""Patches of the functions with which Ironic inspects and applies rules."""
 
 from collections.abc import Callable
 import contextlib
@@ -16,7 +16,7 @@ Around = Callable[..., contextlib.AbstractContextManager[typing.Any]]
 Apply = Callable[[typing.Any, dict, dict, str], None]
 """Called with a task, inventory, plugin data and the name of a phase.
 
-Its parameters have the names of Ironic's own function.
+Its parameters have the same names as those of Ironic's own function.
 """
 
 CONTINUE = name.Name(
@@ -60,11 +60,12 @@ _stock_destroy = DESTROY.find()
 
 
 def around_inspection(context: Around) -> None:
-    """Enter a context around every inspection, which records it as one run.
+    """Run every inspection in a context, which records it as one run.
 
-    :param context: called with the task and, if the machine has already sent
-        its data, with ``inventory`` and ``plugin_data``; returns the context.
-        An error of the inspection is raised inside of it.
+    :param context: returns the context. It is called with the task and, if the
+        machine has already sent its data, with ``inventory`` and
+        ``plugin_data``. Errors of the inspection are raised inside the
+        context.
     """
 
     @functools.wraps(_stock_continue)
@@ -79,7 +80,8 @@ def around_inspection(context: Around) -> None:
         with context(task):
             _stock_inspect(task)
 
-    # The conductor's manager looks both up in their module at every call.
+    # Replacing the functions is enough, because the conductor's manager looks
+    # both of them up in their module at every call.
     CONTINUE.put(continue_inspection)
     INSPECT.put(inspect_hardware)
 
@@ -87,13 +89,14 @@ def around_inspection(context: Around) -> None:
 def before_inspection(prepare: Callable[[typing.Any], None]) -> None:
     """Call a function when a conductor begins an inspection.
 
-    This has to come after :func:`around_inspection`, which replaces Ironic's
-    function without a look at what stands there.
+    This must be called after :func:`around_inspection`, which would discard
+    this patch because it always wraps Ironic's original function.
 
-    :param prepare: called with the task; an error fails the inspection.
+    :param prepare: called with the task. If it raises an error, the inspection
+        fails.
     """
-    # Not Ironic's own function, but the one that around_inspection() has put
-    # in its place.
+    # This finds the function that around_inspection() has installed, not
+    # Ironic's original function.
     inspect_as_before = INSPECT.find()
 
     @functools.wraps(inspect_as_before)
@@ -105,14 +108,15 @@ def before_inspection(prepare: Callable[[typing.Any], None]) -> None:
 
 
 def replace_rules(apply: Apply) -> None:
-    """Apply other rules wherever Ironic would apply its own."""
-    # All of its callers look the function up in its module.
+    """Call a function wherever Ironic would apply its own rules."""
+    # All callers look the function up in its module, so replacing it there is
+    # enough.
     APPLY_RULES.put(apply)
 
 
 def power_on(task: typing.Any) -> None:
-    """Power a machine on, or reboot it, as its inspection begins."""
-    # The method makes no use of its interface.
+    """Power on or reboot a machine at the beginning of its inspection."""
+    # The method does not use its ``self``, so None can be passed.
     _stock_power_on_or_reboot(None, task)
 
 
@@ -120,7 +124,8 @@ def replace_power_on(put: Callable[[str], object]) -> None:
     """Call a function instead of powering a machine on for inspection.
 
     :param put: called with the UUID of the node.
-    :raises: Invalid where this Ironic powers machines on in another way.
+    :raises: Invalid if this release of Ironic powers machines on in another
+        way.
     """
     if not name.are_here([POWER_ON]):
         raise exceptions.Invalid(
@@ -138,11 +143,11 @@ def replace_power_on(put: Callable[[str], object]) -> None:
 
 
 def after_removal(forget: Callable[[str], None]) -> None:
-    """Call a function for every node that was removed.
+    """Call a function after every removal of a node.
 
-    Nothing is patched in an Ironic without the patched name.
+    Nothing is patched if this release of Ironic lacks the patched name.
 
-    :param forget: called with the UUID of the node.
+    :param forget: called with the UUID of the removed node.
     """
     if not name.are_here([DESTROY]):
         return
@@ -150,7 +155,7 @@ def after_removal(forget: Callable[[str], None]) -> None:
     @functools.wraps(_stock_destroy)
     def destroy(node: typing.Any, *args: typing.Any) -> None:
         _stock_destroy(node, *args)
-        # This line is not reached for a node that could not be removed, which
+        # If the node cannot be removed, an error is raised above, and the node
         # keeps its records.
         forget(node.uuid)
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Redfish inspection, which changes a node before and after rules.
+"""Patches redfish inspection, which changes a node before and after rules.
 
-It takes the mapping of the node's properties before its hooks run, adds its
-findings to that same mapping, and in the end puts it back as a whole. Each
-save of the node in between replaces the node's mapping by a copy. Besides, it
-stores the data of the inspection before rules are applied, not afterwards.
+Redfish inspection reads the mapping of the node's properties before the hooks
+run, adds its findings to the same mapping, and finally assigns the whole
+mapping to the node again. Every save of the node in between replaces the
+node's mapping with a copy, so changes made by rules would be lost. Redfish
+inspection also stores its data before rules are applied, not afterwards.
 """
 
 from collections.abc import Callable
@@ -40,8 +41,9 @@ _stock_inspect_hardware = INSPECT.find()
 class RedfishInspection:
     """A redfish inspection in progress.
 
-    ``properties`` is the mapping that it adds to and puts back in the end,
-    ``reconciled`` a copy of it from when it was last the same as the node's.
+    ``properties`` is the mapping that the inspection adds to and finally
+    assigns to the node. ``reconciled`` is a copy of this mapping from the last
+    time it was equal to the node's properties.
     """
 
     properties: dict[str, Any]
@@ -50,30 +52,30 @@ class RedfishInspection:
     def reconcile_properties(self, node: Any) -> None:
         """Make the properties of the node and of the inspection the same.
 
-        Before rules run, the node gets the properties that the inspection
-        found; after the rules, the inspection gets their changes. If both
-        changed a key, the value of the inspection stays.
+        Before rules run, this copies the properties found by the inspection to
+        the node. After the rules, it copies their changes to the inspection.
+        If both changed a key, the value of the inspection is kept.
         """
         merged = _merge(
             base=self.reconciled,
             of_node=node.properties,
             of_inspection=self.properties,
         )
-        # Every copy is one of its own, as rules change that of the node, and
-        # Ironic changes that of the inspection.
+        # Every side gets a separate copy, because rules change the node's
+        # copy and Ironic changes the inspection's.
         if merged != node.properties:
             node.properties = copy.deepcopy(merged)
-        # This mapping is changed in place, as Ironic's code has it in a
-        # variable.
+        # This mapping must be changed in place, because Ironic's code refers
+        # to it by a local variable.
         self.properties.clear()
         self.properties.update(copy.deepcopy(merged))
         self.reconciled = copy.deepcopy(merged)
 
 
 def install(on_begin: Callable[[Any, RedfishInspection], None]) -> None:
-    """Have Ironic report the beginning of redfish inspections.
+    """Call a function when Ironic begins a redfish inspection.
 
-    Nothing is patched in an Ironic without the patched names.
+    Nothing is patched if this release of Ironic lacks one of the names.
 
     :param on_begin: called with the task and the inspection that begins.
     """
@@ -82,8 +84,9 @@ def install(on_begin: Callable[[Any, RedfishInspection], None]) -> None:
 
     @functools.wraps(_stock_inspect_hardware)
     def inspect_hardware(self: Any, task: Any) -> Any:
-        # Ironic's method takes this very mapping next, and puts it back in the
-        # end: reconcile_properties() merges into it what rules have changed.
+        # Ironic's method now reads the same mapping, and finally assigns it to
+        # the node. reconcile_properties() merges the changes made by rules
+        # into it.
         properties = task.node.properties
         on_begin(
             task, RedfishInspection(properties, copy.deepcopy(properties))
@@ -96,7 +99,8 @@ def install(on_begin: Callable[[Any, RedfishInspection], None]) -> None:
 def store_again(task: Any, inventory: dict, plugin_data: dict) -> None:
     """Store the data of a redfish inspection a second time.
 
-    The inspection has stored them before rules changed the data.
+    This is needed because the inspection stores the data before rules change
+    them.
     """
     STORE.find()(task.node, inventory, plugin_data, task.context)
 
@@ -108,8 +112,8 @@ def _merge(
 ) -> dict[str, Any]:
     """Merge the properties of a node and of its inspection, key by key.
 
-    A key has the value of the side that changed it. If both changed it, the
-    inspection wins; a key that the inspection has removed is gone.
+    A key gets the value of the side that changed it. If both sides changed the
+    key, the inspection wins. Keys that the inspection removed are omitted.
 
     :param base: the properties of both sides before their changes.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""TLS of requests, by the options of Ironic.
+"""Applies Ironic's TLS options to HTTP requests.
 
-Ironic 35 to 38 have no options for TLS, and use the defaults of requests.
+Ironic 35 to 38 have no TLS options, and use the defaults of ``requests``.
 """
 
 from typing import Any
@@ -20,16 +20,17 @@ ADAPTER = name.Name(
 
 NAMES: tuple[name.Name, ...] = ()
 if ADAPTER.find():
-    # A release without the class never had those options for TLS, so that no
-    # warning is due there.
+    # A release without the class never had the TLS options, so a missing class
+    # must not cause a warning.
     NAMES = (ADAPTER,)
 
 
 def make_adapter(**arguments: Any) -> adapters.HTTPAdapter:
-    """Build an adapter of requests that keeps to Ironic's options for TLS.
+    """Build an adapter for ``requests`` that applies Ironic's TLS options.
 
-    It has the class that Ironic uses for images. An Ironic without the class
-    has no such options, so the plain adapter is enough.
+    The adapter is an instance of the class that Ironic uses for images. If
+    Ironic lacks the class, it has no such options, so a plain adapter is
+    enough.
     """
     adapter_class = ADAPTER.find() or adapters.HTTPAdapter
     return adapter_class(**arguments)

@@ -12,13 +12,13 @@ posted data is stored as ``waiting``. Only a power-on request is stored as
 ``inspect``
     The worker that processes a power-on request.
 ``wait``
-    Nobody: the posted data become another request.
+    Nobody, because the posted data become another request.
 ``continue``, ``timeout``
     The worker that processes a request.
 ``abort``
     The API.
 ``finish``
-    Stands for a request that is consumed without an error. One that is
+    Represents a request that is consumed without an error. A request that is
     consumed with an error goes to ``error`` from any state.
 """
 
@@ -28,7 +28,7 @@ import typing
 from automaton import machines
 
 ABSENT = 'absent'
-"""There is no request yet; never stored."""
+"""The state before a request exists, which is never stored."""
 STARTING = 'starting'
 WAITING = 'waiting'
 PROCESSING = 'processing'
@@ -51,7 +51,7 @@ STRICT = frozenset({CONTINUE})
 
 
 class Transition(typing.NamedTuple):
-    """A row of the table: in this state, this event leads to that state."""
+    """A row of the table: ``event`` changes ``state`` to ``target``."""
 
     state: str
     event: str
@@ -62,7 +62,8 @@ TRANSITIONS = (
     Transition(ABSENT, INSPECT, STARTING),
     Transition(STARTING, INSPECT, STARTING),
     Transition(STARTING, WAIT, WAITING),
-    # Not in the specification, where power-ons do not wait in the queue.
+    # The specification lacks this row, because its power-ons do not wait in a
+    # queue.
     Transition(STARTING, ABORT, ERROR),
     Transition(WAITING, WAIT, WAITING),
     Transition(WAITING, TIMEOUT, ERROR),
@@ -80,8 +81,8 @@ class Verdict(enum.Enum):
     """Verdict of the table on an event in a state.
 
     ``ALLOWED``: the state changes. ``IGNORED``: a re-entrant event is
-    repeated, the state remains. ``FORBIDDEN``: the table has no such row, or
-    a strict event is repeated.
+    repeated, and the state stays the same. ``FORBIDDEN``: the table has no
+    row for the event in this state, or a strict event is repeated.
     """
 
     ALLOWED = 'allowed'
@@ -90,7 +91,7 @@ class Verdict(enum.Enum):
 
 
 class StateChange(typing.NamedTuple):
-    """The answer to an event: the verdict and the state that follows."""
+    """The result of an event: the verdict and the state after the event."""
 
     verdict: Verdict
     target: str
@@ -106,15 +107,15 @@ _MACHINE.freeze()
 _REPETITIONS = frozenset(
     (row.event, row.target) for row in TRANSITIONS if row.event in STRICT
 )
-"""Strict events, each with a state that it leads to."""
+"""Pairs of a strict event and a state that the event leads to."""
 
 
 def _evaluate(state: str, event: str) -> StateChange:
-    """Return the verdict on an event, and the state that follows.
+    """Return the verdict on an event and the state after the event.
 
-    :data:`CHANGES` has an example of each verdict.
+    :data:`CHANGES` has an example of every verdict.
     """
-    # A copy, as an event changes the state of the machine.
+    # Work on a copy, because an event changes the state of the machine.
     machine = _MACHINE.copy()
     machine.initialize(state)
     if not machine.is_actionable_event(event):
@@ -124,22 +125,23 @@ def _evaluate(state: str, event: str) -> StateChange:
     if target == state:
         return StateChange(Verdict.IGNORED, target)
     if (event, state) in _REPETITIONS:
-        # Such as "continue" in "processing", which leads to "error".
+        # For example, "continue" in "processing" leads to "error".
         return StateChange(Verdict.FORBIDDEN, target)
     return StateChange(Verdict.ALLOWED, target)
 
 
 CHANGES: dict[tuple[str, str], StateChange] = {}
-"""The verdict on every event in every state, and the state that follows.
+"""The verdict on every event in every state, and the state after the event.
 
-The keys are pairs of one of STATES, or ABSENT, and one of EVENTS. The cases,
-by example:
+A key is a pair of a state, which is one of STATES or ABSENT, and one of
+EVENTS. Examples:
 
 * ``continue`` in ``waiting`` is allowed, and leads to ``processing``.
-* ``wait`` in ``waiting`` is ignored: it leads to where it is.
-* ``finish`` in ``waiting`` has no row: it is forbidden, and the state remains.
-* ``continue`` in ``processing`` is a strict event for the second time: it is
-  forbidden, yet has a row, whose ``error`` is the state that follows.
+* ``wait`` in ``waiting`` is ignored, because it leads to the same state.
+* ``finish`` in ``waiting`` is forbidden, because the table has no such row.
+  The state stays the same.
+* ``continue`` in ``processing`` is forbidden, because it repeats a strict
+  event. The table has a row for it, so the next state is ``error``.
 
 See spec 001, "Strict and re-entrant transitions".
 """

@@ -19,8 +19,11 @@ RunRecord = tuple[
     collections.abc.Mapping[str, phase_record.Record],
     collections.abc.Mapping[str, recorded_rule.Places],
 ]
-"""The caller's name of a run, its records by phase, and the places of its
-withheld rules by phase."""
+"""A run, as a tuple of three items.
+
+The items are the caller's name of the run, its records by phase, and the
+places set by its withheld rules, by phase.
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,10 +34,11 @@ class SettingChange:
     :param phase: such as ``main``.
     :param rule: the record of the rule in that phase, see
         :mod:`.phase_record`.
-    :param change: one of ``changes`` or ``confirmed`` of that record, None
+    :param change: an item of ``changes`` or ``confirmed`` of that record; None
         for a withheld rule.
-    :param place: where the value was after the change: an item of a list moves
-        if one before it is removed later.
+    :param place: the place of the value right after the change. It may differ
+        from the current place, because an item of a list moves if an earlier
+        item is removed.
     """
 
     run: typing.Any
@@ -44,22 +48,24 @@ class SettingChange:
     place: Place
 
     def described(self, describe: recorded_rule.Describe) -> disclosure.Entry:
-        """Return an entry on the rule, for an answer of the API.
+        """Return an entry about the rule for an answer of the API.
 
-        :param describe: builds the entry of the record of the rule. For a
-            withheld rule it is not called: the entry is
+        :param describe: builds the entry from the record of the rule. It is
+            not called for a withheld rule, whose entry is
             ``{'rule': {'uuid': UUID}, 'withheld': True}``.
         """
         return recorded_rule.read(self.rule).described(describe)
 
 
 class Attribution(typing.NamedTuple):
-    """What the records of runs say of who set a value.
+    """The rules that set a value, according to the records of runs.
 
-    :param setting: the change that last set the value, None if there is none.
-    :param possible_setters: UUIDs of sensitive rules that ran after that
-        change, or in any of the runs if there is none, and may have set the
-        value as well: what they set is not kept. The newest is first.
+    :param setting: the change that last set the value; None if no change is
+        recorded.
+    :param possible_setters: UUIDs of sensitive rules that may have set the
+        value, newest first. They ran after the change, or in any run if no
+        change is recorded. It is unknown whether they set the value, because
+        their changes are not kept.
     """
 
     setting: SettingChange | None
@@ -67,9 +73,9 @@ class Attribution(typing.NamedTuple):
 
 
 class _RuleInRun(typing.NamedTuple):
-    """A rule that ran: the run, the phase, and its record in that phase.
+    """A rule that ran, with its run, its phase and its record in the phase.
 
-    ``places`` are those that the withheld rules of the phase set.
+    ``places`` are the places set by the withheld rules of the phase.
     """
 
     run: typing.Any
@@ -81,15 +87,15 @@ class _RuleInRun(typing.NamedTuple):
 def find(
     runs: collections.abc.Iterable[RunRecord], place: Place
 ) -> Attribution:
-    """Find the change that last set a value, or removed it.
+    """Find the change that last set or removed a value.
 
-    The rules of all runs are asked, from the last one back in time. An action
-    that set the value that was there already counts as well.
+    The rules of all runs are searched, newest first. An action that set the
+    same value that was already there also counts.
 
-    :param runs: newest first.
-    :param place: where the value is now.
+    :param runs: the runs to search, newest first.
+    :param place: the current place of the value.
     """
-    # A mapping, as its keys keep their order and are there once.
+    # A mapping is used because its keys are unique and keep their order.
     possible_setters: dict[str, None] = {}
     for rule in _newest_first(runs):
         recorded = recorded_rule.read(rule.record, rule.places)
@@ -100,10 +106,11 @@ def find(
             )
             return Attribution(setting, tuple(possible_setters))
         if trail.is_open:
-            # What this rule set is not kept, so it may have set the value.
+            # The changes of this rule are not kept, so it may have set the
+            # value.
             possible_setters[rule.record['uuid']] = None
-        # Where the value was before the rule: an item of a list has moved if
-        # the rule removed another one before it.
+        # Continue with the place of the value before the rule ran. An item of
+        # a list has moved if the rule removed an earlier item.
         place = trail.place
     return Attribution(None, tuple(possible_setters))
 
@@ -111,16 +118,17 @@ def find(
 def _newest_first(
     runs: collections.abc.Iterable[RunRecord],
 ) -> collections.abc.Iterator[_RuleInRun]:
-    """Yield all rules whose changes were saved, the last that ran first.
+    """Yield all rules whose changes were saved, newest first.
 
-    :param runs: newest first.
+    :param runs: the runs to read, newest first.
     """
     for run, phases, places in runs:
         for phase in reversed(model.PHASES):
             record = phases.get(phase)
             if not record or not record['saved']:
                 continue
-            # A phase first undoes what rules did before, then its rules act.
+            # A phase first reverts the changes of earlier runs, and then runs
+            # its rules.
             in_order_of_effects = [*record['reverted'], *record['rules']]
             for rule in reversed(in_order_of_effects):
                 yield _RuleInRun(run, phase, rule, places.get(phase))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Metrics of rules for statsd or Prometheus."""
+"""Sends metrics of rules to statsd or Prometheus."""
 
 import collections.abc
 import re
@@ -12,25 +12,25 @@ from ironic.conf import CONF
 PREFIX = 'InspectionRules'
 
 _FOR_EXPORTER = 'ironic.conductor.manager.'
-"""Prefix of the names that the Prometheus exporter takes."""
+"""Prefix of the names that the Prometheus exporter accepts."""
 
 _LONGEST = 80
-"""Characters of a description in the name of a metric."""
+"""Maximum length of a description in the name of a metric."""
 
 
 class MetricsGroup:
     """Metrics whose names begin with the same word.
 
-    The Prometheus exporter passes on only metrics of Ironic's conductor, by
-    their names. So for the exporter, ``InspectionRules.main.ok`` becomes
-    ``ironic.conductor.manager.InspectionRules.main.ok``, and hyphens become
-    underscores.
+    The Prometheus exporter accepts only metrics that have the name of a metric
+    of Ironic's conductor. Therefore ``InspectionRules.main.ok`` is sent to the
+    exporter as ``ironic.conductor.manager.InspectionRules.main.ok``, and
+    hyphens are replaced with underscores.
 
-    :param word: the word, such as ``InspectionRules``.
+    :param word: the word, e.g. ``InspectionRules``.
     """
 
     def __init__(self, word: str) -> None:
-        # The backend of the Prometheus exporter.
+        # The Prometheus exporter uses the backend "collector".
         self._is_exported = CONF.metrics.backend == 'collector'
         prefix = word
         if self._is_exported:
@@ -43,12 +43,12 @@ class MetricsGroup:
         if not self._is_exported:
             self._logger.send_counter(full_name, number)
             return
-        # Ironic's collector adds one, whatever the number.
+        # Ironic's collector ignores the number and always adds one.
         for _time in range(number):
             self._logger.send_counter(full_name, 1)
 
     def time(self, name: str, seconds: float) -> None:
-        """Record how long something took."""
+        """Send a duration, which the backend gets in milliseconds."""
         self._logger.send_timer(self._make_full_name(name), seconds * 1000)
 
     def send(self, name: str, value: float) -> None:
@@ -56,11 +56,11 @@ class MetricsGroup:
         self._logger.send_gauge(self._make_full_name(name), value)
 
     def _make_full_name(self, name: str) -> str:
-        """Return a name as the backend takes it."""
+        """Return the name of a metric in the form that the backend needs."""
         if self._is_exported:
             name = name.replace('-', '_')
-        # The methods of Ironic's logger do not add its prefix, only its
-        # decorators do.
+        # Only the decorators of Ironic's logger add its prefix. Its methods
+        # do not.
         return str(self._logger.get_metric_name(name))
 
 
@@ -71,7 +71,7 @@ def send_phase(phase: str, ok: bool, seconds: float) -> None:
     ``InspectionRules.<phase>.time``, in milliseconds.
     """
     if CONF.metrics.backend == 'noop':
-        # The default of Ironic: nobody gets them.
+        # This is Ironic's default, which discards all metrics.
         return
     result = 'failed'
     if ok:
@@ -84,11 +84,11 @@ def send_phase(phase: str, ok: bool, seconds: float) -> None:
 def send_rules(
     rows: collections.abc.Iterable[collections.abc.Mapping[str, typing.Any]],
 ) -> None:
-    """Send the numbers of matches and failures of rules as metrics.
+    """Send how often rules matched and failed, as metrics.
 
     The names are ``InspectionRules.rule.<description>.<uuid>.matched``,
-    ``….failed``, and ``….would_fail`` in mode ``audit``. Sensitive rules, and
-    rules without a description, have only their UUID in the name.
+    ``….failed``, and ``….would_fail`` in mode ``audit``. For sensitive rules
+    and rules without a description, the name has only the UUID.
 
     :param rows: counts of rules, as in :class:`.statistics.RuleCounter`.
     """
@@ -97,7 +97,7 @@ def send_rules(
         name = _name_of_rule(row)
         numbers = {
             'matched': row['matched'],
-            # The row counts it among its failures.
+            # The failures of the row include those of mode "audit".
             'failed': row['failed'] - row['would_fail'],
             'would_fail': row['would_fail'],
         }
@@ -107,12 +107,12 @@ def send_rules(
 
 
 def _name_of_rule(row: collections.abc.Mapping[str, typing.Any]) -> str:
-    """Return a rule's part of the name of a metric.
+    """Return the part of a metric's name that identifies the rule.
 
-    For "Set the RAID level" it is ``set_the_raid_level.<uuid>``.
+    For "Set the RAID level", it is ``set_the_raid_level.<uuid>``.
     """
     uuid: str = row['rule_uuid']
-    # The label is the UUID alone where the description must not be shown.
+    # The label is only the UUID if the description must not be shown.
     description = row['label'].removeprefix(uuid).lower()
     words = '_'.join(re.findall('[a-z0-9]+', description))[:_LONGEST]
     if not words:
