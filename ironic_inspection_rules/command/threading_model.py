@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Selects the threading backend of Ironic for a command.
+"""Selects Ironic's threading backend for a command.
 
-Import this before anything else of Ironic or oslo.service.
+A command must import this module before any other module of Ironic or
+oslo.service.
 """
 
 import importlib.util
@@ -23,7 +24,7 @@ if importlib.util.find_spec('ironic') is None:
         % os.path.basename(sys.argv[0])
     )
 
-# Libraries still import Eventlet.
+# Hide this warning, because some libraries still import Eventlet.
 warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
 
 import ironic.command  # noqa: E402,F401

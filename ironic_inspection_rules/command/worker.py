@@ -2,7 +2,8 @@
 
 """The command ironic-inspection-worker, which processes requests.
 
-Any number of workers run on any hosts, beside Ironic's API and conductors.
+Any number of workers can run, on any hosts, in addition to Ironic's API and
+conductors.
 """
 
 import sys
@@ -31,47 +32,48 @@ NAME = 'ironic_inspection_worker'
 
 
 class WorkerProcess(service.ServiceBase):
-    """The worker as a service of oslo.service, in a child process."""
+    """Runs the worker as a service of oslo.service in a child process."""
 
     def __init__(self, argv: list[str]) -> None:
         self._argv = argv
         self._service: worker_service.WorkerService | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Read the configuration again, in the process that has been spawned.
+        """Restore this object in a child process and read the configuration.
 
-        oslo.service passes this object to its child process by pickle.
+        oslo.service pickles this object for a child process that it spawns,
+        and the new process has not read the configuration yet.
         """
         self.__dict__.update(state)
         _prepare(self._argv)
 
     def start(self) -> None:
-        """Start the worker, under a name unique to this process."""
+        """Start the worker under a name that is unique to this process."""
         self._service = worker_service.WorkerService(
             worker.make_name(CONF.host)
         )
         self._service.start()
 
     def wait(self) -> None:
-        """Wait for the end."""
+        """Wait until the worker ends."""
         if self._service is not None:
             self._service.wait()
 
     def stop(self) -> None:
-        """Finish the current requests, and stop."""
+        """Stop the worker after it has finished its current requests."""
         if self._service is not None:
             self._service.stop()
             self._service.wait()
 
     def reset(self) -> None:
-        """Do nothing: mutable options are read when they are used."""
+        """Do nothing, because mutable options are read when they are used."""
 
 
 def main() -> None:
     """Run inspection workers until they are told to stop.
 
-    The command ends with an error if the queue is off, or if the coordination
-    service cannot be used.
+    The command exits with an error if the queue is disabled or the
+    coordination service cannot be used.
     """
     _prepare(sys.argv)
     try:

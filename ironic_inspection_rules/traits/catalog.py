@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lists of traits, with numbers of nodes.
+"""Lists traits with the numbers of nodes that have them.
 
-The parameters of a request for them are those of placement (spec 004 "REST
-API impact": "following the patterns from … existing placement APIs").
+A request for them takes the same parameters as placement (spec 004 "REST API
+impact": "following the patterns from … existing placement APIs").
 """
 
 import dataclasses

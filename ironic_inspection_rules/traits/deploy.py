@@ -2,9 +2,9 @@
 
 """Finds the traits of an instance that a node lacks.
 
-Spec 004 "Proposed change": ``instance_info['traits']`` must be a subset of
-the node's traits, so that a change that the scheduler has not yet seen does
-not lead to a wrong deployment.
+Spec 004 "Proposed change" requires that ``instance_info['traits']`` is a
+subset of the node's traits. Otherwise a change of traits that the scheduler
+has not seen yet could lead to a wrong deployment.
 """
 
 from collections.abc import Collection
@@ -18,8 +18,8 @@ from ironic_inspection_rules.i18n import _
 def find_problem_of_node(node: typing.Any) -> str | None:
     """Return why a node cannot be deployed with its instance's traits.
 
-    :param node: Ironic's object.
-    :returns: the reasons in one text, None when it can be deployed.
+    :param node: a node object of Ironic.
+    :returns: the reasons in one text, or None if the node can be deployed.
     """
     return find_problem(
         node.instance_info.get('traits'), node.traits.get_trait_names()
@@ -29,11 +29,11 @@ def find_problem_of_node(node: typing.Any) -> str | None:
 def find_problem(wanted: object, present: Collection[str]) -> str | None:
     """Return why a node cannot be deployed with the wanted traits.
 
-    Checked before a deployment, and for nodes on which rules are tried.
+    This is used before a deployment, and for nodes on which rules are tried.
 
-    :param wanted: ``instance_info['traits']``, of any type; None when the
-        instance asks for none.
-    :param present: names of the node's traits.
+    :param wanted: ``instance_info['traits']``, which may be of any type; None
+        if the instance does not require traits.
+    :param present: the names of the node's traits.
     :returns: the reasons in one text, such as ``the node lacks traits of
         instance_info/traits: HW_GPU``; None if the node can be deployed.
     """
@@ -43,13 +43,13 @@ def find_problem(wanted: object, present: Collection[str]) -> str | None:
         return _(
             'instance_info/traits must be a list of traits, not %s'
         ) % suggestion.quoted(wanted)
-    # A list, as wanted names need not be hashable.
+    # Use a list instead of a set, because wanted names may be unhashable.
     present_names = list(present)
     problems = []
     missing_names = set()
     for name in wanted:
-        # Asked first: a trait that the node has is valid, even if the
-        # os-traits of this service is older and does not know the name.
+        # Check this first, because a trait that the node has is valid even if
+        # this service has an older os-traits that does not know the name.
         if name in present_names:
             continue
         problem_of_name = trait_names.find_problem(name)

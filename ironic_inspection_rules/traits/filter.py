@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters of nodes by trait, as conditions of a query.
+"""Builds filters of nodes by trait, as conditions of a query.
 
-They are conditions on Ironic's tables, so that they can become part of any
-query of nodes (spec 004 "REST API impact").
+The conditions use Ironic's tables, so that they can become part of any query
+of nodes (spec 004 "REST API impact").
 """
 
 from collections.abc import Collection, Mapping
@@ -186,7 +186,8 @@ def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
 def _has_any(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
     """Build the condition that a node has at least one of these traits.
 
-    :param wanted: at least one name; :func:`parse` refuses a filter without.
+    :param wanted: at least one name, because :func:`parse` rejects a filter
+        without names.
     :param rare: traits that few nodes have. If all of ``wanted`` are rare, the
         query starts with those nodes. Always empty except for SQLite, because
         other databases choose the table to start with.
@@ -202,10 +203,12 @@ def _has_any(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
 
 
 def _lacks_one(unwanted: tuple[str, ...], rare: Collection[str]) -> Condition:
+    """Build the condition that a node lacks at least one of these traits."""
     return ~_has_all(unwanted, rare)
 
 
 def _has_none(unwanted: tuple[str, ...], rare: Collection[str]) -> Condition:
+    """Build the condition that a node has none of these traits."""
     return ~_has_any(unwanted, rare)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What test prints of coverage: rules reached, rows that nothing matched."""
+"""Formats coverage for a terminal: rules reached, and unmatched rows."""
 
 import math
 
@@ -11,20 +11,20 @@ from ironic_inspection_rules.kit.terminal import table
 from ironic_inspection_rules.kit.trial import coverage
 from ironic_inspection_rules.kit.trial import machine_test
 
-# Keys of a table that are named.
+# Maximum number of keys of a table to name in one line.
 _MOST_KEYS = 10
 
 
 def render(covered: coverage.Coverage) -> str:
     """Return the coverage of rules by machines, as text for a terminal.
 
-    It has a table with how much of every rule was reached and what was not,
-    a line for every table with rows that no machine needed, and the coverage
-    of all rules together.
+    The text has a table that shows how much of every rule was reached and what
+    was not reached. A line follows for every table of the rules in which some
+    rows matched no machine. The last line has the coverage of all rules.
     """
     rows = []
     for rule in covered.rules:
-        # Such as "action 1 (fail) never ran".
+        # An example of a line is "action 1 (fail) never ran".
         missed = '\n'.join(covered.missed(rule))
         percent = _format_percent(covered.percent_of(rule))
         rows.append([machine_test.title(rule), percent, missed])
@@ -67,5 +67,5 @@ def _unmatched_line(name: str, keys: list[str], rows: int) -> str:
 
 def _format_percent(share: float) -> str:
     """Return a percentage as text, rounded down to a whole number."""
-    # Rounded up, 99.6 % would read as full coverage.
+    # Do not round up, because 99.6 % would read as full coverage.
     return f'{math.floor(share)} %'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Results of tests as JUnit XML, which CI systems show."""
+"""Formats results of tests as JUnit XML, which CI systems show."""
 
 import collections
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ import typing
 from xml.etree import ElementTree
 
 _NOT_XML = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
-"""Characters that no XML may have, not even as references."""
+"""Characters that XML does not allow, not even as references."""
 
 
 class JunitCase(typing.NamedTuple):
-    """A machine as JUnit has it.
+    """The result of one machine, which becomes a test case of JUnit.
 
     :ivar result: ``ok``, ``failed`` or ``error``.
-    :ivar why: empty where the result is ``ok``.
+    :ivar why: the reason for the result; empty if the result is ``ok``.
     """
 
     name: str
@@ -25,12 +25,12 @@ class JunitCase(typing.NamedTuple):
 
 
 def render(cases: Sequence[JunitCase]) -> str:
-    """Return JUnit XML with a test case for each machine.
+    """Return JUnit XML with one test case per machine.
 
     For example, ``<testcase classname="inventory" name="1.json"><failure
     message="no disk">no disk</failure></testcase>``. The format has no
-    standard: all its readers know these elements and attributes, and group
-    cases by ``classname``.
+    standard. These elements and attributes are used because all readers of the
+    format know them and group cases by ``classname``.
     """
     results = collections.Counter(case.result for case in cases)
     suite = ElementTree.Element(
@@ -53,7 +53,8 @@ def render(cases: Sequence[JunitCase]) -> str:
         tag = 'error'
         if case.result == 'failed':
             tag = 'failure'
-        # Lists of cases show the message; the page of a case shows the text.
+        # CI systems show the message in lists of cases, and the text on the
+        # page of a single case.
         first_line = case.why.partition('\n')[0]
         problem = ElementTree.SubElement(
             element, tag, {'message': _replace_non_xml(first_line)}
@@ -67,5 +68,5 @@ def render(cases: Sequence[JunitCase]) -> str:
 
 
 def _replace_non_xml(text: str) -> str:
-    """Replace the characters that XML does not allow by a mark."""
+    """Replace characters that XML does not allow with U+FFFD."""
     return _NOT_XML.sub('\N{REPLACEMENT CHARACTER}', text)

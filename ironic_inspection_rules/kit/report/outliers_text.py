@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What outliers prints: machines that differ from their peers."""
+"""Formats the output of outliers: machines that differ from their peers."""
 
 from collections.abc import Sequence
 
@@ -16,8 +16,9 @@ from ironic_inspection_rules.kit.terminal import table
 def render(result: peers.Result) -> str:
     """Return a table of the findings, and lines about the groups below it.
 
-    The lines name groups with several kinds of machines, and groups that are
-    too small to compare. The last line has the number of machines.
+    The lines name groups with several kinds of machines, and groups that were
+    not compared, with the reason. The last line has the numbers of compared
+    machines and of odd machines.
     """
     lines = []
     for group in result.groups:
@@ -37,7 +38,7 @@ def render(result: peers.Result) -> str:
             }
         )
     machines = sum(group.size for group in result.groups)
-    # A machine may have several findings.
+    # Use a set, because a machine may have several findings.
     odd_machines = {outlier.machine for outlier in result.findings}
     lines.append(
         _P(
@@ -49,18 +50,18 @@ def render(result: peers.Result) -> str:
     )
     parts = []
     if result.findings:
-        # A table escapes what is in its cells itself.
+        # Do not escape the table, because it already escapes its cells.
         parts.append(_findings_table(result.findings))
     parts += [escapes.escaped(line) for line in lines]
     return '\n'.join(parts) + '\n'
 
 
 def _findings_table(findings: Sequence[finding.Outlier]) -> str:
-    """Return a table with a row for each finding.
+    """Return a table with one row per finding.
 
-    If earlier inspections were searched, the last column has the time since
-    when the machine is odd. It is "longer" for a finding that is older than
-    they are.
+    If earlier inspections were searched, the last column shows since when the
+    machine has been odd. It says "longer" if the machine was already odd in
+    the oldest of these inspections.
 
     :param findings: at least one finding.
     """
@@ -71,7 +72,8 @@ def _findings_table(findings: Sequence[finding.Outlier]) -> str:
         _('What is odd'),
         _('How odd'),
     ]
-    # Earlier inspections were searched for all findings or for none.
+    # It is enough to ask the first finding, because earlier inspections were
+    # searched for all findings or for none.
     is_dated = findings[0].dated
     if is_dated:
         columns.append(_('Since'))
@@ -91,10 +93,11 @@ def _findings_table(findings: Sequence[finding.Outlier]) -> str:
 
 
 def _kind_line(machine_kind: kind.MachineKind) -> str:
-    """Return a line on a kind of machines, e.g. ``3 machines: CPUs: 2``."""
+    """Describe a kind of machine on one line, e.g. ``3 machines: CPUs: 2``."""
     count = len(machine_kind.sketches)
     machines = _P('%d machine', '%d machines', count) % count
-    # The fields in which this kind differs from the others, with its values.
+    # The line has the values of the fields in which this kind differs from the
+    # others.
     if not machine_kind.differs:
         return machines
     fields = ', '.join(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Findings in SARIF 2.1.0, which code review tools show beside the lines."""
+"""Formats findings as SARIF 2.1.0, which code review tools show inline."""
 
 import importlib.metadata
 import pathlib
@@ -21,10 +21,9 @@ def build_log(
 ) -> dict[str, typing.Any]:
     """Build a SARIF log with one run from the findings of lint.
 
-    Paths stay as they are in the findings: a relative path starts at the
-    directory in which the tool ran.
+    Relative paths stay relative to the directory in which the tool ran.
     """
-    # A result names its check, and has the index of the check in "rules".
+    # A result has the name of its check and the index of the check in "rules".
     checks = list(lint.DESCRIPTIONS)
     results = []
     for finding in findings:
@@ -63,10 +62,10 @@ def build_log(
 
 
 def _build_location(finding: lint.Finding) -> dict[str, typing.Any]:
-    """Return the file, the line and the column of a finding.
+    """Build the SARIF location of a finding: file, line and column.
 
-    The file is a URI: ``/tmp/a b.yaml`` becomes ``file:///tmp/a%20b.yaml``,
-    and ``a b.yaml`` becomes ``a%20b.yaml``.
+    The file is written as a URI. For example, ``/tmp/a b.yaml`` becomes
+    ``file:///tmp/a%20b.yaml``, and ``a b.yaml`` becomes ``a%20b.yaml``.
     """
     path = pathlib.PurePath(finding.path)
     if path.is_absolute():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Progress bars, shown on a terminal only."""
+"""Progress bars, which are shown only on a terminal."""
 
 from collections.abc import Callable, Iterator
 import contextlib
@@ -16,10 +16,10 @@ from ironic_inspection_rules.i18n import _
 def build_bar(*more: progress.ProgressColumn) -> progress.Progress:
     """Build a progress bar on standard error, which disappears at the end.
 
-    :param more: columns beside the usual ones.
+    :param more: columns in addition to the default columns of rich.
     """
-    # A bar is made of control characters, which the guard of standard error
-    # keeps out: it is drawn on the stream behind the guard.
+    # Draw on the stream behind the guard of standard error, because the guard
+    # removes the control characters that a bar needs.
     stream = getattr(sys.stderr, 'unguarded', sys.stderr)
     return progress.Progress(
         *progress.Progress.get_default_columns(),
@@ -37,9 +37,9 @@ def show_machine_bar(
     """Show a progress bar that counts machines.
 
     :param total: the number of machines.
-    :param hidden: show nothing.
-    :returns: a context manager that gives a function, to be called with the
-        number of machines that were done since its last call.
+    :param hidden: whether to show nothing.
+    :returns: a context manager that provides a function. Call this function
+        with the number of machines that were done since its last call.
     """
     progress_bar = build_bar()
     if hidden:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules on the page of test, coloured by what machines reached of them."""
+"""Builds the page of the coverage of rules, with colors in their texts."""
 
 from collections.abc import Iterator, Sequence
 import dataclasses
@@ -37,11 +37,11 @@ _LEGEND = page.Legend(
 class Line:
     """A line of a rule, with counts if a condition or action begins there.
 
-    :param state: ``covered``, ``half``, ``missed``; empty for a line that
-        belongs to no condition or action.
-    :param counts: how often a condition was true, and how often false; or, of
-        an action, how often it ran.
-    :param why: why an action did not run on some machines.
+    :param state: ``covered``, ``half`` or ``missed``; empty if the line does
+        not belong to a condition or action.
+    :param counts: how often a condition was true and how often it was false,
+        or how often an action ran.
+    :param why: the reason why an action did not run on some machines.
     """
 
     text: str
@@ -52,7 +52,7 @@ class Line:
 
 @dataclasses.dataclass(frozen=True)
 class RuleSource:
-    """The lines of a rule, with numbers and colours."""
+    """The lines of a rule, which the page shows with counts and colors."""
 
     lines: tuple[Line, ...]
 
@@ -62,10 +62,10 @@ def render(
 ) -> str:
     """Return the page of the coverage of rules as HTML.
 
-    It has the numbers of rules that were reached, and a table of all rules,
-    with their texts in colours below it.
+    The page shows how many rules were reached, and a table of all rules. The
+    colored texts of the rules follow below the table.
 
-    :param machines: the number of machines that were tried.
+    :param machines: the number of machines on which the rules were tried.
     :param files: the names of the files with the rules.
     """
     names = shell.join_names(files)
@@ -85,7 +85,7 @@ def render(
 def _build_rules_card(
     covered: coverage.Coverage, rows: Sequence[page.PageRow]
 ) -> page.Card:
-    """Build the card with the share that is covered and the table of rules."""
+    """Build the card with the percentage covered and the table of rules."""
     share = page.Meter(
         part=covered.percent,
         whole=100,
@@ -97,7 +97,7 @@ def _build_rules_card(
         columns=_COLUMNS,
         rows=tuple(rows),
         choices=_CHOICES,
-        # The texts of all rules stand below the table: no row opens.
+        # Rows do not open, because the texts of all rules are below the table.
         below=True,
     )
     return page.Card(
@@ -110,10 +110,10 @@ def _build_rules_card(
 
 
 def _build_tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
-    """Build the tiles: how many rules are reached whole, in part and never.
+    """Build the tiles that count rules by how much of them is reached.
 
-    A rule that is never reached also counts as not reached completely: a
-    click on that tile chooses its row as well.
+    A rule that is never reached also counts as not reached completely. A click
+    on either tile therefore selects its row.
     """
     marks = [mark for row in rows for mark in row.marks]
     return page.Tiles(
@@ -148,23 +148,25 @@ def _build_tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
 
 def _format_percent(percent: float) -> str:
     """Return a percentage as text, rounded down to a whole number."""
-    # Rounded up, 99.6 % would read as if everything was reached.
+    # Do not round up, because 99.6 % would read as if everything was reached.
     return f'{math.floor(percent)} %'
 
 
 def _build_row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
-    """Build the row of a rule, and its text in colours below the table.
+    """Build the row of a rule, and its colored text below the table.
 
-    The cells are the title, what machines did not reach, and a meter of the
-    parts that they reached. The tiles choose the row by its marks.
+    The cells are the title, the parts that no machine reached, and a meter of
+    the parts that machines reached. The tiles select the row by its marks.
     """
-    # For every result of a condition, true and false, and for every action:
-    # whether some machine reached it, such as [True, False, True].
+    # There is one part for every result of a condition (true and false) and
+    # for every action. It says whether a machine reached it, as in
+    # [True, False, True].
     parts = covered.reached(rule)
     missed = list(covered.missed(rule))
     look: page.Look
     if all(parts):
-        # Also a rule without conditions and actions, which has no parts.
+        # This includes a rule without conditions and actions, because it has
+        # no parts.
         look = 'good'
         marks = ['show=whole']
     elif any(parts):
@@ -172,7 +174,8 @@ def _build_row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
         marks = ['show=partial']
     else:
         look = 'bad'
-        # The tile of rules that are not reached completely counts it too.
+        # The tile of rules that are not reached completely counts this rule,
+        # too.
         marks = ['show=partial', 'show=never']
     lines = [Line(text) for text in rule_text.head_lines(rule)]
     lines += _operations(covered, rule)
@@ -193,7 +196,7 @@ def _build_row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
 
 
 def _summarize_missed(missed: Sequence[str]) -> page.Words:
-    """Return the first thing that is not reached, and how many more.
+    """Return the first part that is not reached, and the number of others.
 
     For example, ``action 1 (fail) never ran, and 2 more``.
     """
@@ -208,9 +211,9 @@ def _summarize_missed(missed: Sequence[str]) -> page.Words:
 def _operations(
     covered: coverage.Coverage, rule: model.Rule
 ) -> Iterator[Line]:
-    """Yield the lines of a rule's conditions and actions, in their colours.
+    """Yield the colored lines of a rule's conditions and actions.
 
-    Of a sensitive rule nothing is yielded.
+    Yield nothing if the rule is sensitive.
     """
     conditions = rule_text.visible_operations(rule, 'conditions')
     actions = rule_text.visible_operations(rule, 'actions')
@@ -222,8 +225,8 @@ def _operations(
             covered.counts[*place, coverage.TRUE],
             covered.counts[*place, coverage.FALSE],
         )
-        # False also for a group with a condition that was never true, or
-        # never false.
+        # A group is not whole if one of its conditions was never true or never
+        # false, even if the group itself was both.
         is_whole = all(covered.reached(rule, place))
         yield from _operation_lines(condition, times_true_and_false, is_whole)
     if actions:
@@ -241,15 +244,15 @@ def _operation_lines(
     whole: bool = True,
     why: str = '',
 ) -> Iterator[Line]:
-    """Yield the lines of a condition or an action, all in one colour.
+    """Yield the lines of a condition or an action, all in one color.
 
     An operation is covered if machines reached all of its results, and half
-    covered if they reached some. The first line has the counts.
+    covered if they reached some of them. Only the first line has the counts.
 
     :param counts: how often a condition was true and how often false, e.g.
         ``(3, 0)``; or how often an action ran, e.g. ``(3,)``.
     :param whole: whether all conditions of a group were reached, too.
-    :param why: why an action did not run where its rule matched.
+    :param why: the reason why an action did not run although its rule matched.
     """
     if all(counts) and whole:
         state = 'covered'

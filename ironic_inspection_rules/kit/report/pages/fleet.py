@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of evaluate --nodes: what rules would do to nodes of a fleet."""
+"""Builds the page of evaluate --nodes: what rules would do to a fleet."""
 
 import typing
 
@@ -18,39 +18,42 @@ _ASSETS = (
     'fleet_map.js',
     'fleet.js',
 )
-# A value that is missing has this number in the data: the script of the page
-# reads it so.
+# This number stands for a missing value, because the script of the page reads
+# it that way.
 _NO_NUMBER = -1
 
 JsonObject = typing.Mapping[str, typing.Any]
 
 
 def render(fleet: JsonObject) -> str:
-    """Return the page of what rules do to the nodes of a fleet, as HTML.
+    """Return an HTML page that shows what rules do to the nodes of a fleet.
 
     :param fleet: ``title``; ``made``, a time; ``compared``, whether
         ``changes`` are differences from the rules in force; ``filters``;
         ``rules`` with ``uuid``, ``description``, ``phase``, ``priority``
-        and ``mode``; ``nodes`` as ``POST /v1/inspection_rules/evaluate``
-        answers, with ``traits`` and ``resource_class`` as they are now;
-        ``capacity`` where flavors were given.
+        and ``mode``; ``nodes`` in the form in which
+        ``POST /v1/inspection_rules/evaluate`` returns them, with their
+        current ``traits`` and ``resource_class``; and ``capacity`` if flavors
+        were given.
     """
     return shell.render(str(fleet['title']), _ASSETS, _PackedFleet(fleet).data)
 
 
 class _PackedNode(typing.NamedTuple):
-    """A node of the page: in JSON a list, in the order that the script has.
+    """One node in the data of the page.
 
-    Numbers stand for what is in the page once; -1 for nothing.
+    JSON has it as a list, so the script of the page must read the fields in
+    the same order. Most numbers refer to values that the page has only once;
+    -1 means that there is no value.
 
-    :ivar result: ``ok``, ``failed``, ``error`` of a rule apart from ``fail``,
-        or ``untried`` where nothing is known of the machine.
-    :ivar matched: the number of the set of rules that match; ``audited``
-        that of rules in mode ``audit``.
+    :ivar result: ``ok``; ``failed`` by an action ``fail``; ``error`` if a rule
+        had an error; or ``untried`` if the node could not be evaluated.
+    :ivar matched: the number of the set of rules that match.
+    :ivar audited: the number of the set of rules in mode ``audit`` that match.
     :ivar changes: the number of the list of changes.
-    :ivar differs: 1 if the rules in force do something else to it; where
+    :ivar differs: 1 if the rules in force do something else to the node. If
         nothing is compared, 1 if anything would change.
-    :ivar invalid: 1 if its instance would no longer validate.
+    :ivar invalid: 1 if the instance of the node would no longer validate.
     """
 
     uuid: str
@@ -69,10 +72,10 @@ class _PackedNode(typing.NamedTuple):
 
 
 class _PackedFleet:
-    """The data of the page of a fleet, in which equal values stand once.
+    """The data of the page of a fleet, which stores equal values only once.
 
-    Wherever a value is used, its number in the list of values stands for it.
-    For example, of two nodes that get the same attribute::
+    Wherever a value is used, the data has its number in the list of values.
+    For example, if two nodes get the same attribute::
 
         {'nodes': […, …],  # Both have 0 as the number of their changes.
          'outcomes': [(0,)],
@@ -88,16 +91,17 @@ class _PackedFleet:
         self._compared = bool(fleet.get('compared'))
         # Texts: messages, JSON of values, paths, names of traits.
         self._texts = shell.DistinctValues()
-        # Changes, as tuples of numbers of texts.
+        # Every change is a tuple of numbers of texts.
         self._changes = shell.DistinctValues()
-        # What becomes of a node: tuples of numbers of changes.
+        # All changes of a node are a tuple of numbers of changes.
         self._outcomes = shell.DistinctValues()
-        # Sets of rules that match: sorted tuples of numbers of rules.
+        # A set of matching rules is a sorted tuple of numbers of rules.
         self._matches = shell.DistinctValues()
-        # The traits of a node: sorted tuples of numbers of texts.
+        # The traits of a node are a sorted tuple of numbers of texts.
         self._traits = shell.DistinctValues()
-        # UUIDs of rules. The listed rules come first, in their order: so the
-        # number of a rule is its index in the list "rules" of the page.
+        # These are UUIDs. The listed rules are added first and in order,
+        # because the number of a rule must be its index in the list "rules" of
+        # the page.
         self._rules = shell.DistinctValues()
         # The descriptions of rules, by UUID.
         self._names = {}
@@ -107,9 +111,8 @@ class _PackedFleet:
         self.data = self._pack(fleet)
 
     def _pack(self, fleet: JsonObject) -> dict[str, typing.Any]:
-        """Return the data of a fleet, and give its values their numbers."""
-        # Nodes and flavors come first: the lists of values are complete only
-        # when all of them are packed.
+        """Build the data of a fleet, and number its values."""
+        # Pack nodes and flavors first, because they fill the lists of values.
         nodes = []
         place_by_uuid = {}
         for place, node in enumerate(fleet['nodes']):
@@ -119,8 +122,8 @@ class _PackedFleet:
             self._pack_flavor(flavor, place_by_uuid)
             for flavor in fleet.get('capacity') or ()
         ]
-        # Nodes may name rules that are not listed, such as deleted ones: the
-        # numbers of these come last.
+        # Nodes may refer to rules that are not listed, e.g. deleted rules.
+        # Their numbers follow the numbers of the listed rules.
         listed_rules = [dict(rule) for rule in fleet['rules']]
         unlisted_uuids = self._rules.values[len(listed_rules) :]
         unlisted_rules = [{'uuid': uuid} for uuid in unlisted_uuids]
@@ -140,13 +143,16 @@ class _PackedFleet:
         }
 
     def _pack_node(self, node: JsonObject) -> _PackedNode:
-        """Return a node, with numbers for values that others may have too."""
-        # The result by the rules in force, of a comparison with them.
+        """Pack a node, with numbers for values that it may share with others.
+
+        :param node: a node as :func:`render` takes it.
+        """
+        # Only a comparison with the rules in force has their result.
         in_force = node.get('in_force') or {}
         changes = tuple(
             self._number_change(change) for change in node.get('changes') or ()
         )
-        # The audit also has rules that do not match.
+        # Skip rules that do not match, because the audit also lists them.
         audited = [
             rule['uuid']
             for rule in node.get('audit') or ()
@@ -178,10 +184,10 @@ class _PackedFleet:
     def _pack_flavor(
         self, flavor: JsonObject, place_by_uuid: typing.Mapping[str, int]
     ) -> dict[str, typing.Any]:
-        """Return a flavor with the nodes that it loses, and by which rules.
+        """Pack a flavor with the nodes that it loses, and the rules to blame.
 
-        A lost node is e.g. ``(7, (0, 2))``: its place in the list of nodes,
-        and the numbers of the rules.
+        A lost node is packed as its place in the list of nodes and the numbers
+        of the rules, e.g. ``(7, (0, 2))``.
 
         :param place_by_uuid: the places of nodes in the list of the page.
         """
@@ -204,9 +210,10 @@ class _PackedFleet:
     def _number_change(self, change: JsonObject) -> int:
         """Return the number of a change.
 
-        In the list of changes it is ``(object, op, path, value, before)``,
-        numbers of texts. The values after and before are JSON text there. A
-        removed value has no value after, an added one no value before.
+        The list of changes has it as ``(object, op, path, value, before)``,
+        which are numbers of texts. ``value`` and ``before`` refer to JSON
+        text. ``value`` is -1 if the change removes the value, and ``before``
+        is -1 if the change adds it.
         """
         value = _NO_NUMBER
         if change['op'] != 'remove' and 'value' in change:
@@ -222,8 +229,8 @@ class _PackedFleet:
         )
 
     def _number_json(self, value: typing.Any) -> int:
-        """Return the number of a value, which is JSON text in the page."""
-        # Equal mappings are to have equal texts.
+        """Return the number of the JSON text of a value."""
+        # Sort keys so that equal mappings have equal texts.
         return self._texts.number_of(shell.dump_json(value, sort_keys=True))
 
     def _number_rule_set(self, uuids: typing.Iterable[str]) -> int:
@@ -232,23 +239,24 @@ class _PackedFleet:
         return self._matches.number_of(tuple(rules))
 
     def _number_message(self, text: str | None) -> int:
-        """Return the number of a message that calls rules by their names."""
+        """Return the number of a message, with rules named by description."""
         if text is not None:
             text = shell.with_rule_names(text, self._names)
         return self._number_text(text)
 
     def _number_text(self, text: str | None) -> int:
-        """Return the number of a text, -1 if there is none."""
+        """Return the number of a text, or -1 if there is no text."""
         if text is None:
             return _NO_NUMBER
         return self._texts.number_of(text)
 
 
 def _result_on_page(node: JsonObject) -> str:
-    """Return the result of a node as :class:`_PackedNode` has it.
+    """Return the result of a node in the words of :class:`_PackedNode`.
 
-    The API has the result ``error`` for a node that could not be evaluated.
-    The page calls it ``untried``, and keeps ``error`` for errors of rules.
+    The API calls the result ``error`` if a node could not be evaluated. The
+    page calls it ``untried``, because ``error`` means that a rule had an error
+    there.
     """
     if node['result'] == summary.NOT_TRIED:
         return 'untried'

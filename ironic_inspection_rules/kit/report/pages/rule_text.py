@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules as their authors wrote them, with secrets masked."""
+"""Formats rules as YAML, as authors write them, with secrets masked."""
 
 import typing
 
@@ -17,8 +17,8 @@ Operation = typing.Mapping[str, typing.Any]
 def head_lines(rule: model.Rule) -> list[str]:
     """Return a rule as lines of YAML, without its conditions and actions.
 
-    The first line is its description or UUID. Then come fields that differ
-    from the default, and variables::
+    The first line is the description of the rule, or its UUID if it has none.
+    Fields that differ from their defaults and the variables follow::
 
         description: Note the rack
         priority: 100
@@ -34,7 +34,7 @@ def head_lines(rule: model.Rule) -> list[str]:
     for field in _HEAD_FIELDS:
         if mapping[field] != model.DEFAULTS[field]:
             fields[field] = mapping[field]
-    # Only a sensitive rule has a mark.
+    # The mark is empty unless the rule is sensitive.
     fields.update(disclosure.mark(rule))
     return _yaml_lines(fields) + variable_lines(rule)
 
@@ -42,7 +42,7 @@ def head_lines(rule: model.Rule) -> list[str]:
 def variable_lines(rule: model.Rule) -> list[str]:
     """Return the variables of a rule as lines of YAML, with secrets masked.
 
-    :returns: no lines for a rule that has no variables or is sensitive.
+    :returns: an empty list if the rule has no variables or is sensitive.
     """
     own_vars = dict(disclosure.disclose_rule(rule).vars)
     if not own_vars:
@@ -54,14 +54,14 @@ def visible_operations(rule: model.Rule, name: str) -> model.Operations:
     """Return the conditions or the actions of a rule that may be shown.
 
     :param name: ``conditions`` or ``actions``.
-    :returns: nothing of a sensitive rule.
+    :returns: the operations; none if the rule is sensitive.
     """
     visible: model.Operations = getattr(disclosure.disclose_rule(rule), name)
     return visible
 
 
 def operation_lines(written: Operation) -> list[str]:
-    """Return the lines of one condition or action, as an item of a list.
+    """Return one condition or action as lines of a YAML list item.
 
     For example, ``- op: log`` and ``  args: {msg: done}``. Secrets are masked.
     """
@@ -70,7 +70,7 @@ def operation_lines(written: Operation) -> list[str]:
 
 
 def argument_text(written: Operation) -> str:
-    """Return an operation as lines of YAML, without its op and indents.
+    """Return an operation as lines of YAML, without its op and indentation.
 
     For example, ``args: {msg: done}``.
     """
@@ -80,14 +80,15 @@ def argument_text(written: Operation) -> str:
 
 
 def _yaml_lines(fields: typing.Mapping[str, typing.Any]) -> list[str]:
-    """Return fields as lines of YAML: one for a field, more for a long one.
+    """Return fields as lines of YAML.
 
-    A list or a mapping of scalars is on one line, as in ``args: {msg: done}``.
+    A list or a mapping of scalars is written on one line if it is short
+    enough, as in ``args: {msg: done}``.
     """
     lines = []
     for name, value in fields.items():
-        # For PyYAML, False is a line for every scalar, and None is one line
-        # for a list or mapping of scalars alone.
+        # With False, PyYAML writes every scalar on its own line. With None, it
+        # writes a list or a mapping on one line if it has only scalars.
         flow_style: bool | None = False
         if isinstance(value, dict | list):
             flow_style = None
