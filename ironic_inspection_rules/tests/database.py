@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Throw-away databases for tests."""
+"""Temporary databases for tests."""
 
 import atexit
 import contextlib
@@ -26,9 +26,10 @@ from ironic_inspection_rules.runs import history as runs_history
 
 
 class _Compiled(sa.util.LRUCache):
-    """What statements were compiled to, by the kind of database.
+    """A cache of compiled statements that the engines of all tests share.
 
-    An engine's own is for its own dialect, of which each test has a new one.
+    The cache of an engine uses the dialect object as part of the key. Because
+    every test has a new dialect object, this cache uses its name instead.
     """
 
     def get(self, key: typing.Any, default: typing.Any = None) -> typing.Any:
@@ -41,21 +42,24 @@ class _Compiled(sa.util.LRUCache):
 _compiled = _Compiled(2000)
 
 _PATIENCE = 60.0
-"""Seconds to wait for a lock or a connection; they are busy for less."""
+"""Seconds to wait for a lock or a connection.
+
+Locks and connections are never held for so long.
+"""
 
 
 class Database(fixtures.Fixture):
     """An empty database that oslo.db works on while the fixture is in use.
 
-    :param kind: ``sqlite``, ``mysql`` or ``postgresql``. The server of the
-        latter two is that of ``OS_TEST_DBAPI_ADMIN_CONNECTION`` (URLs with
-        ``;`` between them) or else a local one that knows the user
-        ``openstack_citest``.
-    :param ready: whether it has this project's tables.
-    :param ironic: whether it has Ironic's tables.
-    :param query: what else the URL of the database says.
-    :raises: oslo_db.exception.BackendNotAvailable when there is no such
-        server; see :func:`why_absent`.
+    :param kind: ``sqlite``, ``mysql`` or ``postgresql``. For the latter two,
+        ``OS_TEST_DBAPI_ADMIN_CONNECTION`` has the URLs of the servers,
+        separated by ``;``. Otherwise a local server with the user
+        ``openstack_citest`` is used.
+    :param ready: whether the database has this project's tables.
+    :param ironic: whether the database has Ironic's tables.
+    :param query: parameters to add to the URL of the database.
+    :raises: oslo_db.exception.BackendNotAvailable if there is no such server;
+        see :func:`why_absent`.
     """
 
     def __init__(
@@ -78,12 +82,13 @@ class Database(fixtures.Fixture):
             self._make_tables()
 
     def _use(self, url: sa.URL) -> sa.Engine:
-        """Have oslo.db work on a database.
+        """Make oslo.db use a database.
 
-        :returns: the engine of its facade.
+        :returns: the engine that oslo.db uses.
         """
         facade = enginefacade.transaction_context()
-        # What a test leaves need not outlive a loss of power.
+        # Do not sync files to the disk, because the data of a test need not
+        # survive a power failure.
         facade.configure(
             connection=url.render_as_string(False), sqlite_synchronous=False
         )
@@ -92,7 +97,7 @@ class Database(fixtures.Fixture):
                 enginefacade._context_manager, facade
             )
         )
-        # Ironic reads the option once in a process, and keeps what it says.
+        # Patch this, because Ironic reads the option only once per process.
         self.useFixture(
             fixtures.MonkeyPatch(
                 'ironic.common.utils.USING_SQLITE', self.kind == 'sqlite'
@@ -100,10 +105,11 @@ class Database(fixtures.Fixture):
         )
         engine = facade.writer.get_engine()
         engine._compiled_cache = _compiled
-        # Needed for green threads only, and slow on a busy machine.
+        # Remove this listener, because only green threads need it and it is
+        # slow on a busy machine.
         sa.event.remove(engine, 'checkin', engines._thread_yield)
         if self.kind == 'sqlite':
-            # Without a pool, each transaction opens the file again.
+            # Use a pool, because otherwise every transaction opens the file.
             engine.pool = sa.QueuePool(
                 engine.pool._creator,
                 pool_size=20,
@@ -115,7 +121,7 @@ class Database(fixtures.Fixture):
         return engine
 
     def _make_tables(self) -> None:
-        """Make the tables, and keep them as the template of later tests."""
+        """Create the tables, and keep them as a template for later tests."""
         if self.ready:
             migration.upgrade()
         if self.ironic:
@@ -127,23 +133,29 @@ class Database(fixtures.Fixture):
 
 
 class _SQLite:
-    """A file in a directory of the test; a template is the bytes of one."""
+    """Makes SQLite files in temporary directories of tests.
+
+    A template is the content of such a file.
+    """
 
     @staticmethod
     def make(test: Database, template: bytes | None) -> sa.URL:
+        """Create a file from a template, or an empty one; return its URL."""
         directory = test.useFixture(fixtures.TempDir()).path
         path = f'{directory}/test.sqlite'
         if template is not None:
             with open(path, 'wb') as stream:
                 stream.write(template)
         else:
-            # As Ironic has it.
+            # Use a write-ahead log, because Ironic does.
             with contextlib.closing(sqlite3.connect(path)) as connection:
                 connection.execute('PRAGMA journal_mode=WAL')
         return sa.make_url(f'sqlite:///{path}?timeout={_PATIENCE:g}')
 
     @staticmethod
     def keep(engine: sa.Engine) -> bytes:
+        """Return the content of the file as a template."""
+        # Write the changes from the write-ahead log into the file first.
         path = engine.url.database
         with contextlib.closing(sqlite3.connect(path)) as connection:
             connection.execute('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -152,10 +164,14 @@ class _SQLite:
 
 
 class _MySQL:
-    """A database of the server; a template is what makes its tables anew."""
+    """Makes databases on the MySQL server.
+
+    A template is a list of SQL statements that create the tables.
+    """
 
     @staticmethod
     def make(test: Database, template: list[str] | None) -> sa.URL:
+        """Create a database, run the template's statements; return its URL."""
         url = _make_on_server(test)
         if template is not None:
             engine = sa.create_engine(url)
@@ -167,7 +183,8 @@ class _MySQL:
 
     @staticmethod
     def keep(engine: sa.Engine) -> list[str]:
-        # Tables may name others that come later.
+        """Return statements that create the tables and their rows."""
+        # Tables may have foreign keys to tables that are created later.
         statements = ['SET FOREIGN_KEY_CHECKS = 0']
         rows = []
         with engine.connect() as connection:
@@ -181,10 +198,14 @@ class _MySQL:
 
 
 class _PostgreSQL:
-    """A database of the server; a template is the name of another one."""
+    """Makes databases on the PostgreSQL server.
+
+    A template is the name of a database to clone.
+    """
 
     @staticmethod
     def make(test: Database, template: str | None) -> sa.URL:
+        """Clone the template, or create an empty database; return its URL."""
         if template is None:
             return _make_on_server(test)
         backend = _backend('postgresql')
@@ -195,9 +216,11 @@ class _PostgreSQL:
 
     @staticmethod
     def keep(engine: sa.Engine) -> str:
+        """Clone the database as a template, and return its name."""
         backend = _backend('postgresql')
         name = _new_name()
-        # A database that is in use cannot be cloned.
+        # Close all connections, because PostgreSQL cannot clone a database
+        # that is in use.
         engine.dispose()
         _clone(backend, engine.url.database, name)
         atexit.register(backend.drop_named_database, name)
@@ -213,7 +236,10 @@ def _new_name() -> str:
 
 
 def _make_on_server(test: Database) -> sa.URL:
-    """Return the URL of an empty database that goes when the test ends."""
+    """Create an empty database, which is dropped when the test ends.
+
+    :returns: the URL of the database.
+    """
     backend = _backend(test.kind)
     name = _new_name()
     backend.create_named_database(name)
@@ -222,6 +248,9 @@ def _make_on_server(test: Database) -> sa.URL:
 
 
 def _clone(backend: provision.Backend, template: str, name: str) -> None:
+    """Create a database as a copy of another one."""
+    # Use autocommit, because PostgreSQL does not allow CREATE DATABASE in a
+    # transaction.
     with backend.engine.connect() as connection:
         connection.execution_options(isolation_level='AUTOCOMMIT')
         connection.exec_driver_sql(
@@ -230,7 +259,7 @@ def _clone(backend: provision.Backend, template: str, name: str) -> None:
 
 
 def _rows_as_statements(connection: sa.Connection, table: str) -> list[str]:
-    """Return an INSERT for each row that migrations have left in a table."""
+    """Return one INSERT statement per row that migrations left in a table."""
     statements = []
     for row in connection.exec_driver_sql(f'SELECT * FROM `{table}`'):
         values = ', '.join(repr(value) for value in row)
@@ -243,9 +272,10 @@ def _rows_as_statements(connection: sa.Connection, table: str) -> list[str]:
 _KINDS = {'sqlite': _SQLite, 'mysql': _MySQL, 'postgresql': _PostgreSQL}
 
 _templates: dict[tuple[str, bool, bool], typing.Any] = {}
-"""What databases are cloned from, by ``kind``, ``ready`` and ``ironic``.
+"""Templates of databases by ``kind``, ``ready`` and ``ironic``.
 
-Making the tables takes seconds on a server; a clone of them, much less.
+They are used because creating the tables takes seconds on a server, and
+cloning them takes much less time.
 """
 
 
@@ -256,14 +286,14 @@ def read_revision() -> int:
 
 
 def record_run(values: typing.Mapping[str, typing.Any], keep: int) -> None:
-    """Store a run of rules in a transaction of its own."""
+    """Store a run of rules in its own transaction."""
     transaction.write(
         lambda connection: run.record_run(connection, values, keep)
     )
 
 
 def keep_inspection(kept: runs_history.PreparedInspection) -> None:
-    """Store an inspection in a transaction of its own."""
+    """Store an inspection in its own transaction."""
     transaction.write(
         lambda connection: history.record(
             connection, kept.values, kept.new_stays, kept.end_times
@@ -272,7 +302,7 @@ def keep_inspection(kept: runs_history.PreparedInspection) -> None:
 
 
 def why_absent(kind: str) -> str | None:
-    """Tell why there is no database of a kind, None if there is one."""
+    """Return why there is no server of a kind, or None if there is one."""
     try:
         provision.Backend.backend_for_database_type(kind)
     except db_exc.BackendNotAvailable as exc:

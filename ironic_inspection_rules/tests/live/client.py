@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A small client of Ironic's API, and the course of one inspection."""
+"""A small client of Ironic's API that can also inspect a node."""
 
 from collections.abc import Callable
 import time
@@ -10,20 +10,21 @@ from urllib import parse
 import requests
 
 _LATEST = {'X-OpenStack-Ironic-API-Version': 'latest'}
-# Longer than the minute that Ironic itself gives a machine to change its
-# power, and a call between its services. Whoever waits goes on with the event.
+# These timeouts are longer than one minute, because Ironic itself waits for
+# one minute when it changes the power of a machine or calls another service. A
+# caller does not lose time by them, because waiting ends with the event.
 _REQUEST_TIMEOUT = 180
 _WAIT_TIMEOUT = 180
 _POLL = 0.1
 
 
 class Client(requests.Session):
-    """Talks to one Ironic at the latest microversion.
+    """A client of one Ironic that uses the latest microversion.
 
-    :param url: the root of the API; request paths are taken from there.
-    :param auth: user name and password, None without authentication.
-    :ivar patience: how long to wait for an event, in seconds.
-    :ivar pause: time between two looks for an event, in seconds.
+    :param url: the root of the API; paths of requests are relative to it.
+    :param auth: user name and password; None for no authentication.
+    :ivar patience: the number of seconds to wait for an event.
+    :ivar pause: the number of seconds between two checks for an event.
     """
 
     def __init__(self, url: str, auth: tuple[str, str] | None = None) -> None:
@@ -33,8 +34,9 @@ class Client(requests.Session):
         self.patience = _WAIT_TIMEOUT
         self.pause = _POLL
         self.headers.update(_LATEST)
-        # A server may end a connection that is idle just when a request comes
-        # in on it, and a request that changes something cannot be repeated.
+        # Do not reuse connections, because a server may close an idle one just
+        # when a request arrives. A request that changes something could then
+        # not be repeated.
         self.headers['Connection'] = 'close'
 
     def request(
@@ -43,15 +45,18 @@ class Client(requests.Session):
         url: str,  # type: ignore[override]
         **kwargs: Any,
     ) -> requests.Response:
-        """Send one request; ``url`` is a path or a whole URL."""
+        """Send one request.
+
+        :param url: a path of the API, or a whole URL.
+        """
         kwargs.setdefault('timeout', _REQUEST_TIMEOUT)
         return super().request(method, parse.urljoin(self.url, url), **kwargs)
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Send one request that must succeed.
 
-        :returns: the answer's document, None when it is empty.
-        :raises: requests.HTTPError that shows the answer otherwise.
+        :returns: the JSON document of the response; None if it is empty.
+        :raises: requests.HTTPError with the response if the request fails.
         """
         answer = self.request(method, path, json=body)
         if not answer.ok:
@@ -68,8 +73,8 @@ class Client(requests.Session):
     ) -> str:
         """Create a manageable node with a port for each MAC address.
 
-        :param fields: of the node; the driver is ``fake-hardware`` unless
-            given.
+        :param fields: fields of the node; the default of ``driver`` is
+            ``fake-hardware``.
         :returns: the node's UUID.
         """
         node: str = self.call(
@@ -84,7 +89,7 @@ class Client(requests.Session):
         return node
 
     def node(self, node: str) -> dict[str, Any]:
-        """Return the node as the API shows it."""
+        """Return a node in the form in which the API returns it."""
         shown: dict[str, Any] = self.call('GET', f'/v1/nodes/{node}')
         return shown
 
@@ -112,17 +117,17 @@ class Client(requests.Session):
         return port
 
     def start_inspection(self, node: str) -> None:
-        """Have a manageable node wait for the data of its ramdisk."""
+        """Start an inspection, and wait until it needs data of the ramdisk."""
         self.call(
             'PUT', f'/v1/nodes/{node}/states/provision', {'target': 'inspect'}
         )
         self.wait_for_state(node, 'inspect wait')
 
     def inspect(self, node: str, data: dict[str, Any]) -> dict[str, Any]:
-        """Inspect a manageable node with what its ramdisk would post.
+        """Inspect a manageable node with data that its ramdisk could post.
 
-        :param data: ``inventory`` and, beside it, the plugin data.
-        :returns: the node after the inspection, failed or not.
+        :param data: the ``inventory`` and, on the same level, plugin data.
+        :returns: the node after the inspection, even if the inspection failed.
         """
         self.start_inspection(node)
         self.call('POST', f'/v1/continue_inspection?node_uuid={node}', data)
@@ -132,7 +137,7 @@ class Client(requests.Session):
         """Wait until the node is in one of the states and not locked.
 
         :returns: the node.
-        :raises: TimeoutError that shows the state it stayed in.
+        :raises: TimeoutError with the last state if this takes too long.
         """
 
         def is_reached(fields: dict[str, Any]) -> bool:
@@ -141,9 +146,9 @@ class Client(requests.Session):
         return self.wait_for(node, is_reached)
 
     def discover(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Post the data of an unknown machine that Ironic is to enroll.
+        """Post the data of an unknown machine, so that Ironic enrolls it.
 
-        :returns: the new node when its inspection is done.
+        :returns: the new node after its inspection.
         """
         answer = self.call('POST', '/v1/continue_inspection', data)
         node: str = answer['node']['uuid']
@@ -162,9 +167,9 @@ class Client(requests.Session):
     ) -> dict[str, Any]:
         """Wait until a node is not locked and meets a condition.
 
-        :param holds: the condition, called with the node's fields.
-        :returns: these fields.
-        :raises: TimeoutError that shows the state it stayed in.
+        :param holds: the condition, which is called with the node's fields.
+        :returns: the fields of the node that meet the condition.
+        :raises: TimeoutError with the last state if this takes too long.
         """
         deadline = time.monotonic() + self.patience
         while True:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Many nodes that are inspected at once."""
+"""Makes many nodes and inspects them at the same time."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent import futures
@@ -43,15 +43,15 @@ RULES = (
         ],
     },
 )
-"""Rules whose effects show when they have happened twice."""
+"""Rules that append marks, so that tests notice if they run twice."""
 
 MARKS = ['preprocess', 'main']
 
 _TOGETHER = 200
-"""Inventories that are inserted by one statement."""
+"""Number of inventories that one statement inserts."""
 
-# Only what hangs takes as long: on a busy machine, killed workers and restarts
-# alone have taken more than a minute.
+# The timeout in seconds. It is this long because killed workers and restarts
+# have taken more than a minute on a busy machine.
 _PATIENCE = 300
 _PAUSE = 0.3
 
@@ -65,7 +65,7 @@ class Machine:
     mac: str
 
     def data(self) -> dict[str, Any]:
-        """What its ramdisk posts."""
+        """Return the data that the ramdisk of this machine posts."""
         return {
             'inventory': {
                 'interfaces': [
@@ -94,9 +94,11 @@ class Machine:
 
 
 class Fleet:
-    """Nodes put straight into the database, copies of one made by the API.
+    """Inserts nodes directly into the database of an Ironic.
 
-    :param ironic: a running Ironic that the nodes are for.
+    The nodes are copies of one node that is created through the API.
+
+    :param ironic: a running Ironic.
     """
 
     def __init__(self, ironic: launcher.Ironic) -> None:
@@ -132,16 +134,16 @@ class Fleet:
             )
 
     def close(self) -> None:
-        """Let go of the database and the API."""
+        """Close the connections to the database and the API."""
         self._engine.dispose()
         self._client.close()
 
     def make(
         self, names: Sequence[str], provision_state: str = 'inspect wait'
     ) -> list[Machine]:
-        """Make machines of these names.
+        """Create machines with these names, and a node and a port for them.
 
-        :param provision_state: the state that their nodes are in.
+        :param provision_state: the provision state of the new nodes.
         """
         machines = [Machine(str(uuid.uuid4()), name, _mac()) for name in names]
         common = {
@@ -194,8 +196,8 @@ class Fleet:
                     sa.select(self._nodes.c.uuid, self._nodes.c.id)
                 ).all()
             )
-            # A few at a time: inventories may come from a generator, and
-            # those of a large fleet do not fit into memory.
+            # Insert a few at a time, because the inventories of a large fleet
+            # do not fit into memory. They may come from a generator.
             while True:
                 rows = []
                 for machine, inventory in itertools.islice(made, _TOGETHER):
@@ -212,7 +214,7 @@ class Fleet:
                 connection.execute(sa.insert(self._inventories), rows)
 
     def delete(self, machine: Machine) -> None:
-        """Delete a node as if by force."""
+        """Delete a node from the database, whatever its state is."""
         with self._engine.begin() as connection:
             node = (
                 sa.select(self._nodes.c.id)
@@ -234,12 +236,12 @@ class Fleet:
         at_once: int = 8,
         insist: bool = True,
     ) -> list[requests.Response]:
-        """Post what the ramdisks of machines send.
+        """Post the data of machines, as their ramdisks do.
 
-        :param at_once: how many post at the same time.
-        :param insist: whether to try again when Ironic fails, or has locked
-            the node for a moment.
-        :returns: the answers, in the order of the machines.
+        :param at_once: the number of machines that post at the same time.
+        :param insist: whether to try again if Ironic has an internal error or
+            another host has locked the node.
+        :returns: the responses, in the order of the machines.
         """
         with futures.ThreadPoolExecutor(at_once) as pool:
             return list(
@@ -249,7 +251,8 @@ class Fleet:
     def _post(self, machine: Machine, insist: bool) -> requests.Response:
         deadline = time.monotonic() + _PATIENCE
         while True:
-            # Ramdisks do not share connections. They try again, though.
+            # Use a new connection for every attempt, because ramdisks do not
+            # share connections. Ramdisks try again if a connection fails.
             with live_client.Client(self._client.url) as ramdisk:
                 try:
                     answer = ramdisk.post(
@@ -265,7 +268,7 @@ class Fleet:
             time.sleep(_PAUSE)
 
     def requests(self) -> list[dict[str, Any]]:
-        """All inspection requests there are."""
+        """Return all inspection requests that the API lists."""
         return list(self._pages())
 
     def _pages(self) -> Iterator[dict[str, Any]]:
@@ -278,16 +281,17 @@ class Fleet:
     def wait(
         self, machines: Sequence[Machine], patience: float = _PATIENCE
     ) -> dict[str, dict[str, Any]]:
-        """Wait until the last request of each of these machines is done.
+        """Wait until the last request of every one of these machines is done.
 
-        :returns: that request, by UUID of the node.
-        :raises: TimeoutError that shows what is left.
+        :returns: the last requests by UUID of the node.
+        :raises: TimeoutError with the last requests, if some are not done.
         """
         wanted = {machine.uuid for machine in machines}
         deadline = time.monotonic() + patience
         last: dict[str, dict[str, Any]] = {}
         while time.monotonic() < deadline:
-            # The API is away when its process or database is.
+            # Ignore errors, because the API fails while its process or its
+            # database is stopped.
             with contextlib.suppress(requests.RequestException):
                 last = {
                     request['node_uuid']: request
@@ -303,9 +307,11 @@ class Fleet:
         raise TimeoutError(f'not all of {wanted} are done: {last}')
 
     def problems(self, machines: Sequence[Machine]) -> list[str]:
-        """Tell where the effects of RULES are not what they should be.
+        """Return problems of machines on which RULES ran not exactly once.
 
-        Reads the database: each effect is to show exactly once.
+        Every mark must be found exactly once in what the API returns.
+
+        :returns: one text per machine with a problem.
         """
         return [
             problem
@@ -336,11 +342,13 @@ class Fleet:
 
 
 def _mac() -> str:
+    """Return a random MAC address, e.g. ``52:0f:3a:91:c4:7e``."""
     tail = uuid.uuid4().hex[:10]
     return ':'.join(['52', *(tail[i : i + 2] for i in range(0, 10, 2))])
 
 
 def _may_pass(answer: requests.Response) -> bool:
+    """Return whether the same request may succeed later."""
     return answer.status_code >= 500 or (
         answer.status_code == 409 and 'is locked by host' in answer.text
     )

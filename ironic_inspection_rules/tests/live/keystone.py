@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A Keystone as a process of this interpreter, where it is installed."""
+"""Runs Keystone as a process of this interpreter, if it is installed."""
 
 import functools
 import getpass
@@ -27,10 +27,10 @@ _POLL = 0.2
 
 
 class Keystone:
-    """A Keystone with one administrator, while its context lasts.
+    """A Keystone with one administrator, which runs while its context lasts.
 
-    :param directory: where it may write; must exist.
-    :ivar url: of its API.
+    :param directory: an existing directory for its files.
+    :ivar url: the URL of its API.
     """
 
     def __init__(self, directory: pathlib.Path) -> None:
@@ -86,7 +86,7 @@ class Keystone:
 
     @functools.cached_property
     def token(self) -> str:
-        """A token of the administrator, of the whole system."""
+        """A token of the administrator with system scope."""
         answer = requests.post(
             f'{self.url}/auth/tokens',
             json={
@@ -110,9 +110,10 @@ class Keystone:
         return answer.headers['X-Subject-Token']
 
     def add_service(self, kind: str, url: str) -> None:
-        """Put a service into the catalog.
+        """Add a service and its endpoints to the catalog.
 
-        :param kind: of the service: ``baremetal``.
+        :param kind: the type of the service, e.g. ``baremetal``.
+        :param url: the URL of all its endpoints.
         """
         added = self._post('services', 'service', {'type': kind})
         for interface in ('admin', 'internal', 'public'):
@@ -196,6 +197,6 @@ def serve(config: str, port: str) -> None:
 
 
 if __name__ == '__main__':
-    # Keystone reads the command line too.
+    # Remove the arguments, because Keystone reads the command line, too.
     arguments, sys.argv[1:] = sys.argv[1:], []
     serve(*arguments)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Starts real Ironics as processes of the running interpreter.
+"""Starts real Ironic services as processes of the running interpreter.
 
-The integration tests and ``tools/demo`` drive the same Ironic through this
-package, so it needs nothing beyond what Ironic itself installs.
+Both the integration tests and ``tools/demo`` use this package. It therefore
+needs only packages that Ironic itself installs.
 """
 
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ _POLL = 0.1
 
 
 class Ironic:
-    """An Ironic made of one or more services over one database.
+    """An Ironic that consists of services with one common database.
 
     :param directory: an existing directory for its files.
-    :param overrides: configuration on top of :func:`options.all_in_one`.
-    :param services: console scripts in the order they start.
-    :param auth: user name and password for HTTP basic authentication, None
+    :param overrides: options that override :func:`options.all_in_one`.
+    :param services: the console scripts to start, in this order.
+    :param auth: user name and password for HTTP basic authentication; None
         for no authentication.
     :param outlive: whether the services may outlive this process.
     """
@@ -71,7 +71,11 @@ class Ironic:
 
     @property
     def database_file(self) -> pathlib.Path:
-        """Return the SQLite file of an Ironic without another database."""
+        """Return the path of the SQLite file, which is the default database.
+
+        An Ironic does not have this file if ``overrides`` set another
+        database.
+        """
         return options.database_file(self.directory)
 
     @property
@@ -80,23 +84,23 @@ class Ironic:
         return f'http://127.0.0.1:{self.options["api"]["port"]}'
 
     def client(self) -> client.Client:
-        """Make a client of the API, which may do everything."""
+        """Create a client of the API with the rights of an administrator."""
         return client.Client(self.url, self.auth)
 
     def write_config(self) -> None:
-        """Write the options as they are now to :attr:`config`."""
+        """Write the current options to the file :attr:`config`."""
         self.config.write_text(options.as_ini(self.options))
 
     def create_database(self) -> None:
-        """Make Ironic's tables, then the plugin's."""
+        """Create Ironic's tables, then the tables of the plugin."""
         self.run('ironic-dbsync', 'create_schema')
         self.run('ironic-inspection-rules-dbsync', 'create_schema')
 
     def run(self, name: str, *arguments: str) -> str:
-        """Run a console script with this configuration to its end.
+        """Run a console script with this configuration until it ends.
 
-        :returns: what it printed.
-        :raises: LaunchError when it fails.
+        :returns: the output of the script.
+        :raises: LaunchError if the script fails.
         """
         self.write_config()
         done = subprocess.run(
@@ -121,7 +125,8 @@ class Ironic:
     def start(self) -> None:
         """Start all services and wait until the API has a conductor.
 
-        :raises: LaunchError when a service fails or time runs out.
+        :raises: LaunchError if a service fails, if Ironic does not answer in
+            time, or if another Ironic already uses the port.
         """
         if self._names and self._answers():
             raise service.LaunchError(f'Another Ironic has {self.url}')
@@ -146,9 +151,9 @@ class Ironic:
     ) -> service.Service:
         """Start one console script as a service with this configuration.
 
-        Its log is the file ``<name>.log``, which outlives restarts.
+        Its log is the file ``<name>.log``, which is kept across restarts.
 
-        :param changes: to the configuration, for this service alone.
+        :param changes: options to override for only this service.
         """
         self.write_config()
         config = self.config
@@ -164,26 +169,26 @@ class Ironic:
         return started
 
     def stop(self) -> None:
-        """Stop all services, last started first; the database stays."""
+        """Stop all services in reverse order, and keep the database."""
         while self.services:
             self.services.pop().stop()
 
     def kill(self) -> None:
-        """End all services at once, as a crash of the machine would."""
+        """Kill all services, as a crash of the machine would."""
         while self.services:
             self.services.pop().kill()
 
     def restart(self, changes: options.Options | None = None) -> None:
-        """Stop and start again on the same database.
+        """Stop all services, and start them again with the same database.
 
-        :param changes: to the configuration.
+        :param changes: options to override from now on.
         """
         self.stop()
         self.options = options.merged(self.options, changes or {})
         self.start()
 
     def logs(self) -> str:
-        """Everything all services have logged so far."""
+        """Return the logs of all services so far."""
         return '\n'.join(
             f'--- {path.name}\n{path.read_text(errors="replace")}'
             for path in sorted(self.directory.glob('*.log'))
@@ -198,5 +203,5 @@ class Ironic:
 
 
 def tail(text: str, lines: int = 50) -> str:
-    """The last lines of a text."""
+    """Return the last lines of a text."""
     return '\n'.join(text.splitlines()[-lines:])

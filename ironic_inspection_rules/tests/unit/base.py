@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What unit tests stand on: no service, no network, no leftovers."""
+"""Base classes of unit tests, which use no service and leave nothing behind.
+
+Tests must not need the network either.
+"""
 
 import os
 import socket
@@ -17,11 +20,14 @@ from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.tests.unit import clock
 
 EXAMPLES = int(os.environ.get('IR_EXAMPLES', 50))
-"""How many random inputs a test tries; others each time if it is set."""
+"""How many random inputs a test tries.
 
-# How long an example takes says more of the machine than of the code. What
-# only another input shows is for somebody who looks for it, not for a change
-# that has nothing to do with it.
+If the environment variable is set, every run of a test tries other inputs.
+"""
+
+# There is no deadline, because the duration of an example depends more on the
+# machine than on the code. By default the inputs are always the same, so that
+# a change does not fail because of a problem that it did not cause.
 hypothesis.settings.register_profile(
     'unit',
     parent=hypothesis.settings.default,
@@ -35,13 +41,15 @@ hypothesis.settings.load_profile('unit')
 
 
 class TestCase(base.BaseTestCase):
-    """A test without Ironic: logs and output captured, HOME a scratch one.
+    """A test without Ironic.
 
-    ``OS_TEST_TIMEOUT`` (seconds, in the environment) stops a test that hangs.
-    Phases of rules take no time, or a busy machine would use up what they
-    have. Servers are those of this machine, whatever proxies it has.
+    oslotest captures logs and output, and sets HOME to a temporary directory.
+    It stops a test that hangs after ``OS_TEST_TIMEOUT`` seconds, if this
+    environment variable is set. The clock of phases stands still, because
+    phases could otherwise exceed their time limit on a busy machine. Proxies
+    are ignored, because all servers of tests run on this machine.
 
-    :ivar phase_clock: the clock of phases, which stands still.
+    :ivar phase_clock: the clock of phases.
     """
 
     def setUp(self) -> None:
@@ -51,9 +59,9 @@ class TestCase(base.BaseTestCase):
 
 
 class DeadPort(fixtures.Fixture):
-    """A TCP port of 127.0.0.1 that is taken, and at which nobody listens.
+    """A TCP port of 127.0.0.1 that is taken, but on which nobody listens.
 
-    As text it is its number.
+    ``str()`` returns the number of the port.
     """
 
     def _setUp(self) -> None:
@@ -66,13 +74,14 @@ class DeadPort(fixtures.Fixture):
 
 
 class IronicTestCase(TestCase):
-    """A test over Ironic's configuration, which is put back afterwards."""
+    """A test that uses Ironic's configuration and restores it afterwards."""
 
     def setUp(self) -> None:
         super().setUp()
         self.cfg = self.useFixture(config_fixture.Config(CONF))
         self.cfg.set_default('host', 'host.test')
-        # Drivers write files there when they are loaded; else root alone may.
+        # Drivers write files to these directories when they are loaded, and
+        # only root may write to the default directories.
         scratch = self.useFixture(fixtures.TempDir()).path
         self.cfg.set_default('tftp_root', scratch, 'pxe')
         self.cfg.set_default('http_root', scratch, 'deploy')
@@ -87,15 +96,15 @@ class IronicTestCase(TestCase):
     def config(self, group: str | None = None, **options: typing.Any) -> None:
         """Override options for this test.
 
-        :param group: section of ironic.conf, None for ``[DEFAULT]``.
+        :param group: the section of ironic.conf; None for ``[DEFAULT]``.
         """
         self.cfg.config(group=group, **options)
 
 
 class StatsdTestCase(IronicTestCase):
-    """A test of the metrics that arrive at statsd.
+    """A test of the metrics that are sent to statsd.
 
-    :ivar listener: the socket at which they do.
+    :ivar listener: the socket that receives the metrics.
     """
 
     def setUp(self) -> None:
