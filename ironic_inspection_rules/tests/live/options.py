@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The configuration of an Ironic that needs nothing but one machine."""
+"""Builds the configuration of an Ironic that runs on a single machine."""
 
 from collections.abc import Mapping
 import pathlib
@@ -11,18 +11,19 @@ from typing import Any
 import bcrypt
 
 Options = Mapping[str, Mapping[str, Any]]
-"""Configuration by group and option; None takes an option out."""
+"""Values of options by group and name; None removes an option."""
 
 
 _kept: list[socket.socket] = []
 
 
 def free_port() -> int:
-    """A TCP port of the loopback interface that nothing listens on.
+    """Return a TCP port of the loopback interface on which nobody listens.
 
-    It stays ours as long as this process lasts. Who has bound a port with
-    SO_REUSEADDR and does not listen lets a server have it that sets this
-    option too, but nobody who takes any port.
+    The port stays reserved until this process ends, because a socket is bound
+    to it with SO_REUSEADDR but does not listen. A server that also sets this
+    option can use the port, but the kernel does not assign it to programs that
+    ask for any free port.
     """
     kept = socket.socket()
     kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -32,12 +33,16 @@ def free_port() -> int:
 
 
 def database_file(directory: pathlib.Path) -> pathlib.Path:
-    """Where an Ironic keeps its SQLite database."""
+    """Return the path of the SQLite database of an Ironic."""
     return directory / 'ironic.sqlite'
 
 
 def _hardware() -> dict[str, str]:
-    """What Ironic can load here: all of ipmi needs ipmitool."""
+    """Return options for the hardware types that Ironic can load here.
+
+    The type ``ipmi`` is enabled only if ipmitool is installed, because it
+    needs this program.
+    """
     if shutil.which('ipmitool'):
         return {'enabled_hardware_types': 'fake-hardware,ipmi,redfish'}
     return {
@@ -47,11 +52,11 @@ def _hardware() -> dict[str, str]:
 
 
 def all_in_one(directory: pathlib.Path) -> Options:
-    """A self-contained Ironic: API and conductor in one.
+    """Build options for an Ironic that has API and conductor in one process.
 
-    Its nodes are of fake hardware, but may be given other drivers.
+    Fake hardware and Redfish are always enabled, and IPMI where it works.
 
-    :param directory: where it may write; must exist.
+    :param directory: an existing directory for its files.
     """
     files = {
         name: directory / name
@@ -94,7 +99,7 @@ def all_in_one(directory: pathlib.Path) -> Options:
 
 
 def split() -> Options:
-    """API and conductor as services of their own that speak JSON-RPC."""
+    """Build options for separate API and conductor services with JSON-RPC."""
     return {
         'DEFAULT': {'rpc_transport': 'json-rpc'},
         'json_rpc': {
@@ -106,7 +111,7 @@ def split() -> Options:
 
 
 def merged(*layers: Options) -> dict[str, dict[str, Any]]:
-    """Options where a later layer wins, option by option."""
+    """Merge options; for every option, the last layer that has it wins."""
     result: dict[str, dict[str, Any]] = {}
     for layer in layers:
         for group, options in layer.items():
@@ -115,9 +120,9 @@ def merged(*layers: Options) -> dict[str, dict[str, Any]]:
 
 
 def basic_auth(directory: pathlib.Path, user: str, password: str) -> Options:
-    """HTTP basic authentication that lets in one user.
+    """Build options for HTTP basic authentication with one user.
 
-    :param directory: where the file of users goes.
+    :param directory: the directory in which to write the file of users.
     """
     users = directory / 'htpasswd'
     digest = bcrypt.hashpw(password.encode(), bcrypt.gensalt(4)).decode()
@@ -131,7 +136,7 @@ def basic_auth(directory: pathlib.Path, user: str, password: str) -> Options:
 
 
 def as_ini(options: Options) -> str:
-    """The options as the text of a configuration file."""
+    """Return options as the text of a configuration file."""
     lines = []
     for group, values in options.items():
         lines.append(f'[{group}]')

@@ -4,7 +4,7 @@
 
     python -m ironic_inspection_rules.tests.live.ramdisk URL machine.json …
 
-answers for each node that waits, for as long as this Ironic answers.
+posts data for every node that waits for its ramdisk, until Ironic is gone.
 """
 
 from collections.abc import Callable
@@ -21,15 +21,16 @@ from ironic_inspection_rules.tests.live import client
 
 _PERIOD = 1.0
 _REFUSALS = 10
-"""So many in a row, and Ironic is gone."""
+"""Number of refused connections in a row after which Ironic is gone."""
 
 Json = dict[str, Any]
 
 
 def answer(session: client.Client, machine: Callable[[str], Json]) -> None:
-    """Post the data of each machine whose node waits for its ramdisk.
+    """Post the data of every machine whose node waits for its ramdisk.
 
-    :param machine: what the machine with this MAC address posts.
+    :param machine: a function that returns the data to post for the machine
+        with a MAC address.
     """
     waiting = session.call(
         'GET',
@@ -46,7 +47,10 @@ def answer(session: client.Client, machine: Callable[[str], Json]) -> None:
 
 
 def find(machines: list[Json], mac: str) -> Json:
-    """Return the machine with an interface, or one like the first."""
+    """Return the data of the machine with a MAC address.
+
+    If there is none, return a copy of the first machine with this address.
+    """
     for data in machines:
         if mac in [
             nic['mac_address'] for nic in data['inventory']['interfaces']
@@ -58,7 +62,11 @@ def find(machines: list[Json], mac: str) -> Json:
 
 
 def main(url: str, *paths: str) -> None:
-    """Answer until Ironic is gone."""
+    """Post data for waiting nodes until Ironic is gone.
+
+    :param url: the root of Ironic's API.
+    :param paths: JSON files with the data of machines.
+    """
     machines = [json.loads(pathlib.Path(path).read_text()) for path in paths]
     refusals = 0
     with client.Client(url) as session:
@@ -69,7 +77,8 @@ def main(url: str, *paths: str) -> None:
             except requests.ConnectionError:
                 refusals += 1
             except requests.RequestException:
-                # Somebody else has the node, or has removed it.
+                # Ignore this, because somebody else may have locked or removed
+                # the node.
                 pass
             time.sleep(_PERIOD)
 

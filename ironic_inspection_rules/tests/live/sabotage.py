@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An inspection hook that kills its process where a test wants it to.
+"""An inspection hook that kills its process at a step that a test chooses.
 
-Nodes say by their names what is to happen to their inspection:
-``<step>-<anything>``, with one of STEPS. The process dies there by SIGKILL,
-once for each node: a file in the directory SABOTAGE remembers it. On the
-node ``raise-…`` the hook always raises an exception, on ``slow-…`` it takes
-a second.
+The name of a node chooses the step: ``<step>-<anything>``, where the step is
+one of STEPS. At this step, the process is killed by SIGKILL. This happens only
+once per node, because a file in the directory SABOTAGE records it. If the name
+is ``raise-…``, the hook always raises an exception; if it is ``slow-…``, the
+hook takes an additional second.
 
-Steps that no hook sees are got at by wrapping, at the time that the hook is
-loaded.
+Ironic does not call hooks at some of the steps. The hook therefore wraps the
+methods of these steps when it is loaded.
 """
 
 from collections.abc import Callable
@@ -31,14 +31,14 @@ from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 
 DIRECTORY = 'SABOTAGE'
-"""Name of the environment variable that names the directory."""
+"""Name of the environment variable with the path of the directory."""
 
 STEPS = ('get', 'lock', 'hook', 'phases', 'save', 'consume', 'unlock')
-"""Where a worker can be made to die.
+"""The steps at which a worker can be killed.
 
-After it got the request; after it locked the node; in a hook; between two
-phases of rules; after the changes of the last phase were saved; before it
-consumes the request; before it unlocks the node.
+They are, in this order: after it got the request; after it locked the node; in
+a hook; between two phases of rules; after the changes of the last phase were
+saved; before it consumes the request; before it unlocks the node.
 """
 
 ENTRY_POINT = f'sabotage = {__name__}:Sabotage'
@@ -47,7 +47,7 @@ _EXTRA_SECONDS = 1.0
 
 
 class Sabotage(base.InspectionHook):
-    """Belongs before the hook that runs rules."""
+    """The hook, which must be configured before the hook that runs rules."""
 
     def __init__(self) -> None:
         _before(delivery.Delivery, 'carry_out', 'get')
@@ -59,7 +59,7 @@ class Sabotage(base.InspectionHook):
     def preprocess(
         self, task: Any, inventory: dict, plugin_data: dict
     ) -> None:
-        """Do what the name of the node says."""
+        """Raise, sleep or kill the process, as the name of the node says."""
         name = task.node.name or ''
         if name.startswith('raise-'):
             raise ValueError('sabotage')
@@ -68,11 +68,12 @@ class Sabotage(base.InspectionHook):
         _reach('hook', task.node.uuid)
 
     def __call__(self, task: Any, inventory: dict, plugin_data: dict) -> None:
-        """Come between the two phases of rules."""
+        """Kill the process between the two phases of rules."""
         _reach('phases', task.node.uuid)
 
 
 def _reach(step: str, node_uuid: str) -> None:
+    """Kill the process if the node's name has this step, once per node."""
     node = objects.Node.get_by_uuid(context.get_admin_context(), node_uuid)
     if not (node.name or '').startswith(f'{step}-'):
         return
@@ -84,6 +85,7 @@ def _reach(step: str, node_uuid: str) -> None:
 
 
 def _before(owner: type, method: str, step: str) -> None:
+    """Wrap a method so that the step is reached before every call."""
     stock = getattr(owner, method)
 
     @functools.wraps(stock)
@@ -97,6 +99,10 @@ def _before(owner: type, method: str, step: str) -> None:
 def _after(
     owner: type, method: str, step: str, phase: str | None = None
 ) -> None:
+    """Wrap a method so that the step is reached after every call.
+
+    :param phase: if given, skip calls whose first argument is another phase.
+    """
     stock: Callable[..., Any] = getattr(owner, method)
 
     @functools.wraps(stock)
@@ -110,7 +116,11 @@ def _after(
 
 
 def _node_uuid(args: tuple[Any, ...]) -> str:
-    """Find the node of a request, a delivery or an inspection."""
+    """Return the UUID of the node to which the arguments of a call belong.
+
+    :param args: one of them is a request or has one; otherwise the last is an
+        inspection.
+    """
     for argument in args:
         request = getattr(argument, 'request', argument)
         if hasattr(request, 'node_uuid'):

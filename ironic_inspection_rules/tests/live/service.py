@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One Ironic service as a process of the running interpreter."""
+"""Runs one Ironic service as a process of the running interpreter."""
 
 from collections.abc import Callable
 import contextlib
@@ -18,16 +18,19 @@ _CHILD_FAILED = 'exited with status'
 
 
 class LaunchError(Exception):
-    """A command failed or a service did not come up; shows its output."""
+    """A command failed or a service did not start.
+
+    The message usually has the output of the command or the service.
+    """
 
 
 def console_script(name: str) -> list[str]:
-    """The command line that runs an installed console script.
+    """Return the command line that runs an installed console script.
 
-    It always runs in this interpreter's environment, whether or not that
-    environment has a ``bin`` file for the script.
+    The script always runs in the environment of this interpreter, even if the
+    environment has no ``bin`` file for it.
 
-    :raises: LaunchError when no installed package has such a script.
+    :raises: LaunchError if no installed package has this script.
     """
     found = importlib.metadata.entry_points(group='console_scripts', name=name)
     if not found:
@@ -42,9 +45,12 @@ def console_script(name: str) -> list[str]:
 
 
 class Service:
-    """One running console script with its output in a file.
+    """One running console script that writes its output to a file.
 
-    :param outlive: whether it may outlive this process.
+    :param name: the name of the console script.
+    :param config: the configuration file of the service.
+    :param log: the file to which the output is appended.
+    :param outlive: whether the service may outlive this process.
     """
 
     def __init__(
@@ -56,7 +62,8 @@ class Service:
     ) -> None:
         self.name = name
         self.log = log
-        # The log has the output of earlier starts, too.
+        # Remember where the output starts, because the log may also have the
+        # output of earlier starts.
         self._log_start = 0
         if log.exists():
             self._log_start = log.stat().st_size
@@ -74,10 +81,10 @@ class Service:
             )
 
     def failure(self) -> str | None:
-        """Return why the service cannot come up, None while it still may.
+        """Return why the service failed to start, or None if it did not fail.
 
-        A service whose worker fails does not end: its master process starts
-        a new worker for ever.
+        The log must be checked, too, because a service does not end if its
+        worker fails. Its master process starts new workers forever.
         """
         if self.process.poll() is not None:
             return f'{self.name} ended with {self.process.returncode}'
@@ -92,7 +99,7 @@ class Service:
             return log.read().decode(errors='replace')
 
     def stop(self) -> None:
-        """Ask the service to end, and kill it when it does not."""
+        """Terminate the service, and kill it if it does not end in time."""
         self.process.terminate()
         try:
             self.process.wait(_STOP_TIMEOUT)
@@ -100,12 +107,12 @@ class Service:
             self.kill()
 
     def kill(self) -> None:
-        """End the service and its children at once, as a crash would."""
+        """Kill the service and its children, as a crash would."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
 
 def end_with_parent() -> None:
-    """Have the kernel stop the calling process when its parent dies."""
+    """Make the kernel terminate the calling process when its parent dies."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the demonstration shows of a machine, its rules and its node."""
+"""Formats a machine, its rules and its node for the demonstration."""
 
 import json
 import operator
@@ -16,16 +16,17 @@ Json = dict[str, Any]
 
 
 def rules(rules_of_file: list[Json]) -> rich_table.Table:
-    """List rules in the order in which they run.
+    """Return a table of rules in the order in which they run.
 
-    :param rules_of_file: as the file has them, each with a priority.
+    :param rules_of_file: the rules in the order of the file; all of them must
+        have a priority.
     """
     table = rich_table.Table(box=None, show_header=False, pad_edge=False)
     by_priority = operator.itemgetter('priority')
     # "reverse" keeps rules of equal priority in the order of the file.
     for rule_of_file in sorted(rules_of_file, key=by_priority, reverse=True):
         actions = rule_of_file['actions']
-        # Without the repeated ones, in their order.
+        # Use a dictionary to remove duplicates and keep the order.
         ops = dict.fromkeys(action['op'] for action in actions)
         what_it_does = ', '.join(ops)
         if rule_of_file.get('sensitive'):
@@ -39,9 +40,9 @@ def rules(rules_of_file: list[Json]) -> rich_table.Table:
 
 
 def rule(result: Json) -> rich_tree.Tree:
-    """Say why a rule matched or not, and what it did.
+    """Return a tree that shows why a rule matched or not, and what it did.
 
-    :param result: of the rule, in the answer to a dry run.
+    :param result: the result of the rule in the response to a dry run.
     """
     name = markup.escape(result.get('description') or result['uuid'])
     if result['matched']:
@@ -80,9 +81,9 @@ def _short(text: str) -> str:
 
 
 def machine(data: Json) -> str:
-    """Say what the machine is that will be inspected, on one line.
+    """Describe the machine that will be inspected, on one line.
 
-    :param data: what its ramdisk posts.
+    :param data: the data that its ramdisk posts.
     """
     inventory = data['inventory']
     vendor = inventory['system_vendor']
@@ -102,13 +103,17 @@ def machine(data: Json) -> str:
 
 
 def node(fields: Json) -> str:
-    """Say what became of a node: its state, and an error or what rules set.
+    """Describe a node after its inspection.
 
-    :param fields: as the API shows the node, and its ``traits``.
+    The text has its state, and either the error or the resource class and the
+    traits.
+
+    :param fields: the fields of the node from the API, and its ``traits``.
     """
     state = fields['provision_state']
     if fields['last_error']:
-        # Ironic puts its own words before the rule's, more than once.
+        # Show only the end, because Ironic puts several prefixes of its own
+        # before the message of the rule.
         reason = fields['last_error'].rpartition('Reason: ')[2]
         return f'{state}: [red]{markup.escape(reason)}[/]'
     parts = [state]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ironic's API in the web servers of this machine, by the samples of etc."""
+"""Runs Ironic's API in installed web servers, with the samples in etc."""
 
 import pathlib
 import re
@@ -14,11 +14,11 @@ from ironic_inspection_rules.tests.live import launcher
 ETC = pathlib.Path(__file__).parents[3] / 'etc'
 
 _PYTHON = '/usr/bin/python3'
-"""What web servers of Linux distributions are built with."""
+"""The Python that the web servers of Linux distributions are built with."""
 
 
 def why_no_environment() -> str | None:
-    """Tell why :func:`make_environment` cannot make one, if it cannot."""
+    """Return why :func:`make_environment` would fail; None if it works."""
     version = '.'.join(map(str, sys.version_info[:2]))
     if not shutil.which(_PYTHON):
         return f'no {_PYTHON}'
@@ -31,7 +31,11 @@ def why_no_environment() -> str | None:
 
 
 def make_environment(directory: pathlib.Path) -> pathlib.Path:
-    """Make a virtual environment of that Python, with our packages."""
+    """Create a virtual environment that gives web servers our packages.
+
+    It uses the Python of the distribution, because web servers are built with
+    it.
+    """
     path = directory / 'environment'
     subprocess.run(
         [_PYTHON, '-m', 'venv', '--without-pip', str(path)], check=True
@@ -46,10 +50,12 @@ def make_environment(directory: pathlib.Path) -> pathlib.Path:
 def sample(
     directory: pathlib.Path, name: str, *changes: tuple[str, str]
 ) -> str:
-    """Write a sample with what differs on this machine; return where.
+    """Write a copy of a sample with changes for this machine.
 
-    :param changes: expressions that must match, and what is there here.
-    :raises: LookupError for one that does not.
+    :param changes: pairs of a regular expression, which must match, and its
+        replacement.
+    :returns: the path of the copy.
+    :raises: LookupError if an expression does not match.
     """
     text = (ETC / name).read_text()
     for expression, replacement in changes:
@@ -64,10 +70,12 @@ def sample(
 def uwsgi_config(
     ironic: launcher.Ironic, processes: int = 1, proxied: int | None = None
 ) -> str:
-    """Write the sample of uWSGI for the API of an Ironic; return where.
+    """Write a copy of the sample of uWSGI for the API of an Ironic.
 
-    :param proxied: the port to speak uWSGI's own protocol at, to a web server
-        that has the port of the API.
+    :param proxied: the port on which uWSGI speaks its own protocol with a web
+        server, which then has the port of the API; None if uWSGI itself
+        serves the API by HTTP.
+    :returns: the path of the copy.
     """
     if proxied:
         option = 'socket'
@@ -89,9 +97,9 @@ def uwsgi(
     environment: pathlib.Path,
     proxied: int | None = None,
 ) -> list[str]:
-    """Return the command that serves the API of an Ironic by uWSGI.
+    """Return the command that serves the API of an Ironic with uWSGI.
 
-    :param proxied: as :func:`uwsgi_config` takes it.
+    :param proxied: see :func:`uwsgi_config`.
     """
     return [
         'uwsgi',
