@@ -377,6 +377,8 @@ def _evaluate_again(
 ) -> evaluation.Evaluation | None:
     """Run a phase of an inspection again, without saving anything.
 
+    The traces of this run show why a rule did not match.
+
     The phase runs on the facts that it had. If these are not kept, all phases
     run on the inventory and plugin data of the run, and on the node as it is
     now.

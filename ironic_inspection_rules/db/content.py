@@ -323,7 +323,8 @@ def _cut_into_frame(
 
     :param value: a dict or a list.
     :param sections: the texts of sections by digest; new ones are added.
-    :param order: the digests of all sections; those of new ones are appended.
+    :param order: the digest of the section at every position. Digests are
+        appended; two equal texts have two positions and one section.
     """
     if isinstance(value, dict):
         children = list(value.items())

@@ -183,8 +183,10 @@ class Inspection:
     def _collect_findings(self) -> history.Findings | None:
         """Return the data of the machine and the rules, for the history.
 
-        The history keeps the plugin data as the machine and the hooks made
-        them. Changes by rules are therefore undone here, in a copy.
+        The history keeps the plugin data as the hooks made them. Changes by
+        rules of the phases preprocess and main are therefore undone here, in a
+        copy. Changes by early rules were made before the data came here, and
+        stay.
 
         :returns: None if the machine has not sent any data.
         """

@@ -83,7 +83,11 @@ class Dumper(yaml.SafeDumper):  # type: ignore[misc]
     allow_unicode: bool | None
 
     def write_double_quoted(self, text: str, split: bool = True) -> None:
-        """Write a text, with escapes where a terminal would not show it."""
+        """Write a text in double quotes.
+
+        If a terminal would not show one of its characters, all characters
+        outside of ASCII are written as escapes.
+        """
         allowed = self.allow_unicode
         if exceptions.CONTROL_CHARACTER.search(text):
             self.allow_unicode = False

@@ -80,7 +80,7 @@ def is_among(
     written: collections.abc.Iterable[collections.abc.Sequence[str]],
     place: RecordedPlace,
 ) -> bool:
-    """Return whether a rule has set a value, or a part of it.
+    """Return whether a rule has set a value, its part, or a value around it.
 
     :param written: objects and paths that a withheld rule has set, e.g.
         ``['node', '/extra/rack']``; nothing else is kept of the rule.

@@ -311,7 +311,7 @@ def create(body: Any) -> Answer:
 
     :param body: the rule; it gets a new UUID if it has none.
     :raises: InvalidRule, also if the rule reads a table or a column that does
-        not exist.
+        not exist; RuleAlreadyExists if another rule has the UUID.
     """
     if isinstance(body, dict) and body.get('uuid') is None:
         body = {**body, 'uuid': uuidutils.generate_uuid()}

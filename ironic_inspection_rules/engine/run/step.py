@@ -145,7 +145,8 @@ def pay(
 
     :param plan: the first of the rules. An error names it and its first op.
     :param count: the number of rules. Each rule costs one operation.
-    :raises: :class:`.exceptions.RuleError` if too few operations are left.
+    :raises: :class:`.exceptions.RuleError` if too few operations are left, or
+        if time is up.
     """
     try:
         allowance.spend(count)

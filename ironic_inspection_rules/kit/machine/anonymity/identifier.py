@@ -192,15 +192,16 @@ def _classify_address(
 
 
 def _classify_dashed(text: str, start: int, end: int) -> list[Identifier]:
-    """Decide whether numbers with dashes or ``_`` are an address or a version.
+    """Find an IPv4 address in numbers with dashes or ``_`` between them.
 
-    The text before them decides: in "ip-10-0-0-1" they have the form
-    ``DASHED``, in "node-10-0-0-1" they have the form ``DASHED_QUAD``, and in
-    "fw-10-0-0-1" they are a version.
+    The text before the numbers decides. In "ip-10-0-0-1" they are an address,
+    with the form ``DASHED``. In "fw-10-0-0-1" they are a version. In
+    "node-10-0-0-1" they may be either, with the form ``DASHED_QUAD``.
 
     :returns: at most one identifier. The list is empty for a version, for
-        numbers that are not an IPv4 address, for four numbers of one digit,
-        and for an address that identifies nobody.
+        numbers that are not an IPv4 address, and for an address that
+        identifies nobody. It is also empty for four numbers of one digit,
+        except after a text such as "ip-".
     """
     numbers = re.split('[-_]', text[start:end])
     if len(numbers) != _NUMBERS_OF_IPV4:

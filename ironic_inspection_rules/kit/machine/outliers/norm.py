@@ -257,8 +257,8 @@ def _range_by_spread(
 
     :param reported: pairs of the index of a machine and its number.
     :param noise: the expected noise, as a share of the median.
-    :returns: None if the numbers vary too much to be compared, or if more than
-        a quarter of the machines would be odd.
+    :returns: None if the numbers vary too much to be compared, if the median
+        is 0, or if more than a quarter of the machines would be odd.
     """
     amounts = [value for _index, value in reported]
     median = statistics.median(amounts)
@@ -267,7 +267,8 @@ def _range_by_spread(
     # machine that is far away would change their mean.
     deviation = _STANDARD_PER_MEDIAN_DEVIATION * statistics.median(distances)
     if median == 0 or deviation > _MAX_SHARE_OF_DEVIATION * abs(median):
-        # The numbers vary too much to say which are normal.
+        # The numbers vary too much to say which are normal, or there is no
+        # median of which the noise could be a share.
         return None
     limit_of_noise = _MAX_DEVIATIONS * noise * abs(median)
     # The fewer numbers there are, the more likely they are close to each other
