@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values on all machines at once: alternatives, guarded by formulas.
+"""Models the values that a field may have on all machines at once.
 
-A value is one of several alternatives, each under a guard, a formula of z3;
-exactly one guard holds for a machine. What rules write out is known, what a
-machine sends is a cell that the solver fills.
+A value consists of alternatives. Each alternative has a guard, which is a
+formula of z3, and exactly one guard holds on any machine. A value that is
+written in a rule is known; a value that a machine sends is a cell that the
+solver fills.
 
-So a field that may be missing, a number or a text has three alternatives, and
-what is asked of it is asked of each of them. A rule that changes the field
-for some machines leaves the new value under the guard "the rule matched" and
-the old ones under its opposite.
+For example, a field that may be missing, a number or a text has three
+alternatives, and every question about the field is asked of each alternative.
+A rule that changes the field on some machines leaves the new value under the
+guard "the rule matched" and the old alternatives under the opposite guard.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -27,88 +28,89 @@ from ironic_inspection_rules.kit.proof import logic
 Formula = logic.Formula
 
 MOST_ALTERNATIVES = 64
-"""Most alternatives of a value: one with more becomes an unknown value.
+"""Maximum number of alternatives; a value with more becomes unknown.
 
-Every rule may double them, and formulas with them would grow without end.
+Every rule may double the alternatives, so formulas would grow without limit.
 """
 
 _MOST_INNER_VALUES = 5_000
-"""Most values inside of a value, for the same reason.
+"""Maximum number of values inside a value, for the same reason.
 
-A rule that puts a value into itself doubles it.
+A rule that inserts a value into itself doubles it.
 """
 
 _MOST_PAIRS = 400
-"""Most pairs of alternatives of two values that are compared exactly."""
+"""Maximum number of pairs of alternatives that are compared exactly."""
 
 
 class Guesses(typing.Protocol):
-    """Makes truth values that the solver may choose."""
+    """Creates truth values that the solver may choose."""
 
     def guess(self, reason: str, *about: typing.Any) -> Formula:
         """Return a truth value that the solver may choose."""
 
 
 class Alternative:
-    """One of the things that a value may be: missing, say, or a text.
+    """One possibility for a value, e.g. that it is missing or a text.
 
-    Two alternatives are never compared with ``==``: they are the same if
-    their ``identity`` is, and whether they are equal on a machine is a
-    formula.
+    Alternatives are never compared with ``==``. Two alternatives are the same
+    if their ``identity`` is equal; otherwise a formula tells on which machines
+    they are equal.
     """
 
     @property
     def is_missing(self) -> bool:
-        """Whether it stands for no value."""
+        """Whether the value is missing."""
         return False
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a list for sure."""
+        """Whether it is certainly a list."""
         return False
 
     @property
     def kind(self) -> str:
         """The type of a value of which something is known."""
-        # Callers do not ask about an unknown value or an error. One that does
-        # is a mistake, for which a question has the answer "unknown".
+        # Callers must not ask for the type of an unknown value or an error. If
+        # a caller does, the mistake makes the answer "unknown".
         raise AssertionError(f'{type(self).__name__} is of no type')
 
     @property
     def identity(self) -> Hashable:
-        """A key: alternatives with equal keys are the same on any machine.
+        """A key that is equal only for alternatives that are the same.
 
-        With different keys they may be the same on some or on all machines.
+        Alternatives with different keys may still be the same on some or all
+        machines.
         """
         return id(self)
 
     @property
     def size(self) -> int:
-        """How many values are inside of it, at any depth."""
+        """The number of values inside the alternative, at any depth."""
         return 0
 
     def as_term(self) -> logic.Term | None:
-        """Return a plain value as a term of the solver, else None."""
+        """Return a term of the solver for a plain value, otherwise None."""
         return None
 
     def opened(self) -> 'Alternative':
         """Return the alternative with its parts, if it has any.
 
-        A constant list or mapping is one value. As an :class:`ItemList` or a
-        :class:`Mapping` it can be compared with one of the machine, part by
-        part.
+        A constant list or mapping is a single value. Opened, it becomes an
+        :class:`ItemList` or a :class:`Mapping`, which can be compared part by
+        part with a value of the machine.
         """
         return self
 
     def step(self, name: str) -> 'Value':
-        """Return what is under a name or an index."""
+        """Return the value under a name or an index."""
         return NOTHING
 
     def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
         """Return the items of a loop, with formulas that the items exist.
 
-        Only a :class:`Const`, a :class:`Mapping` and an :class:`ItemList` are
-        asked.
+        It is called only for a :class:`Const`, a :class:`Mapping` and an
+        :class:`ItemList`.
         """
         raise AssertionError(f'{type(self).__name__} has no items')
 
@@ -117,15 +119,16 @@ class Alternative:
     ) -> Formula:
         """Return the formula that holds where another alternative differs.
 
-        :param other: no :class:`UnknownValue`. Of both, constant lists and
-            mappings have been opened, and at least one is no :class:`Const`.
+        :param other: an alternative that is not an :class:`UnknownValue`.
+            Constant lists and mappings on both sides have been opened, and
+            at least one side is not a :class:`Const`.
         """
-        # Values of two types are never the same.
+        # Values of different types are never the same.
         return logic.TRUE
 
 
 Value = tuple[tuple[Formula, Alternative], ...]
-"""Alternatives with their guards, such as a text that may be missing::
+"""Pairs of a guard and an alternative, e.g. a text that may be missing::
 
     ((kind == 0, Const(ABSENT)), (kind == 1, SolverTerm(String('model'))))
 """
@@ -133,7 +136,7 @@ Value = tuple[tuple[Formula, Alternative], ...]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Const(Alternative):
-    """A value that is known: JSON data, or :data:`.path.ABSENT`."""
+    """A known value, which is JSON data or :data:`.path.ABSENT`."""
 
     value: typing.Any
 
@@ -147,8 +150,8 @@ class Const(Alternative):
 
     @property
     def kind(self) -> str:
-        """The type of the value; ``null`` is also that of a missing one."""
-        # bool before int, of which it is a subclass.
+        """The type of the value; a missing value is of type ``null``."""
+        # bool is checked before int because it is a subclass of int.
         if isinstance(self.value, bool):
             return 'boolean'
         if isinstance(self.value, int | float):
@@ -168,9 +171,9 @@ class Const(Alternative):
         return data_path.identity(self.value)
 
     def as_term(self) -> logic.Term | None:
-        """Return a text, a truth value or a number as a term, else None."""
-        # A kind of JSON is a sort of the solver: bool before int, of which it
-        # is a subclass, or true would be 1.
+        """Return the term of a text, a boolean or a number, otherwise None."""
+        # Every JSON type has its own sort in the solver. bool is checked
+        # before int, because it is a subclass and true would become 1.
         if isinstance(self.value, str):
             return logic.text_term(self.value)
         if isinstance(self.value, bool):
@@ -180,7 +183,7 @@ class Const(Alternative):
         return None
 
     def opened(self) -> Alternative:
-        """Return a list or a mapping as one of constants, part by part."""
+        """Return a list or a mapping with its parts as constants."""
         if isinstance(self.value, dict):
             return Mapping.of(self.value)
         if isinstance(self.value, list):
@@ -218,7 +221,7 @@ class SolverTerm(Alternative):
 
     @property
     def kind(self) -> str:
-        """The type of the value, which the sort of the term says."""
+        """The type of the value, which follows from the sort of the term."""
         if self.is_text:
             return 'text'
         if self.is_boolean:
@@ -239,20 +242,20 @@ class SolverTerm(Alternative):
 
 
 _mapping_numbers: dict[Hashable, int] = {}
-"""Numbers of mappings by what is in them; see :attr:`Mapping.identity`."""
+"""The numbers of mappings by content; see :attr:`Mapping.identity`."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Mapping(Alternative):
-    """A mapping: the one of a machine with the entries that rules changed.
+    """A mapping of the machine, together with the entries that rules changed.
 
-    An entry whose name begins with ``#`` is the other form of the entry
-    without it: capabilities by name, which the node has as one text.
+    An entry whose name begins with ``#`` is another form of the entry without
+    the ``#``, e.g. capabilities by name, which the node stores as one text.
 
-    :ivar cell: what entries beside ``entries`` are: those of a
-        :class:`.cell.Cell`; unknown ones where it is an
-        :class:`UnknownValue`; none where it is None.
-    :ivar entries: that rules have written, or removed, by name.
+    :ivar cell: the source of all entries that are not in ``entries``. With a
+        :class:`.cell.Cell` they are the entries of the machine, with an
+        :class:`UnknownValue` they are unknown, and with None there are none.
+    :ivar entries: the entries that rules have written or removed, by name.
     """
 
     cell: typing.Any
@@ -260,7 +263,7 @@ class Mapping(Alternative):
 
     @classmethod
     def of(cls, known: dict[str, typing.Any]) -> 'Mapping':
-        """Return a mapping that is known by its entries."""
+        """Build a mapping whose entries are all known."""
         entries = {name: const(value) for name, value in known.items()}
         return cls(cell=None, entries=entries)
 
@@ -269,19 +272,19 @@ class Mapping(Alternative):
         return 'mapping'
 
     def entry(self, name: str) -> 'Value':
-        """Return the entry of a name; it may be missing.
+        """Return the entry with a name; it may be missing.
 
-        An entry that rules have not written is that of the machine.
+        If rules have not written the entry, it is the entry of the machine.
         """
         if name in self.entries:
             return self.entries[name]
         by_name = self.entries.get(f'#{name}')
         if by_name is not None:
-            # A rule has changed capabilities or traits by name. Which text
-            # that makes is not followed: the names may have any order in it.
+            # A rule has changed capabilities or traits by name. The resulting
+            # text is unknown, because it may have the names in any order.
             return unknown(f'{name} as a text', by_name)
         if self.cell is None:
-            # A rule has made the whole mapping: it has no other entries.
+            # A rule has made the whole mapping, so it has no other entries.
             return NOTHING
         return typing.cast(Value, self.cell.child(name))
 
@@ -289,22 +292,23 @@ class Mapping(Alternative):
         return self.entry(name)
 
     def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
-        # A loop over a mapping has one item, the mapping.
+        # A loop over a mapping has one item, which is the mapping itself.
         return [(logic.TRUE, only(self))]
 
     @functools.cached_property
     def identity(self) -> Hashable:
-        """A key of the mapping: the field it is of, and what rules wrote.
+        """A key for the mapping's field and the entries that rules wrote.
 
-        It is the class and a number, such as ``(Mapping, 7)``. Mappings of the
-        same field of the machine and the same entries have the same number.
+        The key is the class and a number, e.g. ``(Mapping, 7)``. Mappings have
+        the same number if they have the same field of the machine and the same
+        written entries.
         """
         keys_of_entries = []
         for name in sorted(self.entries):
             keys_of_entries.append((name, fingerprint(self.entries[name])))
         content = id(self.cell), tuple(keys_of_entries)
-        # Not the content itself, which has the keys of inner mappings: it
-        # would grow with the depth.
+        # A number replaces the content, because the content includes the keys
+        # of inner mappings and would grow with the depth.
         next_number = len(_mapping_numbers)
         number = _mapping_numbers.setdefault(content, next_number)
         return Mapping, number
@@ -316,9 +320,9 @@ class Mapping(Alternative):
     def where_empty(self, machine: Guesses) -> Formula:
         """Return the formula that holds where the mapping has no entries.
 
-        It has neither those that rules wrote, nor others that the machine may
-        have. If a rule has removed ``extra.rack``, it is for ``extra``: the
-        machine has no other entries than ``rack`` there.
+        The entries that rules wrote must be missing, and the machine must not
+        have others. For example, if a rule has removed ``extra.rack``, the
+        formula for ``extra`` is that the machine has only ``rack`` there.
         """
         entries_gone = logic.TRUE
         for name, entry in self.entries.items():
@@ -326,13 +330,14 @@ class Mapping(Alternative):
             is_gone = _where_gone(machine, name, entry)
             entries_gone = logic.conj(entries_gone, is_gone)
         if entries_gone is logic.FALSE:
-            # An entry is there, whatever the machine has.
+            # At least one entry exists on every machine.
             return logic.FALSE
         if self.cell is None:
-            # The rules have made the mapping, the machine has none.
+            # Rules have made the whole mapping, so it has no entries of the
+            # machine.
             return entries_gone
         if isinstance(self.cell, UnknownValue):
-            # What the machine has there is not known: the solver chooses.
+            # The solver chooses because the other entries are unknown.
             no_others = machine.guess(self.cell.reason, 'empty', self)
         else:
             no_others = self.cell.where_only(self.entries)
@@ -343,16 +348,16 @@ class Mapping(Alternative):
     ) -> Formula:
         """Return the formula that holds where another alternative differs.
 
-        The node before a rule and the node after it have the same cell: they
-        differ where an entry that the rule has written does.
+        The node before a rule and the node after it have the same cell, so
+        they differ if an entry that the rule has written differs.
         """
         if not isinstance(other, Mapping):
             return logic.TRUE
         if self.cell is not other.cell:
-            # They are from two places of a machine, and entries that no rule
-            # names may differ: that is a guess.
+            # The mappings come from two places of a machine. A guess is needed
+            # because entries that no rule names may differ.
             return guess_difference(machine, self, other)
-        # What no rule has written is the same in both.
+        # The entries that no rule has written are the same in both.
         differing = []
         for name in sorted({*self.entries, *other.entries}):
             entries_differ = where_different(
@@ -365,14 +370,15 @@ class Mapping(Alternative):
 def _where_gone(machine: Guesses, name: str, entry: 'Value') -> Formula:
     """Return the formula that holds where an entry of a mapping is missing.
 
-    For an entry that a rule has removed it is "the rule has matched".
+    For an entry that a rule has removed, the formula is "the rule has
+    matched".
 
     :param name: the name of the entry, such as ``cpu`` or ``#capabilities``.
     """
     parts = []
     for guard, alternative in entry:
         if name.startswith('#') and isinstance(alternative, Mapping):
-            # The text of capabilities is not there without any of them.
+            # The text of capabilities is missing if there are none.
             parts.append(logic.conj(guard, alternative.where_empty(machine)))
         elif alternative.is_missing:
             parts.append(guard)
@@ -385,16 +391,16 @@ def _where_gone(machine: Guesses, name: str, entry: 'Value') -> Formula:
 
 
 class LenientMapping(Mapping):
-    """An item of a loop that a rule writes out, with fields in it.
+    """An item of a loop that is written in a rule and contains fields.
 
-    It exists where some of these fields are missing. But a rule that reads
-    the item as a whole gets a value only where all of them have one.
+    The item exists even if some of these fields are missing. However, a rule
+    that reads the whole item gets a value only if all of the fields have one.
     """
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WrittenItem:
-    """An item of a list that a rule has written, and not the machine."""
+    """An item of a list that was written by a rule, not by the machine."""
 
     value: 'Value'
 
@@ -405,18 +411,19 @@ def _missing() -> 'Value':
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ItemList(Alternative):
-    """A list: its length, a number of the solver, and its first items.
+    """A list with its first items and a length that the solver chooses.
 
-    :ivar items: the first items, all that are looked at: a
-        :class:`WrittenItem` or a :class:`.cell.Cell`. Both have a ``value``.
-    :ivar name: of the field, for reasons of answers.
-    :ivar uses: whatever reads the length or the place of an item, or acts for
-        every item. Where it is empty, rules only look for items: those that
-        are not looked at are then like the others, and the search needs no
-        longer lists, if rules look for few; see
+    :ivar items: the first items, which are the only ones examined. They are
+        a :class:`WrittenItem` or a :class:`.cell.Cell`, which both have a
+        ``value``.
+    :ivar name: the name of the field, for the reasons of answers.
+    :ivar uses: everything that reads the length or the position of an item,
+        or acts for every item. If it is empty, rules only search for items.
+        The unexamined items are then like the others, and the search does not
+        need longer lists if rules search for few items; see
         :class:`.search.MachineSearch`.
-    :ivar rest: what rules have made of the items that are not looked at;
-        missing where no rule has written to one of them.
+    :ivar rest: the value that rules have given to the unexamined items;
+        missing if no rule has written to any of them.
     """
 
     length: Formula
@@ -435,33 +442,35 @@ class ItemList(Alternative):
 
     @property
     def where_longer(self) -> Formula:
-        """The formula that there are items that are not looked at."""
+        """The formula that the list has more items than are examined."""
         return self.length > len(self.items)
 
     @property
     def has_written_items(self) -> bool:
-        """Whether a rule has written out or changed some of its items."""
+        """Whether a rule has written or changed some of the items."""
         return any(isinstance(item, WrittenItem) for item in self.items)
 
     @property
     def identity(self) -> Hashable:
-        """A key of the list: its length, its items, and the rest.
+        """A key made of the length, the items and the rest of the list.
 
-        Lists of equal keys are the same on any machine.
+        Lists with equal keys are the same on every machine.
         """
         keys: list[Hashable] = []
         for item in self.items:
             if isinstance(item, WrittenItem):
                 keys.append(fingerprint(item.value))
             else:
-                # A field of the machine: there is one object for it.
+                # The id suffices because every field of the machine is one
+                # object.
                 keys.append(id(item))
         keys.append(fingerprint(self.rest))
         return ItemList, self.length.get_id(), tuple(keys)
 
     @property
     def size(self) -> int:
-        # Items of the machine do not grow by what rules do.
+        # Items of the machine are skipped because rules do not make them
+        # grow.
         return sum(
             size(item.value)
             for item in self.items
@@ -469,31 +478,31 @@ class ItemList(Alternative):
         )
 
     def step(self, name: str) -> 'Value':
-        """Return the item at an index, missing where the list is shorter.
+        """Return the item at an index; it is missing if the list is shorter.
 
-        :param name: the index as it stands in a path, such as "3". Any other
-            name, such as "size", is missing in every list.
+        :param name: the index as written in a path, e.g. "3". Any other name,
+            e.g. "size", is missing in every list.
         """
         position = data_path.index(name)
         if position is None:
             return NOTHING
-        # A rule that reads item 3 may need a list with four items, while
-        # loops are content with few: the search for machines may not leave
-        # out longer lists then.
+        # A rule that reads item 3 may need a list with four items, although
+        # loops need only a few. The search for machines must then try longer
+        # lists too.
         self.uses.add(name)
         if position < len(self.items):
             item = self.items[position].value
         else:
-            # Only the first items are followed; this one may be anything.
+            # The item may be anything, because only the first are examined.
             item = unknown(f'item {position} of {self.name}', self)
-        # Not a bool: a formula about all machines.
+        # This is not a bool but a formula about all machines.
         where_long_enough = self.length > position
         return choose(where_long_enough, chosen=item, otherwise=NOTHING)
 
     def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
         """Return the items of a loop, with formulas that the items exist.
 
-        Items that are not looked at are left out.
+        Items that are not examined are omitted.
         """
         items = []
         for index, item in enumerate(self.items):
@@ -506,25 +515,25 @@ class ItemList(Alternative):
     ) -> Formula:
         """Return the formula that holds where another alternative differs.
 
-        Lists differ where their lengths do, or two items at one index. Two
-        lists of the machine that no rule has written into are from two places
-        of it: whether they differ, the solver chooses.
+        Lists differ if their lengths differ, or two items at the same index.
+        Two lists without written items come from two places of the machine,
+        so the solver chooses whether they differ.
         """
         if not isinstance(other, ItemList):
             return logic.TRUE
         if not self.has_written_items and not other.has_written_items:
             return guess_difference(machine, self, other)
         differing = [self.length != other.length]
-        # The shorter one of the two may have no items left to compare.
+        # One of the two may have more examined items than the other.
         pairs = list(zip(self.items, other.items, strict=False))
         for index, (item, other_item) in enumerate(pairs):
             items_differ = where_different(
                 machine, item.value, other_item.value
             )
-            # Only where the list is so long that it has this item.
+            # The items count only if the list is long enough to have them.
             differing.append(logic.conj(self.length > index, items_differ))
-        # Two lists of one length are one list of the machine: the items that
-        # are not looked at differ only by what rules have made of them.
+        # If both lengths are the same term, both are the same list of the
+        # machine. Unexamined items then differ only if rules changed them.
         others_differ = where_different(machine, self.rest, other.rest)
         if not self.length.eq(other.length):
             others_differ = guess_difference(machine, self, other)
@@ -537,8 +546,7 @@ class ItemList(Alternative):
 class TraitNames(Alternative):
     """The list of a node's traits.
 
-    :ivar mapping: truth values by the name of a trait: whether the node has
-        it.
+    :ivar mapping: maps the name of a trait to whether the node has it.
     """
 
     mapping: 'Value'
@@ -552,27 +560,27 @@ class TraitNames(Alternative):
         return TraitNames, fingerprint(self.mapping)
 
     def step(self, name: str) -> 'Value':
-        # Nobody knows in which order a node has its traits.
+        # The order of the traits of a node is unknown.
         return unknown('one of the traits by its number', self, name)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class UnknownValue(Alternative):
-    """A value of which nothing is known, and why.
+    """A value about which nothing is known, with the reason.
 
-    It may be of any type, missing, or an error. It stands for the result of
-    an unknown function of ``about``: for the same things
-    :func:`unknown_value` returns the same object. So two rules that compute
-    the same are known to have the same result, whatever that is.
+    The value may be of any type, missing, or an error. It represents the
+    result of an unknown function of ``about``. :func:`unknown_value` returns
+    the same object for the same arguments, so that two rules with the same
+    computation are known to have the same result.
 
-    :ivar reason: why nothing is known, for users.
+    :ivar reason: the reason why nothing is known, for users.
     """
 
     reason: str
     about: tuple[typing.Any, ...] = ()
 
     def child(self, name: str) -> 'Value':
-        """Return what it has under a name, if it is a mapping."""
+        """Return the entry that it has under a name if it is a mapping."""
         return unknown(self.reason, self, name)
 
     def step(self, name: str) -> 'Value':
@@ -586,7 +594,7 @@ class UnknownValue(Alternative):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Failed(Alternative):
-    """A value that cannot be computed: reading it is an error."""
+    """A value that cannot be computed, so that reading it is an error."""
 
     @property
     def identity(self) -> Hashable:
@@ -596,28 +604,28 @@ class Failed(Alternative):
         return only(self)
 
 
-# Keys have ids of objects in them, which another object may get later. That is
-# safe: the unknown value keeps the objects that it is about, and its entry
-# goes with the last user of the value.
+# Keys contain ids of objects, which other objects may get later. This is safe
+# because the unknown value keeps the objects that it is about, and its entry
+# is removed together with the last user of the value.
 _unknown: weakref.WeakValueDictionary[Hashable, UnknownValue] = (
     weakref.WeakValueDictionary()
 )
 
 
 def unknown(reason: str, *about: typing.Any) -> Value:
-    """Return a value of which nothing is known, see :func:`unknown_value`."""
+    """Return a value that is unknown; see :func:`unknown_value`."""
     return only(unknown_value(reason, *about))
 
 
 def unknown_value(reason: str, *about: typing.Any) -> UnknownValue:
-    """Return the unknown value that depends on some things.
+    """Return the unknown value for the things on which it depends.
 
-    Two rules that sort the same list read the same unknown value: so it is
-    known that they do not differ.
+    Two rules that sort the same list get the same unknown value, so that their
+    results are known not to differ.
 
-    :param reason: why it is not known, for users.
-    :param about: all that the value depends on, such as the filter and the
-        list: the same things have the same unknown value.
+    :param reason: the reason why the value is unknown, for users.
+    :param about: everything on which the value depends, e.g. the filter and
+        the list. Equal arguments give the same unknown value.
     """
     key = reason, *map(fingerprint, about)
     value = _unknown.get(key)
@@ -628,22 +636,22 @@ def unknown_value(reason: str, *about: typing.Any) -> UnknownValue:
 
 
 def fingerprint(thing: typing.Any) -> Hashable:
-    """Return a key that is equal for things that are surely the same.
+    """Return a key that is equal only for things that are the same.
 
-    By such keys guesses and unknown values are made only once.
+    The keys ensure that guesses and unknown values are made only once.
 
     :param thing: an alternative, a value, a formula, text, or a sequence of
-        them. It must be kept as long as the key is: the key has ids of
-        objects, which others get once these are gone.
+        them. It must be kept as long as the key, because the key contains ids
+        of objects, which other objects may get after these are freed.
     """
     if isinstance(thing, Alternative):
         return thing.identity
     if isinstance(thing, z3.AstRef):
-        # Equal formulas are one object of the solver.
+        # The solver has only one object for equal formulas.
         return z3.AstRef, thing.get_id()
     if isinstance(thing, tuple | list):
         return tuple(map(fingerprint, thing))
-    # A scope of fields, whose class is not known here.
+    # Other classes, e.g. a scope of fields, provide their own key.
     its_fingerprint = getattr(thing, 'fingerprint', None)
     if its_fingerprint is not None:
         return typing.cast(Hashable, its_fingerprint)
@@ -651,12 +659,12 @@ def fingerprint(thing: typing.Any) -> Hashable:
 
 
 def only(alternative: Alternative) -> Value:
-    """Return a value with one alternative."""
+    """Return a value with a single alternative."""
     return ((logic.TRUE, alternative),)
 
 
 def const(value: typing.Any) -> Value:
-    """Return a value that is known."""
+    """Return a value that is known to be the given constant."""
     return only(Const(value))
 
 
@@ -667,13 +675,13 @@ FAILED = only(Failed())
 def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
     """Join guarded values into one value.
 
-    A value "a" where a guard holds, and "b" or "a" where it does not, become
-    one value with two alternatives, "a" and "b": equal alternatives become
-    one, which is there where either of their guards holds. With more than
-    :data:`MOST_ALTERNATIVES` the value is unknown.
+    Alternatives that are the same are merged, and the guard of the result is
+    that either of their guards holds. For example, "a" under one guard and
+    "b" or "a" under its opposite become a value with the two alternatives "a"
+    and "b". With more than :data:`MOST_ALTERNATIVES` the value is unknown.
 
-    :param parts: pairs of a guard and a value. On a machine exactly one guard
-        holds.
+    :param parts: pairs of a guard and a value. Exactly one guard holds on any
+        machine.
     """
     joined: dict[Hashable, tuple[Formula, Alternative]] = {}
     for guard_of_part, value in parts:
@@ -690,7 +698,7 @@ def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
             else:
                 joined[key] = both_hold, alternative
     if len(joined) > MOST_ALTERNATIVES:
-        # Bounds the time of a proof, at the price of its answer.
+        # This limits the time of a proof, but the proof may get no answer.
         return unknown(
             'a value with too many alternatives', tuple(joined.values())
         )
@@ -698,28 +706,30 @@ def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
 
 
 def size(value: Value) -> int:
-    """Count the values inside of a value, its own alternatives included.
+    """Count the values inside a value, including its own alternatives.
 
-    Of a value that may be missing or a mapping of two texts these are four.
+    For example, the count is four if the value may be missing or a mapping of
+    two texts.
     """
     return sum(1 + alternative.size for _guard, alternative in value)
 
 
 def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
-    """Choose a value where a guard holds, and another where it does not.
+    """Combine the value where a guard holds with the value where it does not.
 
-    A rule leaves such a value: a new one where it matched, the old elsewhere.
-    After a rule that sets the resource class to "big", the class is::
+    This is the value of a field after a rule: the new value where the rule
+    matched, and the old value elsewhere. For example, after a rule that sets
+    the resource class to "big", the class is::
 
         the rule matched                              → "big"
         it did not match, and the class was null      → null
         it did not match, and the class was a text    → that text
 
-    Two mappings of one cell, that is, of one field of the machine, stay one
-    mapping, with entries that depend on the guard: a hundred rules that set an
-    entry each leave one mapping, and not 2 ** 100 alternatives.
+    Two mappings of one cell, i.e. of one field of the machine, are merged into
+    one mapping whose entries depend on the guard. Otherwise a hundred rules
+    that set one entry each would leave 2 ** 100 alternatives.
 
-    :param guard: the formula, such as that the rule matched.
+    :param guard: a formula, e.g. that the rule matched.
     """
     if chosen is otherwise or guard is logic.TRUE:
         return chosen
@@ -735,7 +745,7 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
     for inner_guard, alternative in chosen:
         is_chosen = logic.conj(guard, inner_guard)
         # If the alternative is the node after a rule, this is the node before
-        # it, with its own guard.
+        # the rule, with its own guard.
         mapping_before = _find_mapping_of_cell(alternative, others_left)
         if mapping_before is None:
             parts.append((is_chosen, only(alternative)))
@@ -755,9 +765,9 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
 def _choose_entries(guard: Formula, one: Mapping, other: Mapping) -> Mapping:
     """Merge two mappings of one field of the machine, entry by entry.
 
-    An entry is that of ``one`` where the guard holds, else that of ``other``.
-    After a rule that sets the name of a node, the name is the new one where
-    the rule matched, and no other entry changes.
+    An entry comes from ``one`` if the guard holds, otherwise from ``other``.
+    For example, after a rule that sets the name of a node, the name is the new
+    one where the rule matched, and no other entry changes.
     """
     entries = {}
     for name in (*one.entries, *other.entries):
@@ -769,14 +779,14 @@ def _find_mapping_of_cell(
     alternative: Alternative,
     others: list[tuple[Formula, Alternative]],
 ) -> tuple[Formula, Mapping] | None:
-    """Find another mapping of one field, such as ``node`` before a rule.
+    """Find another mapping of the same field, e.g. ``node`` before a rule.
 
-    Its cell, which is what the machine has in the field, is the same object.
+    Both mappings have the same cell, which is the field of the machine.
 
-    :param alternative: a mapping, such as ``node`` after the rule.
-    :returns: the pair of its guard and the mapping. None where there is none,
-        where the rule has changed nothing, so that it is the same mapping, and
-        where the alternative itself is no mapping.
+    :param alternative: any alternative, e.g. ``node`` after the rule.
+    :returns: the pair of a guard and the mapping. None if there is no such
+        mapping, if the rule has changed nothing so that both are the same
+        mapping, or if the alternative is not a mapping.
     """
     if not isinstance(alternative, Mapping):
         return None
@@ -784,9 +794,10 @@ def _find_mapping_of_cell(
         _guard, other = pair
         if isinstance(other, Mapping) and other.cell is alternative.cell:
             if other is alternative:
-                # One and the same: join() makes one alternative of both.
+                # Both are the same object, and join() merges them.
                 return None
-            # The same pair, which the caller removes from the others.
+            # Return the same pair, because the caller removes it from the
+            # others.
             return typing.cast('tuple[Formula, Mapping]', pair)
     return None
 
@@ -794,32 +805,33 @@ def _find_mapping_of_cell(
 def transform(value: Value, function: Callable[[Alternative], Value]) -> Value:
     """Apply a function to every alternative, and join the results.
 
-    A function that trims texts makes of a value that is missing, " a" or "a" a
-    value that is missing or "a".
+    For example, a function that trims texts turns a value that is missing,
+    " a" or "a" into a value that is missing or "a".
     """
     return join((guard, function(alternative)) for guard, alternative in value)
 
 
 KeepGoing = Callable[[], typing.Any]
-"""Raises an error of its own where no time is left for a proof."""
+"""Raises an exception if no time is left for a proof."""
 
 
 def keep_going() -> None:
-    """Let the work take any time."""
+    """Do nothing, so that the work may take any time."""
 
 
 def product(
     values: Sequence[Value], keep_going: KeepGoing = keep_going
 ) -> Iterator[tuple[Formula, tuple[Alternative, ...]]]:
-    """Yield the combinations of alternatives of some values, with guards.
+    """Yield all combinations of the alternatives of values, with guards.
 
-    A count that is missing, null or a number, and a vendor that is missing or
-    a text, have six combinations: a caller decides each of them by itself.
+    For example, a count that is missing, null or a number and a vendor that is
+    missing or a text have six combinations, which the caller decides one by
+    one.
 
-    :param keep_going: called before every combination: a text with many fields
-        has more of them than anybody waits for.
-    :returns: pairs of a guard, that all alternatives of a combination are
-        there, and these alternatives. Impossible combinations are left out.
+    :param keep_going: called before every combination, because a text with
+        many fields may have too many combinations to wait for.
+    :returns: pairs of a guard and a combination of alternatives. The guard is
+        the conjunction of their guards. Impossible combinations are skipped.
     """
     for pairs in itertools.product(*values):
         keep_going()
@@ -831,8 +843,9 @@ def product(
 def step(value: Value, *names: str) -> Value:
     """Follow names and indexes below a value.
 
-    From the inventory, ``cpu`` and ``count`` lead to the number of processors:
-    it is missing where the inventory has no ``cpu``, or no ``count`` in it.
+    For example, ``cpu`` and ``count`` lead from the inventory to the number of
+    processors, which is missing if the inventory has no ``cpu`` or if that has
+    no ``count``.
     """
     for name in names:
         value = join(
@@ -844,14 +857,14 @@ def step(value: Value, *names: str) -> Value:
 def where(value: Value, test: Callable[[Alternative], bool]) -> Formula:
     """Return the formula that holds where the alternative passes a test.
 
-    :param test: asked about every alternative, such as :func:`is_missing`.
+    :param test: called for every alternative, e.g. :func:`is_missing`.
     """
     guards = [guard for guard, alternative in value if test(alternative)]
     return logic.disj(*guards)
 
 
 def is_missing(alternative: Alternative) -> bool:
-    """Return whether an alternative stands for no value."""
+    """Return whether an alternative is a missing value."""
     return alternative.is_missing
 
 
@@ -878,15 +891,15 @@ def where_failed(value: Value) -> Formula:
 def where_different(machine: Guesses, one: Value, other: Value) -> Formula:
     """Return the formula that holds where two values differ.
 
-    So a proof tells that a rule changes something, or that two rules leave
-    different results. A name that is missing or a text ``name`` differs from
-    the known text "node-1" where the name is missing, and where it is a text
-    and ``name != "node-1"`` holds.
+    Proofs use it to find out whether a rule changes something, or whether two
+    rules leave different results. For example, a name that is missing or a
+    text ``name`` differs from the known text "node-1" if it is missing, or if
+    it is a text and ``name != "node-1"`` holds.
     """
     if one is other or fingerprint(one) == fingerprint(other):
         return logic.FALSE
     if len(one) * len(other) > _MOST_PAIRS:
-        # To compare every pair would take too long.
+        # Comparing every pair would take too long.
         return _where_identities_differ(machine, one, other)
     parts = []
     for guard, (alternative, other_alternative) in product([one, other]):
@@ -900,11 +913,11 @@ def where_different(machine: Guesses, one: Value, other: Value) -> Formula:
 def _where_identities_differ(
     machine: Guesses, one: Value, other: Value
 ) -> Formula:
-    """Return the formula that holds where two values of many parts differ.
+    """Return the formula that two values with many alternatives differ.
 
-    To compare every pair of their alternatives would take too long. So values
-    with the same alternative are equal, and of all others the solver chooses
-    whether they differ.
+    Comparing every pair of alternatives would take too long. Therefore values
+    with the same alternative are equal, and the solver chooses whether all
+    others differ.
     """
     guard_by_identity = {
         alternative.identity: guard for guard, alternative in other
@@ -913,7 +926,7 @@ def _where_identities_differ(
     for guard, alternative in one:
         guard_of_other = guard_by_identity.get(alternative.identity)
         if guard_of_other is not None:
-            # On a machine with both guards, both values are this alternative.
+            # If both guards hold, both values are this alternative.
             cases_of_same.append(logic.conj(guard, guard_of_other))
     are_not_same = logic.negated(logic.disj(*cases_of_same))
     do_differ = machine.guess(
@@ -927,9 +940,9 @@ def _where_alternatives_differ(
 ) -> Formula:
     """Return the formula that holds where two alternatives differ.
 
-    A text ``name`` differs from the constant "a" where ``name != "a"``, and
-    from the constant 8 on all machines. Of an unknown value nobody can tell:
-    the solver chooses.
+    For example, a text ``name`` differs from the constant "a" if
+    ``name != "a"``, and always from the constant 8. If a value is unknown, the
+    solver chooses whether it differs.
     """
     if one.identity == other.identity:
         # They are the same on every machine.
@@ -949,8 +962,9 @@ def _where_terms_differ(
 ) -> Formula:
     """Return the formula that holds where two terms differ.
 
-    Terms of two sorts always differ: 1 is another value than 1.0 or true,
-    though conditions take them for equal. So does None, which is no term.
+    Terms of different sorts always differ, e.g. 1 differs from 1.0 and true,
+    although conditions treat them as equal. None, which stands for no term,
+    differs from everything.
     """
     if one is None or other is None or one.sort() != other.sort():
         return logic.TRUE
@@ -962,7 +976,7 @@ def guess_difference(
 ) -> Formula:
     """Return a guess whether two alternatives differ.
 
-    It is the same guess in either order of the two.
+    The guess is the same for either order of the two.
     """
     return machine.guess(
         'whether two values are the same', 'differ', _Pair(one, other)
@@ -971,9 +985,9 @@ def guess_difference(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Pair:
-    """Two alternatives or values, in either order.
+    """A pair of alternatives or values whose order does not matter.
 
-    A guess about "a" and "b" is then the guess about "b" and "a".
+    It makes a guess about "a" and "b" the same as a guess about "b" and "a".
     """
 
     one: typing.Any
@@ -981,7 +995,7 @@ class _Pair:
 
     @property
     def fingerprint(self) -> Hashable:
-        """A key, which is equal for both orders of the two."""
-        # The keys of the two are of several types, and have addresses in them:
-        # there is no order to sort them by.
+        """A key that is equal for both orders of the pair."""
+        # A set is used instead of sorting, because the keys have several
+        # types and contain addresses.
         return frozenset((fingerprint(self.one), fingerprint(self.other)))
