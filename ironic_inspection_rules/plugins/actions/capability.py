@@ -149,7 +149,7 @@ class UnsetCapability(plugin.Action):
         yield declare(arguments['name'])
 
     def __call__(self, target: Target, name: str) -> None:
-        """Remove the capability from the text of all capabilities."""
+        """Remove the capability from the text of all, if the text has it."""
         # Ironic ignores white space around names.
         name = name.strip()
         capabilities = read_capabilities(target)

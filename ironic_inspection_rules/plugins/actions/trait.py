@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implements the actions add-trait, remove-trait and set-traits."""
+"""Implements the actions add-trait, remove-trait and set-traits (spec 004)."""
 
 import typing
 
