@@ -19,15 +19,15 @@ from ironic_inspection_rules.patches import body_limit
 
 @functools.cache
 def requests() -> Any:
-    """Return the queue of this process, which the first call makes.
+    """Return the queue of this process, which is created by the first call.
 
-    That is when the API starts. The call starts a worker, too, where an
-    all-in-one Ironic is to have one.
+    The first call is made when the API starts. If an all-in-one Ironic should
+    have a worker, it also starts the worker.
 
     :returns: a :class:`.DatabaseQueue`.
     """
-    # Imported here, so that an API without durable inspection, which is off
-    # by default, loads nothing of the queue.
+    # These modules are imported here because an API without durable
+    # inspection, which is off by default, does not need them.
     from ironic_inspection_rules.queue import service
     from ironic_inspection_rules.queue import wakeup
     from ironic_inspection_rules.queue import worker_absence
@@ -40,11 +40,11 @@ def requests() -> Any:
     absence = worker_absence.WorkerAbsence(CONF.inspection_queue.lease)
 
     def after_put() -> None:
-        # Where nothing can wake them, workers find the request when they next
+        # If the workers cannot be woken, they find the request when they next
         # look for work.
         if wake_workers is not None:
             wake_workers()
-        # Logs a warning if requests wait and no worker takes them.
+        # This logs a warning if requests wait and no worker takes them.
         absence.check()
 
     return service.make_queue(wake=after_put)
@@ -53,8 +53,8 @@ def requests() -> Any:
 def install() -> None:
     """Prepare this API to put posted inventories into the queue.
 
-    :raises: :class:`.exceptions.Invalid` if this process has no database;
-        Ironic does not start then.
+    :raises: :class:`.exceptions.Invalid` if this process has no direct access
+        to the database; Ironic does not start then.
     """
     if not storage.is_here():
         raise exceptions.Invalid(
@@ -63,9 +63,9 @@ def install() -> None:
                 'database itself, without [DEFAULT]use_rpc_for_database.'
             )
         )
-    # The queue is made now and not with the first inventory, as this may start
-    # a worker, too. The cache is cleared for a process that sets up the API
-    # for a second time.
+    # The queue is created now instead of with the first inventory, because
+    # this may also start a worker. The cache is cleared in case this process
+    # sets up the API for a second time.
     requests.cache_clear()
     requests()
     # These two calls may post an inventory, so their bodies may be as large as
@@ -84,16 +84,16 @@ def put_instead(
     plugin_data: dict[str, Any],
     topic: str | None = None,
 ) -> None:
-    """Put posted data into the queue, instead of handing them to a conductor.
+    """Put posted data into the queue instead of sending them to a conductor.
 
-    Ironic calls it in place of ``ConductorAPI.continue_inspection``, which has
-    the parameters from ``context`` on.
+    Ironic calls this instead of ``ConductorAPI.continue_inspection``, which
+    has the same parameters from ``context`` on.
 
     :param posted: plugin data as they were posted.
-    :param early_record: the early phase in the record of the run, see
-        :mod:`.inspection.early_phase`; None if it has none.
+    :param early_record: the record of the early phase, see
+        :mod:`.inspection.early_phase`; None if the run has no early phase.
     :param token: the agent token, which proves that the machine is the sender.
-    :param plugin_data: plugin data as the early rules left them.
+    :param plugin_data: plugin data after the changes by early rules.
     """
     from ironic_inspection_rules.queue import request as queue_request
 
@@ -102,8 +102,8 @@ def put_instead(
             objects.Node.get_by_uuid(context, node_id), token
         )
     )
-    # The data are stored as they were posted, and the changes of early rules
-    # as a checkpoint, so that every attempt begins with the same data.
+    # The data are stored as they were posted, and changes by early rules are
+    # stored as a checkpoint, so that every attempt begins with the same data.
     checkpoints = checkpoint.of_early_phase(posted, plugin_data, early_record)
     requests().put(
         node_id,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Errors and headers of answers, in the form of ironic-inspector.
+"""Converts errors and headers of answers to the form of ironic-inspector.
 
-Its clients look for the versions of its API in the headers of every answer,
-also of the ones from the top of the API, and for errors as
-``{"error": {"message": …}}``.
+Clients of ironic-inspector expect the versions of its API in the headers of
+every answer, including answers from the root of the API, and they expect
+errors in the form ``{"error": {"message": …}}``.
 """
 
 from collections.abc import Callable
@@ -28,22 +28,22 @@ OLDEST, NEWEST = (1, 0), (1, 18)
 """The versions of the API of ironic-inspector 12.5.0."""
 
 RESOURCES = ('introspection', 'rules')
-"""What is ironic-inspector's beneath ``/v1/``."""
+"""The resources below ``/v1/`` that belong to ironic-inspector's API."""
 
 
 @dec.wsgify.middleware
 def layer(request: webob.Request, app: Callable) -> Any:
-    """Pass a request on, and give some answers ironic-inspector's form.
+    """Pass a request on, and convert some answers to ironic-inspector's form.
 
-    This is a WSGI middleware around Ironic's API. Answers of
-    ironic-inspector's calls, such as ``/v1/rules``, and of the root of the API
-    get the two headers with the versions of ironic-inspector's API. An error
-    of its calls becomes ``{"error": {"message": "Rule … could not be
-    found."}}``. All other answers stay.
+    This is a WSGI middleware around Ironic's API. It adds two headers with the
+    versions of ironic-inspector's API to answers of ironic-inspector's calls,
+    e.g. ``/v1/rules``, and of the root of the API. It converts an error of
+    these calls to ``{"error": {"message": "Rule … could not be found."}}``.
+    All other answers are not changed.
     """
     path = request.environ.get('PATH_INFO', '').rstrip('/')
     prefixes = tuple(f'/v1/{name}/' for name in RESOURCES)
-    # The slash at the end: /v1/rules is one of its calls, and /v1/rules2 not.
+    # The slash is appended because /v1/rules must match, but not /v1/rules2.
     is_inspector_call = f'{path}/'.startswith(prefixes)
     # Clients of ironic-inspector ask the root for the versions.
     is_root = path in ('', '/v1')
@@ -55,7 +55,8 @@ def layer(request: webob.Request, app: Callable) -> Any:
     )
     if is_inspector_call and response.status_int >= 400:
         response.json = {'error': {'message': _find_message(response)}}
-        # webob has only set the body. It may have been one of HTML.
+        # webob has set only the body, and the original body may have been
+        # HTML.
         response.content_type = 'application/json'
     return response
 
@@ -63,11 +64,11 @@ def layer(request: webob.Request, app: Callable) -> Any:
 def requested_version() -> tuple[int, int]:
     """Return the version of ironic-inspector's API that a request asks for.
 
-    The header :data:`VERSION` has it. Without the header, or with ``latest``
-    in it, it is the newest version.
+    The version is read from the header :data:`VERSION`. If the header is
+    missing or has the value ``latest``, the newest version is returned.
 
-    :returns: the major and the minor number: ``(1, 18)``.
-    :raises: Invalid if the header is no version.
+    :returns: the major and the minor number, e.g. ``(1, 18)``.
+    :raises: Invalid if the header is not a version.
     :raises: ClientSideError (406) if the API does not have that version.
     """
     text = api.request.headers.get(VERSION)
@@ -100,19 +101,19 @@ def _format(version: tuple[int, int]) -> str:
 
 
 def _find_message(response: webob.Response) -> str:
-    """Return the sentence in which an error answer says what is wrong.
+    """Extract the error message from an answer.
 
     Ironic answers ``{"error_message": "{\\"faultstring\\": \\"Rule …\\"}"}``,
-    which is JSON in a string of JSON: the sentence is ``Rule …``. pecan, webob
-    and Keystone answer with other members, or with plain text. An answer
-    without a body has only its status.
+    which is JSON in a string of JSON. Here, the message is ``Rule …``. pecan,
+    webob and Keystone use other members or plain text. If the answer has no
+    body, its status is returned.
     """
     error: Any = response.text
     while True:
         try:
             error = json.loads(error)
         except (TypeError, ValueError):
-            # This is no JSON any more, so it is the sentence itself.
+            # This is not JSON, so it must be the message itself.
             return str(error).strip() or response.status
         inner_error = _inner_error(error)
         if inner_error is None:
@@ -121,16 +122,16 @@ def _find_message(response: webob.Response) -> str:
 
 
 def _inner_error(error: Any) -> Any:
-    """Return the member of a JSON error that says what is wrong.
+    """Return the member of a decoded JSON error that has the message.
 
-    :param error: a decoded error, of any type.
-    :returns: the value of the member, which may be JSON again; None if the
+    :param error: a decoded error of any type.
+    :returns: the value of the member, which may again be JSON; None if the
         error has no such member.
     """
     if not isinstance(error, dict):
         return None
-    # "error_message" and "faultstring" are Ironic's. webob has a "message",
-    # and where that is empty a "title" such as "Not Found".
+    # Ironic uses "error_message" and "faultstring". webob uses "message" and,
+    # if the message is empty, a "title" such as "Not Found".
     for name in ('error_message', 'faultstring', 'message', 'title'):
         if error.get(name):
             return error[name]

@@ -2,8 +2,8 @@
 
 """Installs the calls of this project in Ironic's API.
 
-Named in ``[api]middleware``, it puts its calls beside Ironic's own, so that
-authentication, policies, limits and errors are Ironic's.
+If ``[api]middleware`` names this plugin, its calls are added to Ironic's own,
+so that Ironic's authentication, policies, limits and errors apply to them.
 """
 
 from collections.abc import Callable
@@ -30,43 +30,42 @@ from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.patches import name
 
 NAMES = (*controllers.NAMES, *body_limit.NAMES)
-"""Names of Ironic without which its API does not start."""
+"""Names of Ironic that the API needs to start."""
 
 _STREAMED = (
     'inspection_rules/evaluate',
     'inspection_rules/replay',
     '/machines',
 )
-"""How the paths of calls end whose answers may be long."""
+"""Endings of the paths of calls that may have long answers."""
 
 
 def install(app: Callable) -> Callable:
-    """Extend Ironic's API by all calls of this project.
+    """Add all calls of this project to Ironic's API.
 
-    Ironic calls this while it makes its application, where
-    ``[api]middleware`` names the entry point.
-
-    Ironic's map of controllers, its policies and its limits of bodies change
-    in place.
+    Ironic calls this while it builds its application, if ``[api]middleware``
+    names the entry point. The function changes Ironic's map of controllers,
+    its policies and its limits on bodies in place.
 
     :param app: Ironic's WSGI application.
-    :returns: the application, with three layers around it: one that limits
-        bodies, one for clients of ironic-inspector, and one that sends long
-        answers while they are made. What ramdisks post passes the first only.
-    :raises: :class:`.exceptions.InspectionRulesError` where rules cannot be
-        run; Ironic does not start then.
+    :returns: the application, wrapped in three layers. The first limits
+        bodies, the second supports clients of ironic-inspector, and the third
+        sends long answers while they are generated. Data posted by ramdisks
+        pass only the first layer.
+    :raises: :class:`.exceptions.InspectionRulesError` if rules cannot be run;
+        Ironic does not start then.
     """
-    # First of all, as what follows uses these names. An error in here keeps
-    # Ironic from starting.
+    # The names are checked first, because the code below uses them. An error
+    # in this block keeps Ironic from starting.
     with start.required():
         name.check(NAMES)
     rules = start.rules()
     announcement.announce(announcement.API, rules)
     if start.is_all_in_one():
-        # The conductor is in this process, and the setup of conductors is in
-        # the module of the inspection hook. It may be that no inspect
-        # interface has loaded the hook. An API in a process of its own does
-        # not load this module.
+        # The conductor runs in this process, and the module of the inspection
+        # hook sets up conductors. It is imported here because maybe no inspect
+        # interface has loaded the hook. An API in a separate process does not
+        # load this module.
         from ironic_inspection_rules import hook
 
         hook.prepare_conductor()
@@ -82,9 +81,9 @@ def install(app: Callable) -> Callable:
     if CONF.inspection_queue.enabled:
         with start.required():
             inspection_queue.install()
-    # The first layer is the innermost. Refusals of the guard must get the
-    # form of ironic-inspector, too. The layer that streams is the outermost,
-    # as another one around it could read a long answer whole.
+    # The guard is the innermost layer, because its errors must also get the
+    # form of ironic-inspector. The streaming layer is the outermost, because
+    # a layer around it could read a whole long answer into memory.
     guarded = request.guard(app)
     in_inspector_form = inspector_forms.layer(guarded)
     streamed = stream.layer(in_inspector_form, endings=_STREAMED)
@@ -92,10 +91,10 @@ def install(app: Callable) -> Callable:
 
 
 def _serve_routes() -> None:
-    """Put the calls of this project into Ironic's map of controllers.
+    """Add the calls of this project to Ironic's maps of controllers.
 
-    Ironic looks up the first part of a path, such as ``inspection_rules``, in
-    one map, and what follows a node, such as ``traits``, in another one.
+    Ironic looks up the first part of a path, e.g. ``inspection_rules``, in one
+    map, and the part that follows a node, e.g. ``traits``, in another map.
     """
     for route in routes.TABLE:
         first_part = route.parts[0]
@@ -119,13 +118,13 @@ def _controller_of_node(
 
 
 def refuse(app: Callable) -> Callable:
-    """Stop the service, as ``[api]middleware`` has a misspelt name.
+    """Stop the service because ``[api]middleware`` has a misspelled name.
 
-    This is the entry point of names that are close to the right one, such as
-    ``inspection_rules``. Without it, Ironic would end with a traceback before
+    This is the entry point for names that are similar to the right name, e.g.
+    ``inspection_rules``. Without it, Ironic would exit with a traceback before
     it loads this plugin.
 
-    :raises: Invalid that says which name was meant.
+    :raises: Invalid with the name that was probably meant.
     """
     start.refuse(switches.near_middleware())
     return app

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lists of nodes with filters by trait, and links to the next page."""
+"""Lists nodes with filters by trait, and links to the next page."""
 
 import typing
 from urllib import parse
@@ -28,10 +28,11 @@ def list_uuids(
 ) -> tuple[list[str], bool]:
     """List the UUIDs of the nodes that the caller may see.
 
-    :param parameters: filters of the list of nodes, as the URL of
-        ``GET /v1/nodes`` has them: ``{'driver': 'ipmi', 'traits': 'HW_GPU'}``.
-    :param limit: maximum number of nodes; Ironic's own limit may be less.
-    :param marker: UUID of the last node of the page before, if there is one.
+    :param parameters: filters of the list of nodes, in the format of the query
+        of ``GET /v1/nodes``: ``{'driver': 'ipmi', 'traits': 'HW_GPU'}``.
+    :param limit: maximum number of nodes; Ironic's own limit may be lower.
+    :param marker: UUID of the last node of the previous page; None for the
+        first page.
     :returns: the UUIDs, and whether there may be more nodes after them.
     """
     query = {**parameters, 'fields': 'uuid', 'limit': str(limit)}
@@ -52,21 +53,20 @@ def list_nodes(
     chassis_uuid: str | None,
     parameters: dict[str, typing.Any],
 ) -> dict[str, typing.Any]:
-    """Answer a list of nodes as Ironic does, with filters by trait as well.
+    """Return Ironic's list of nodes, with support for filters by trait.
 
-    Ironic's own method makes the list. Meanwhile, conditions such as "the node
-    has HW_GPU" are part of its database query.
+    Ironic's own method builds the list. While it runs, conditions such as "the
+    node has HW_GPU" are added to its database query.
 
     :param stock: Ironic's own method: :data:`GET_ALL` or :data:`DETAIL`.
-    :param parameters: all parameters of the request but the chassis. The
-        filters by trait are removed from them.
-    :returns: the answer of Ironic, in which the link to the next page has the
-        filters, too.
-    :raises: NotAcceptable for a microversion without traits.
+    :param parameters: all parameters of the request except the chassis. The
+        filters by trait are removed from this dict.
+    :returns: Ironic's answer. Its link to the next page includes the filters.
+    :raises: NotAcceptable if the microversion of the request has no traits.
     """
     filters = {}
     for name in trait_filter.PARAMETERS:
-        # Ironic's method would refuse this parameter as unknown.
+        # Ironic's method would reject this parameter as unknown.
         if name in parameters:
             filters[name] = parameters.pop(name)
     if not filters:
@@ -94,23 +94,23 @@ def list_nodes(
 def _complete_link(link: str, chassis_uuid: str | None) -> str:
     """Return a link to the next page with all parameters of this request.
 
-    Ironic's own link leaves out most filters, so that the next page would not
-    be filtered: for ``/v1/nodes?traits=HW_GPU&limit=2`` it is
+    Ironic's own link omits most filters, so the next page would not be
+    filtered. For example, for ``/v1/nodes?traits=HW_GPU&limit=2`` it is
     ``/v1/nodes?limit=2&marker=<uuid>``.
     """
     parts = parse.urlsplit(link)
-    # Pairs, not a mapping, as a request may have a parameter several times.
+    # A list of pairs is used because a request may repeat a parameter.
     parameters = parse.parse_qsl(parts.query)
-    # The limit and the marker stay those of Ironic's link.
+    # The limit and the marker are taken from Ironic's link.
     names_in_link = {name for name, _value in parameters}
     requested = dict(api.request.GET.dict_of_lists())
     if chassis_uuid:
-        # In /v1/chassis/<uuid>/nodes the chassis is part of the path, but the
-        # link goes to /v1/nodes.
+        # The link goes to /v1/nodes, so it needs the chassis as a parameter.
+        # In /v1/chassis/<uuid>/nodes, the chassis is part of the path.
         requested['chassis_uuid'] = [chassis_uuid]
     for name, values in requested.items():
         if name not in names_in_link:
             parameters += [(name, value) for value in values]
-    # Commas stay as they are, so that traits=A,B can still be read.
+    # Commas are not escaped, so that traits=A,B stays readable.
     query = parse.urlencode(parameters, safe=',')
     return parts._replace(query=query).geturl()

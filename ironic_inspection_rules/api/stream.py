@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Streams long answers, such as those on a fleet, while they are made.
+"""Streams long answers, e.g. about a whole fleet, while they are generated.
 
-Ironic's hooks read the body of every answer, and so have it whole in memory. A
-controller hands the parts of a long one over to the layer outside of them all.
+Ironic's hooks read the body of every answer, which keeps the whole body in
+memory. To avoid this, a controller hands over the parts of a long answer to a
+WSGI layer outside all hooks.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,14 +17,21 @@ import webob
 from webob import dec
 
 _PARTS_OF_ANSWER = 'ironic_inspection_rules.stream'
-"""The key of the environment under which a controller leaves its answer."""
+"""The key of the WSGI environment where a controller stores its answer."""
 
 _PART_LENGTH = 1 << 16
-"""Characters after which a part is sent, as many small writes are slow."""
+"""Number of characters that are collected before a part is sent.
+
+Sending every entry separately would be slow.
+"""
 
 
 class AnswerParts:
-    """The parts of an answer; not an iterator, which Ironic would use up."""
+    """The parts of an answer.
+
+    This is an iterable and not an iterator, because Ironic would exhaust an
+    iterator.
+    """
 
     def __init__(self, parts: Iterable[bytes]) -> None:
         self._parts = parts
@@ -36,20 +44,20 @@ class AnswerParts:
 def layer(
     request: webob.Request, app: Callable, endings: tuple[str, ...]
 ) -> Any:
-    """Send the parts of a long answer while its controller makes them.
+    """Send the parts of a long answer while its controller generates them.
 
-    This is a WSGI middleware around Ironic's API. A controller hands over an
-    iterator of parts by :func:`send`, which becomes the body of the answer. So
-    a long list is never in memory as a whole.
+    This is a WSGI middleware around Ironic's API. A controller calls
+    :func:`send` with an iterator of parts, which becomes the body of the
+    answer. This way, a long list is never completely in memory.
 
-    :param endings: the ends of the paths of calls that may stream, such as
+    :param endings: the endings of the paths of calls that may stream, e.g.
         ``inspection_rules/evaluate``.
     """
     path = request.environ.get('PATH_INFO', '').rstrip('/')
     if not path.endswith(endings):
         return app
-    # send() appends to this list instead of setting a key, as a layer below
-    # may have copied the environment: the copy has the same list.
+    # send() appends to this list instead of setting a key, because an inner
+    # layer may have copied the environment. The copy refers to the same list.
     answers: list[AnswerParts] = []
     request.environ[_PARTS_OF_ANSWER] = answers
     response = request.get_response(app)
@@ -61,9 +69,9 @@ def layer(
 def send(parts: Iterable[bytes]) -> None:
     """Set the body of the answer to the current request.
 
-    :param parts: an iterator that makes the parts while they are sent. The
-        controller has returned by then, and ``api.request`` is not there any
-        more.
+    :param parts: an iterator that generates the parts while they are sent. It
+        must not use ``api.request``, because the controller has already
+        returned by then.
     """
     api.request.environ[_PARTS_OF_ANSWER].append(AnswerParts(parts))
 
@@ -71,17 +79,17 @@ def send(parts: Iterable[bytes]) -> None:
 def page(
     entries: Iterable[Any], name: str, following: str | None
 ) -> Iterator[bytes]:
-    """Make the JSON of one page of a list, part by part.
+    """Generate the JSON of one page of a list, part by part.
 
-    Joined, the parts are ``{"nodes": [{...}, {...}], "next": "200"}``.
+    The joined parts are e.g. ``{"nodes": [{...}, {...}], "next": "200"}``.
 
-    :param entries: the items of the page, made while they are sent.
-    :param name: the member that has the items: ``nodes``.
-    :param following: the marker of the next page, None after the last one.
+    :param entries: the items of the page, generated while they are sent.
+    :param name: the member that has the items, e.g. ``nodes``.
+    :param following: the marker of the next page; None on the last page.
     """
     parts = _parts_of_page(entries, name, following)
-    # The first part is made before anything is sent: if the database is away,
-    # the client gets an error and not half a page.
+    # The first part is generated before anything is sent, so that the client
+    # gets an error and not half a page if the database is unreachable.
     first_part = next(parts)
     return itertools.chain([first_part], parts)
 
@@ -94,7 +102,7 @@ def _parts_of_page(
     The last part may be shorter.
     """
     texts = [f'{{"{name}": [']
-    # Characters of the entries in texts, without the separators.
+    # The number of characters of the entries in texts, without separators.
     length = 0
     separator = ''
     for entry in entries:

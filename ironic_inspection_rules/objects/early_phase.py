@@ -2,10 +2,11 @@
 
 """The results of early rules, kept until a conductor reads them.
 
-The API runs early rules before it hands the inventory over to a conductor.
-Ironic's call has no place for what the rules did, except the data of the
-machine. So the API stores it, and the conductor finds it by the ID of the
-request to the API, which Ironic passes on with each call.
+The API runs early rules before it sends the inventory to a conductor. Apart
+from the data of the machine, Ironic's RPC call has no parameter for the
+results of the rules. Therefore the API stores the results, and the conductor
+finds them by the ID of the API request, which Ironic passes on with every
+call.
 """
 
 from typing import Any
@@ -21,16 +22,17 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.objects import remotable
 
 LONGEST_WAIT = 3600.0
-"""Seconds after which a row counts as left over by its conductor."""
+"""Seconds after which the conductor is assumed not to read a row anymore."""
 
 _ROWS: Any = models.EarlyPhaseRow.__table__
 
 
 @base.IronicObjectRegistry.register
 class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
-    """What the early rules of a request to the API did.
+    """The results of the early rules of a request to the API.
 
-    The context has the ID of the request, in the API and in the conductor.
+    The ID of the request is part of the context, both in the API and in the
+    conductor.
     """
 
     # Version 1.0: Initial version

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads the nodes, ports and inventories of a fleet together."""
+"""Reads the nodes, ports and inventories of many machines at once."""
 
 from ironic.db import api as db_api
 from ironic.db.sqlalchemy import models
@@ -17,7 +17,7 @@ from ironic_inspection_rules.objects import remotable
 
 @base.IronicObjectRegistry.register
 class InspectedMachine(base.IronicObject):
-    """Data of machines, as plain data; the class has no instances."""
+    """Reads data of machines as plain data; it is never instantiated."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'
@@ -157,8 +157,8 @@ class InspectedMachine(base.IronicObject):
 def _sum_lengths(*columns):
     """Build the SQL sum of the lengths of columns that may be null.
 
-    MySQL counts bytes, and other databases characters. Both are the same here,
-    because Ironic writes JSON in ASCII.
+    MySQL counts bytes and other databases count characters. Both numbers are
+    equal here, because Ironic writes JSON in ASCII.
     """
     total: sa.ColumnElement[int] = sa.literal(0)
     for column in columns:
@@ -170,7 +170,7 @@ def _sum_lengths(*columns):
 
 
 def _read_pairs(query):
-    """Read rows of two columns as tuples."""
+    """Execute a query for two columns, and return the rows as tuples."""
     return [tuple(row.values()) for row in transaction.read_rows(query)]
 
 
@@ -183,8 +183,8 @@ def _read_rows(model, node_ids):
 def _select_of_nodes(table, node_ids, *columns):
     """Build the query for rows of nodes, in the order of their creation.
 
-    :param table: all columns of the table, by their names.
-    :param node_ids: the ``id`` of every node.
+    :param table: the column collection of the table.
+    :param node_ids: the ``id`` of every node whose rows are read.
     :param columns: the columns to read.
     """
     return (
@@ -212,7 +212,7 @@ def _convert_like_objects(model, rows):
             if row[name] is not None:
                 row[name] = f'{_as_iso_text(row[name])}+00:00'
         for name in names_of_mappings:
-            # A column that a release of Ironic has added is null in old rows.
+            # If a release of Ironic adds a column, it is null in old rows.
             if row[name] is None:
                 row[name] = {}
     return rows

@@ -17,7 +17,7 @@ from ironic_inspection_rules.objects import remotable
 class InspectionRequest(
     base.IronicObject, object_base.VersionedObjectDictCompat
 ):
-    """An inspection request, to read: only the queue changes it."""
+    """An inspection request, read-only because only the queue changes it."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'

@@ -60,8 +60,7 @@ def _object_field(field):
     if field.name == model.VARS:
         return object_fields.FlexibleDictField(default={})
     if isinstance(field.type, types.UnionType):
-        # Its type is "str | None", because all fields that may be None are
-        # texts.
+        # The type must be "str | None", because all nullable fields are text.
         return object_fields.StringField(nullable=True)
     class_by_type = {
         int: object_fields.IntegerField,
@@ -72,9 +71,9 @@ def _object_field(field):
 
 
 def origin(context, message=None):
-    """Return the origin of a change: who asked the API for it, and why.
+    """Return the origin of a change: the user who made it, and the reason.
 
-    :param message: the reason of the change, as the user has given it.
+    :param message: the reason for the change, as given by the user.
     """
     return rule_set.ChangeOrigin(
         user_id=context.user_id,
@@ -274,13 +273,14 @@ def _describe_version(rule, is_secret):
 
     :param rule: a row of :class:`.models.RuleVersionRow`.
     :param is_secret: whether the rule is sensitive in any revision. Its
-        content is returned anyway; code that shows the rule leaves it out.
+        content is returned anyway; code that shows the rule must omit it.
     """
     created_at = None
     if rule.rule_created_at:
         created_at = rule.rule_created_at.isoformat() + '+00:00'
     return {
-        # A revision lacks fields that were added to rules in later releases.
+        # The defaults are needed because an old revision lacks fields that
+        # were added to rules in later releases.
         **model.DEFAULTS,
         **rule.fields,
         'revision': rule.rule_revision,
@@ -295,8 +295,8 @@ def _with_plain_lists(values):
     A list of a versioned object never equals the list in the database, so a
     rule that is saved without a change would count as changed.
 
-    :param values: values by field, as the object has them. Its lists are the
-        conditions and the actions.
+    :param values: the values of the object by field. Only the conditions and
+        the actions are lists.
     """
     columns = dict(values)
     for name in model.OPERATIONS:
@@ -315,6 +315,6 @@ def _columns(values):
     columns = {**values, 'version': StoredRule.VERSION}
     if columns.get('created_at'):
         created_at = timeutils.parse_isotime(columns['created_at'])
-        # The database accepts times in UTC, without a time zone.
+        # The database accepts only UTC times without a time zone.
         columns['created_at'] = timeutils.normalize_time(created_at)
     return columns

@@ -14,10 +14,10 @@ _TIMES = ('since', 'last_matched_at')
 
 @base.IronicObjectRegistry.register
 class RuleStatistics(base.IronicObject, object_base.VersionedObjectDictCompat):
-    """Counters of the rules, over all processes.
+    """Counters of the rules, summed over all processes.
 
-    Rows are plain mappings, a value for each column; times are ISO 8601 text,
-    which JSON-RPC can carry.
+    Rows are plain mappings of columns to values. Times are ISO 8601 text,
+    because JSON-RPC cannot transfer time objects.
     """
 
     # Version 1.0: Initial version
@@ -52,7 +52,7 @@ class RuleStatistics(base.IronicObject, object_base.VersionedObjectDictCompat):
 def _read_time(text):
     """Convert ISO 8601 text to a time in UTC without a time zone.
 
-    :returns: None for no text.
+    :returns: the time; None if the text is empty or None.
     """
     if not text:
         return None
@@ -60,7 +60,7 @@ def _read_time(text):
 
 
 def _write_time(time):
-    """Convert a time of the database to ISO 8601 text, None to None."""
+    """Convert a time of the database to ISO 8601 text; None stays None."""
     if time is None:
         return None
     return f'{time.isoformat()}+00:00'

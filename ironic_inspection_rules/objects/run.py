@@ -16,10 +16,10 @@ from ironic_inspection_rules.runs import recorded_rule
 
 @base.IronicObjectRegistry.register
 class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
-    """One run: what the rules did in one inspection of a node.
+    """A run, which records what the rules did in one inspection of a node.
 
-    ``phases`` and ``places`` are set where a run is read whole. ``places``
-    are for :mod:`.explain` alone: no user sees them.
+    ``phases`` and ``places`` are set only if the whole run is read.
+    ``places`` are used only by :mod:`.explain`, and are not shown to users.
     """
 
     # Version 1.0: Initial version
@@ -85,15 +85,16 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
     def _hide_sensitive_rules(runs):
         """Remove the content of sensitive rules from runs.
 
-        A rule is sensitive if any kept revision has it as sensitive, or if no
-        revision has it any more.
+        A rule counts as sensitive if it is sensitive in any kept revision, or
+        if no kept revision has the rule.
         """
         not_sensitive = db_rule.find_never_sensitive()
         for run in runs:
             run.phases, run.places = recorded_rule.for_readers(
                 run.phases, run.places or {}, not_sensitive
             )
-            # A reader must not write the row: the object counts as unchanged.
+            # The object is marked as unchanged, because a reader must never
+            # write the row.
             run.obj_reset_changes(['phases', 'places'])
 
     @remotable.class_method

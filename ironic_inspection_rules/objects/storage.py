@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether this process reaches the database; the list of our objects.
+"""Lists our versioned objects, and tells if this process has a database.
 
-The context of the caller is the first argument of their methods; Ironic's RPC
-passes it on to the conductor.
+The first argument of every remotable method is the context of the caller,
+which Ironic's RPC passes on to the conductor.
 """
 
 from ironic.objects import base
@@ -19,7 +19,7 @@ from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.objects import run
 from ironic_inspection_rules.objects import table
 
-# Importing them registers them.
+# The objects are registered when their modules are imported.
 CLASSES = (
     early_phase.EarlyPhase,
     machine.InspectedMachine,
@@ -35,25 +35,27 @@ CLASSES = (
 def check() -> None:
     """Check that the objects can be stored.
 
-    An API without a database leaves the check to its conductor.
+    Nothing is checked in an API without a database, because its conductor does
+    the check.
 
-    :raises: DatabaseNotReady as :func:`.migration.check`.
+    :raises: DatabaseNotReady, see :func:`.migration.check`.
     """
     if is_here():
         migration.check()
 
 
 def is_here() -> bool:
-    """Check if this process reaches the database itself."""
-    # Ironic sets it in an API that leaves the database to a conductor.
+    """Return whether this process accesses the database directly."""
+    # Ironic sets the attribute in an API that accesses the database through a
+    # conductor.
     return base.IronicObject.indirection_api is None
 
 
 def require_own_database(failure: str) -> None:
-    """Check that this process reaches the database itself.
+    """Check that this process accesses the database directly.
 
-    :param failure: what is impossible otherwise, as a sentence for the user:
-        ``'Traits cannot be counted'``.
+    :param failure: a sentence for the user that says what is not possible
+        otherwise, e.g. ``'Traits cannot be counted'``.
     :raises: Invalid if a conductor reads the database for this process.
     """
     if not is_here():

@@ -41,7 +41,7 @@ _UUID = request.uuid_of(_('an inspection request'))
 
 
 def get_all(query: dict[str, Any]) -> dict[str, Any]:
-    """Return a page of inspection requests, the oldest first.
+    """Return a page of inspection requests, oldest first.
 
     :param query: the parameters of :data:`LIST`.
     """
@@ -51,7 +51,7 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
         filters['state'] = query['state']
     if query['node'] is not None:
         filters['node_uuid'] = api_utils.get_rpc_node(query['node']).uuid
-    # One more than the page has shows whether another page follows.
+    # One additional request is read to find out whether another page follows.
     stored_requests = request_object.InspectionRequest.list(
         api.request.context, filters, limit + 1, query['marker']
     )
@@ -59,7 +59,7 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
 
 
 def get_one(request_uuid: str) -> dict[str, Any]:
-    """Show a request."""
+    """Show an inspection request."""
     return represent(
         request_object.InspectionRequest.get_by_uuid(
             api.request.context, _UUID('uuid', request_uuid)
@@ -68,11 +68,11 @@ def get_one(request_uuid: str) -> dict[str, Any]:
 
 
 def delete(request_uuid: str) -> None:
-    """Abort a request that is not yet processed.
+    """Abort a request that no worker processes yet.
 
-    Without the request, the inspection of the node would wait in vain. So a
-    conductor is asked to abort the inspection, too. If that fails, the leader
-    of the workers fails the inspection later.
+    Without the request, the inspection of the node would wait in vain, so a
+    conductor is asked to abort the inspection as well. If this fails, the
+    leader of the workers makes the inspection fail later.
 
     :raises: RequestNotFound, or RequestNotWaiting if a worker has begun to
         process it.
@@ -81,7 +81,7 @@ def delete(request_uuid: str) -> None:
         _UUID('uuid', request_uuid), _('Inspection was aborted by request.')
     )
     if aborted.event not in (queue_request.CONTINUE, queue_request.POWER_ON):
-        # No inspection waits for a request to reapply data, or for a timeout.
+        # A request to reapply data and a timeout have no waiting inspection.
         return
     context = api.request.context
     rpcapi = api.request.rpcapi

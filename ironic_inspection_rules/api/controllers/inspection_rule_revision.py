@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The API of revisions of the rule set: list, show, restore."""
+"""The API that lists, shows and restores revisions of the rule set."""
 
 from typing import Any
 
@@ -25,10 +25,10 @@ Answer = dict[str, Any]
 
 
 def _number(_name: str, text: str) -> int:
-    """Read the number of a revision.
+    """Parse the number of a revision.
 
-    :raises: Invalid for another text, or a number that is larger than a column
-        of the database may have.
+    :raises: Invalid if the text is not a number, or has more than 9 digits.
+        Larger numbers might not fit into the column of the database.
     """
     if not (text.isascii() and text.isdecimal()) or len(text) > 9:
         raise exceptions.Invalid(
@@ -44,11 +44,11 @@ _NOTHING: dict[str, Any] = {
     'additionalProperties': False,
     'properties': {},
 }
-"""Body of a request to restore, if it has one."""
+"""The schema for the optional body of a restore request."""
 
 
 def get_all(query: Answer) -> Answer:
-    """List revisions, the newest first."""
+    """Return a page of revisions, newest first."""
     limit = api_utils.validate_limit(query['limit'])
     revisions = rule_object.StoredRule.list_revisions(
         api.request.context, limit + 1, query['marker']
@@ -93,7 +93,7 @@ def _represent_tables(revision: int) -> list[Answer]:
     ):
         name = described['name']
         definition = tables_then[name].definition
-        # A column that became secret later is left out as well.
+        # Columns that became secret after this revision are also omitted.
         secret_columns = {*definition.secret}
         if name in tables_now:
             secret_columns.update(tables_now[name].definition.secret)
@@ -114,7 +114,7 @@ def _represent_tables(revision: int) -> list[Answer]:
 
 
 def restore(revision: str) -> Answer:
-    """Put the rule set of a revision in force again, as a new revision.
+    """Restore the rule set of a revision, which creates a new revision.
 
     :raises: Invalid if the request has a body with members.
     """

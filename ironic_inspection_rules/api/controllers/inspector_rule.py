@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rules API of ironic-inspector, /v1/rules."""
+"""Serves the rules API of ironic-inspector, ``/v1/rules``."""
 
 from collections.abc import Iterator
 import contextlib
@@ -23,8 +23,8 @@ from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.plugins.legacy import translate
 
-# The version of the API of ironic-inspector in which a new rule is answered
-# with 201.
+# The first version of ironic-inspector's API that answers 201 instead of 200
+# when a rule is created.
 _CREATED_SINCE = (1, 6)
 
 Answer = dict[str, Any]
@@ -33,7 +33,7 @@ Answer = dict[str, Any]
 def get_all() -> Answer:
     """List the rules that ironic-inspector's language can express.
 
-    They are listed without conditions and actions.
+    The list does not include conditions and actions.
     """
     return {
         'rules': [_represent(rule) for rule, _old_form in _list_expressible()]
@@ -48,34 +48,34 @@ def get_one(uuid: str) -> Answer:
 def create(body: Any) -> Answer:
     """Store a new rule in ironic-inspector's language, and return it.
 
-    The answer has the status 201, or 200 if the client asks for a version of
-    ironic-inspector's API in which creation was answered so.
+    The status of the answer is 201, or 200 if the client asks for an old
+    version of ironic-inspector's API.
     """
     rule = inspection_rule.store(_parse(body))
-    # Without this, the status stays 200.
+    # The default status is 200.
     if inspector_forms.requested_version() >= _CREATED_SINCE:
         api.response.status_int = http_client.CREATED
     return _represent(rule, _express(rule))
 
 
 def replace(uuid: str, body: Any) -> Answer:
-    """Replace a stored rule by one in ironic-inspector's language.
+    """Replace a stored rule with a rule in ironic-inspector's language.
 
-    The priority, phase, mode and other fields that this language does not have
-    stay as they are.
+    Fields that this language does not have, e.g. the priority, the phase and
+    the mode, are not changed.
 
-    :raises: RuleNotFound if there is no such rule, or none that this language
-        can express.
+    :raises: RuleNotFound if there is no such rule, or if this language cannot
+        express it.
     """
     if isinstance(body, dict) and body.get('uuid') not in (None, uuid):
         raise exceptions.Invalid(_('The UUID of a rule cannot be changed'))
 
     def change() -> Answer:
-        """Read the stored rule, and save it with what the body has."""
+        """Read the stored rule, update it from the body, and save it."""
         rule, _old_form = _find(uuid)
         document = body
         if isinstance(body, dict):
-            # The path of the request has the UUID, the body need not.
+            # The UUID is taken from the path, because the body may omit it.
             document = {**body, 'uuid': rule.uuid}
         new_rule = _parse(document)
         rule.update(
@@ -104,8 +104,9 @@ def delete(uuid: str) -> None:
 def delete_all() -> None:
     """Remove all rules that ironic-inspector's language can express.
 
-    Clients of its API do not see the others. If another request changes rules
-    meanwhile, the rules are listed and removed once more.
+    Clients of ironic-inspector's API cannot see the other rules, which are
+    kept. If another request changes rules at the same time, the rules are
+    listed and removed again.
     """
     context = api.request.context
 
@@ -114,9 +115,9 @@ def delete_all() -> None:
         rules = [rule for rule, _old_form in _list_expressible()]
         with contextlib.ExitStack() as notifications:
             for rule in rules:
-                # "start" of a rule is sent now. "end", or "error" if the
-                # removal fails, is sent when the stack is left. In between,
-                # all rules are removed in one transaction.
+                # This sends the notification "start" now. When the stack is
+                # left, it sends "end", or "error" if the removal fails. In
+                # between, all rules are removed in one transaction.
                 notifications.enter_context(
                     notification.emitted(context, rule, 'delete')
                 )
@@ -134,8 +135,8 @@ def delete_all() -> None:
 def _parse(body: Any) -> model.Rule:
     """Parse a rule in ironic-inspector's language.
 
-    :param body: as the client sent it, of any type. A rule without a UUID gets
-        a new one.
+    :param body: the body sent by the client, of any type. A rule without a
+        UUID gets a new one.
     :raises: InvalidRule with the problems of the rule.
     """
     if isinstance(body, dict):
@@ -162,7 +163,7 @@ def _list_expressible() -> Iterator[
 ]:
     """Yield the stored rules that ironic-inspector's language can express.
 
-    Each comes with its conditions and actions in that language.
+    Every rule is paired with its conditions and actions in that language.
     """
     for rule in rule_object.StoredRule.list(api.request.context):
         old_form = _express(rule)
@@ -174,7 +175,8 @@ def _find(uuid: str) -> tuple[rule_object.StoredRule, dict[str, Any]]:
     """Find a stored rule that ironic-inspector's language can express.
 
     :returns: the rule, and its conditions and actions in that language.
-    :raises: RuleNotFound also for a rule that this language cannot express.
+    :raises: RuleNotFound if there is no such rule, or if this language cannot
+        express it.
     """
     if uuidutils.is_uuid_like(uuid):
         rule = rule_object.StoredRule.get_by_uuid(
@@ -192,7 +194,8 @@ def _represent(
     """Return a rule as clients of ironic-inspector see it.
 
     :param old_form: its conditions and actions in ironic-inspector's
-        language, which are null for a sensitive rule; None to leave them out.
+        language, which are shown as null if the rule is sensitive; None to
+        omit them.
     """
     represented = {
         name: rule[name] for name in ('uuid', 'description', 'scope')
