@@ -95,5 +95,6 @@ def main() -> None:
 
 
 def _prepare(argv: list[str]) -> None:
+    """Read the configuration, and register the options of this project."""
     ironic_service.prepare_service(NAME, argv)
     conf.register_opts(CONF)

@@ -228,10 +228,12 @@ class _PostgreSQL:
 
 
 def _backend(kind: str) -> provision.Backend:
+    """Return oslo.db's access to the server of a kind."""
     return provision.Backend.backend_for_database_type(kind)
 
 
 def _new_name() -> str:
+    """Return a unique name for a database."""
     return 'ir_' + uuidutils.generate_uuid(dashed=False)
 
 

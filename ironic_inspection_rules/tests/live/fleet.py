@@ -249,6 +249,10 @@ class Fleet:
             )
 
     def _post(self, machine: Machine, insist: bool) -> requests.Response:
+        """Post the data of one machine; see :meth:`post`.
+
+        :raises: TimeoutError if no attempt succeeds in time.
+        """
         deadline = time.monotonic() + _PATIENCE
         while True:
             # Use a new connection for every attempt, because ramdisks do not
@@ -272,6 +276,7 @@ class Fleet:
         return list(self._pages())
 
     def _pages(self) -> Iterator[dict[str, Any]]:
+        """Yield inspection requests from all pages of the list."""
         path = '/v1/inspection_requests'
         while path:
             page = self._client.call('GET', path)
@@ -320,6 +325,10 @@ class Fleet:
         ]
 
     def _problems(self, machine: Machine) -> Iterator[str]:
+        """Yield the problem of a machine, if it has one.
+
+        For example, ``node-1: {'node': ['preprocess', 'main', 'main'], …}``.
+        """
         node = self._client.wait_for_state(
             machine.uuid, 'manageable', 'inspect failed'
         )

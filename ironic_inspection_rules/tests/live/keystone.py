@@ -40,6 +40,7 @@ class Keystone:
         self.url = f'http://127.0.0.1:{self._port}/v3'
 
     def __enter__(self) -> Self:
+        """Create the database, keys and administrator, and start Keystone."""
         self._write_config()
         self._manage('db_sync')
         owner = (
@@ -129,6 +130,10 @@ class Keystone:
             )
 
     def _post(self, path: str, name: str, body: dict[str, Any]) -> Any:
+        """Create an object through the API, and return it.
+
+        :param name: the key of the object in the documents of the API.
+        """
         answer = requests.post(
             f'{self.url}/{path}',
             json={name: body},
@@ -139,6 +144,7 @@ class Keystone:
         return answer.json()[name]
 
     def _write_config(self) -> None:
+        """Write the configuration, and create the directories of keys."""
         groups = {'fernet_tokens': 'fernet', 'credential': 'credential'}
         for name in groups.values():
             (self._directory / name).mkdir(mode=0o700)
@@ -157,6 +163,10 @@ class Keystone:
         )
 
     def _manage(self, *arguments: str) -> None:
+        """Run keystone-manage.
+
+        :raises: LaunchError if it fails.
+        """
         done = subprocess.run(
             [
                 *service.console_script('keystone-manage'),
@@ -174,6 +184,11 @@ class Keystone:
             )
 
     def _wait(self) -> None:
+        """Wait until the API answers.
+
+        :raises: LaunchError if it does not answer in time, or its process
+            fails.
+        """
         deadline = time.monotonic() + _START_TIMEOUT
         while True:
             try:

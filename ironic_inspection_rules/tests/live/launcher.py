@@ -195,6 +195,7 @@ class Ironic:
         )
 
     def _answers(self) -> bool:
+        """Return whether the API answers and has drivers of a conductor."""
         try:
             with self.client() as session:
                 return bool(session.call('GET', '/v1/drivers')['drivers'])

@@ -65,6 +65,7 @@ def rule(result: Json) -> rich_tree.Tree:
 
 
 def _change(change: Json) -> str:
+    """Format a change, e.g. ``node /extra/rack = "b7"``."""
     if change['object'] == 'traits':
         return f'trait [cyan]{change["value"]}[/]'
     value = _short(json.dumps(change['value']))
@@ -75,6 +76,7 @@ def _change(change: Json) -> str:
 
 
 def _short(text: str) -> str:
+    """Return a text, cut after 50 characters if it is longer."""
     if len(text) <= _LONGEST:
         return text
     return f'{text[:_LONGEST]}…'
