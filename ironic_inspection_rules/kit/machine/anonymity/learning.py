@@ -222,12 +222,12 @@ def _learn_element(
     :param kind: the type of the element.
     :param content: the octets of the element, in hexadecimal.
     """
-    text = lldp.read_text(kind, content)
-    if text:
-        text_kind = Kind.OTHER
-        if lldp.is_name(kind):
-            text_kind = Kind.NAME
-        _learn_text(identifiers, text, text_kind)
+    name = lldp.read_name(kind, content)
+    if name:
+        _learn_text(identifiers, name, Kind.NAME)
+    description = lldp.read_description(kind, content)
+    if description:
+        _learn_text(identifiers, description, Kind.OTHER)
     mac = lldp.read_mac(kind, content)
     if mac:
         identifiers.add_octets(mac)

@@ -3,6 +3,7 @@
 """Make the data of machines anonymous by replacing identifiers."""
 
 from collections.abc import Iterable, Mapping
+import functools
 import math
 from typing import Any
 
@@ -85,6 +86,9 @@ class _Document:
             self._forms,
             self._texts.replace_name,
             self._texts.replace_identifiers,
+            functools.partial(
+                self._texts.replace_identifiers, is_version=True
+            ),
         )
 
     def mapping(
