@@ -27,11 +27,17 @@ _KIND_PATTERNS = (
         FieldKind.TEXT,
         r'cmdline|commandline|bootargs|(kernel|boot)(param|arg|opt)',
     ),
-    (FieldKind.WWN, r'wwn|wwid|guid|eui$|eui64'),
+    # The last three are names of Redfish and of tools for RAID controllers.
+    (
+        FieldKind.WWN,
+        r'wwn|wwid|guid|eui$|eui64|durablename|uniqueid|sasaddr',
+    ),
     (FieldKind.SWITCH, r'chassisid|portid|portdesc|switchid|switchinfo'),
     (
         FieldKind.NAME,
-        r'serial|asset(tag|number)|service(tag|code)|^sku$|hostname'
+        r'serial|asset(tag|number|id|no$|$)|service(tag|code)|^sku$|hostname'
+        # Tools for disks and optical modules write "SN" and "Vendor SN".
+        r'|^(board|chassis|disk|drive|module|product|system|vendor)?sn$'
         r'|fqdn|uuid|inventorynumber|licen[sc]e'
         r'|(node|domain|user|chassis|system|instance|dns)name'
         r'|iqn|nqn|initiator|^location|syslocation|contact|owner'

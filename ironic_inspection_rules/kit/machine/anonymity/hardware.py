@@ -47,19 +47,20 @@ class Hardware:
         return digits.in_same_case(text, separated)
 
     def wwn(self, text: str) -> str:
-        """Replace a WWN, EUI-64 or GUID.
+        """Replace a WWN, EUI-64 or GUID, and keep its notation.
 
         A number of zeros stays, and so does a MAC address or an EUI-64 that
         has only the digit F.
 
-        :param text: hexadecimal digits, which may follow ``0x``, ``naa.`` or
-            ``eui.``.
+        :param text: hexadecimal digits, which may be separated, and may follow
+            ``0x``, ``naa.`` or ``eui.``.
         """
         prefix_length = 0
         prefix = _PREFIX.match(text)
         if prefix is not None:
             prefix_length = prefix.end()
-        number = text[prefix_length:]
+        behind_prefix = text[prefix_length:]
+        number = re.sub('[^0-9A-Fa-f]', '', behind_prefix)
         is_zero = set(number) <= {'0'}
         if not number or is_zero:
             return text
@@ -67,7 +68,8 @@ class Hardware:
             replacement = self._replace_address(bytes.fromhex(number)).hex()
         else:
             replacement = self._replace_number(number)
-        return text[:prefix_length] + digits.in_same_case(number, replacement)
+        separated = digits.lay_over(behind_prefix, replacement)
+        return text[:prefix_length] + digits.in_same_case(number, separated)
 
     def _replace_address(self, octets: bytes) -> bytes:
         """Replace the octets of a MAC address, an EUI-64 or a longer number.

@@ -417,28 +417,40 @@ class KnownIdentifiers:
         return _lay_over(original, guid)
 
     def add_wwn(self, text: str) -> None:
-        """Add a WWN: hexadecimal digits, which may follow a prefix.
+        """Add a WWN, or a part of one, that consists of hexadecimal digits.
 
-        Zeros, and numbers that are too short for a WWN, are not added because
-        they identify nothing.
+        Zeros are not added because they identify nothing.
 
-        :param text: the WWN, such as ``0x5002538e40a1b2c3``; the prefix may
-            also be ``eui.`` or ``naa.``.
+        :param text: at least eight digits, such as ``0x5002538e40a1b2c3``. The
+            prefix may also be ``eui.`` or ``naa.``, and the digits may be
+            separated.
         """
-        digits = re.sub(r'^(0x|naa\.|eui\.)', '', lower_ascii(text))
-        if len(digits) >= _DIGITS_OF_MAC and set(digits) != {'0'}:
+        without_prefix = re.sub(r'^(0x|naa\.|eui\.)', '', lower_ascii(text))
+        digits = _hex_digits_of(without_prefix)
+        if set(digits) == {'0'}:
+            return
+        pattern = _pattern_with_separators(digits)
+        if len(digits) >= _DIGITS_OF_MAC:
+            self._add_pattern(pattern, digits, self._forms.wwn)
+            return
+        # Longer numbers contain so few digits by chance.
+        for prefix in ('', '0x'):
             self._add_pattern(
-                _pattern_with_separators(digits), digits, self._replace_wwn
+                pattern=prefix + pattern,
+                key=prefix + digits,
+                replace=self._forms.wwn,
+                edge=Edge.WORD,
             )
 
-    def _replace_wwn(self, written: str) -> str:
-        """Replace a WWN; separators and capitals stay.
+    def add_label(self, text: str) -> None:
+        """Add the name of a disk that has a WWN in its place.
 
-        :param written: the WWN as it is in the text, such as
-            ``50:02:53:8E:40:A1:B2:C3``.
+        For example, ``t10.ATA SAMSUNG S4X1NJ0N``. Such a name is only searched
+        for as a whole. Shorter ones are the number of a vendor or of a form.
         """
-        replacement = self._forms.wwn(_hex_digits_of(written))
-        return _lay_over(written, replacement)
+        is_long = len(text) >= _MIN_ANYWHERE_LENGTH
+        if is_long and not field.says_nothing(text):
+            self._add_word(text, self._name(text))
 
     def add_address(self, text: str) -> None:
         """Add an IP address, including notations that do not look like one.

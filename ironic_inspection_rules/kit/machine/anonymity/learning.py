@@ -21,7 +21,11 @@ Kind = field.FieldKind
 # Addresses without separators: MAC addresses, EUI-64, and InfiniBand
 # addresses.
 BARE_OCTETS = re.compile('[0-9A-Fa-f]{12}|[0-9A-Fa-f]{16}|[0-9A-Fa-f]{40}')
-BARE_WWN = re.compile('[0-9A-Fa-f]{8,}')
+# A WWN, or a part of one. The GUIDs of InfiniBand have groups of four digits.
+ANY_WWN = re.compile(
+    r'(?i:0x|naa\.|eui\.)?[0-9A-Fa-f]{8,}'
+    '|[0-9A-Fa-f]{4}(?:[:-][0-9A-Fa-f]{4}){3,}'
+)
 # Parts of an item of hardware-detect: class, device, name, value.
 _PARTS_OF_HARDWARE_ITEM = 4
 _OCTETS_OF_ADDRESSES = (4, 16)  # IPv4 and IPv6.
@@ -108,10 +112,21 @@ def learn(
         _learn_list(identifiers, value, kind, name)
     elif isinstance(value, str):
         _learn_text(identifiers, value, kind)
-    elif type(value) is int and kind in _KINDS_OF_NAMES:
+    elif type(value) is int and _is_identifying_number(value, kind):
         identifiers.add_name(str(value))
     elif is_address_as_number(value, kind, name):
         identifiers.add_address(str(ipaddress.IPv4Address(value)))
+
+
+def _is_identifying_number(number: int, kind: Kind) -> bool:
+    """Return whether a whole number identifies the machine in any field.
+
+    :param kind: the kind of the field that has the number. A short number in a
+        field of a WWN is the number of a vendor or of a form.
+    """
+    if kind is Kind.WWN:
+        return ANY_WWN.fullmatch(str(number)) is not None
+    return kind in _KINDS_OF_NAMES
 
 
 def _learn_list(
@@ -171,8 +186,10 @@ def _learn_text(
     is_host = kind is Kind.ADDRESS and not has_address
     if kind in (Kind.ADDRESS, Kind.SWITCH) and BARE_OCTETS.fullmatch(text):
         identifiers.add_octets(text)
-    elif kind is Kind.WWN and BARE_WWN.fullmatch(text):
+    elif kind is Kind.WWN and ANY_WWN.fullmatch(text):
         identifiers.add_wwn(text)
+    elif kind is Kind.WWN and not is_identifier:
+        identifiers.add_label(text)
     elif not is_identifier and (kind in _KINDS_OF_NAMES or is_host):
         identifiers.add_name(text)
     _learn_labelled_names(identifiers, text)

@@ -139,7 +139,7 @@ class Texts:
         if kind in _KINDS_OF_FREE_TEXT or field.says_nothing(masked):
             is_version = field.is_version(masked, kind)
             return self.replace_identifiers(masked, is_version)
-        if kind is Kind.WWN and learning.BARE_WWN.fullmatch(masked):
+        if kind is Kind.WWN and learning.ANY_WWN.fullmatch(masked):
             return self._replacer.forms.wwn(masked)
         may_be_mac = kind in (Kind.ADDRESS, Kind.SWITCH)
         if may_be_mac and learning.BARE_OCTETS.fullmatch(masked):

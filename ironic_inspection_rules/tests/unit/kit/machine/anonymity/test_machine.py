@@ -618,6 +618,77 @@ class AnonymizerTestCase(base.TestCase):
         self.assertNotIn('berlin', made['note'])
         self.assertEqual('steel', made['bracket'])
 
+    def test_serial_numbers_and_asset_tags_go_under_short_names(self):
+        for name in (
+            'SN',
+            'S/N',
+            'sn',
+            'Vendor SN',
+            'board_sn',
+            'asset',
+            'Board Asset',
+            'asset_id',
+            'AssetNo',
+        ):
+            for value in ('7', 'x7', '20', SERIAL, 12345678):
+                made = self.anonymizer.machine({name: value, 'note': SERIAL})
+                self.assertNotEqual(value, made[name])
+                if value == SERIAL:
+                    self.assertEqual(made[name], made['note'])
+
+    def test_names_that_only_look_like_those_of_serial_numbers_stay(self):
+        given = {'dsn': 'x7', 'asset_notes': 'x7', 'tag': 'x7', 'snmp': 'x7'}
+        self.assertEqual(given, self.anonymizer.machine(given))
+
+    def test_a_wwn_goes_under_the_names_that_tools_give_it(self):
+        for name in ('DurableName', 'Unique Identifier', 'SAS Address(0)'):
+            made = self.anonymizer.machine({name: '5000C500A1B2C3D4'})
+            self.assertRegex(made[name], '^5000C50[0-9A-F]{9}$')
+            self.assertNotEqual('5000C500A1B2C3D4', made[name])
+
+    def test_a_wwn_and_a_part_of_one_go_in_other_texts(self):
+        for value in (
+            '0xa1b2c3d4',
+            'A1B2C3D4',
+            '12345678',
+            '0x12345678',
+            '0xa1b2c3d4e5',
+            '0xa1b2c3d4e5f6',
+            '0c42:a103:0012:3456',
+            '0c42-a103-0012-3456',
+            't10.ATA     SAMSUNG MZ7LH480              S45PNA0M123456',
+            'HK69 32J81',
+            123456789,
+        ):
+            made = self.anonymizer.machine(
+                {'wwn_vendor_extension': value, 'note': f'<{value}>'}
+            )
+            new = made['wwn_vendor_extension']
+            self.assertNotEqual(value, new)
+            self.assertEqual(f'<{new}>', made['note'])
+
+    def test_a_guid_has_one_replacement_in_all_notations(self):
+        made = self.anonymizer.machine(
+            {
+                'node_guid': '0c42:a103:0012:3456',
+                'sys_image_guid': '0x0c42a10300123456',
+                'note': '0C42A10300123456',
+            }
+        )
+        digits = made['node_guid'].replace(':', '')
+        self.assertRegex(made['node_guid'], '^([0-9a-f]{4}:){3}[0-9a-f]{4}$')
+        self.assertEqual(f'0x{digits}', made['sys_image_guid'])
+        self.assertEqual(digits.upper(), made['note'])
+
+    def test_a_short_number_in_a_wwn_goes_only_there(self):
+        given = {'naa': 5, 'oui': 3152, 'form': '0x5002'}
+        made = self.anonymizer.machine(
+            {'wwn': given, 'notes': ['oui 3152', '0x5002', 'nvme 5']}
+        )
+        self.assertEqual(['oui 3152', '0x5002', 'nvme 5'], made['notes'])
+        for name, value in given.items():
+            self.assertNotEqual(value, made['wwn'][name])
+
     def test_what_says_nothing_still_says_so(self):
         for text in (
             '',
