@@ -378,7 +378,7 @@ def _build_table(
     """
     rows = None
     if isinstance(node, yaml.MappingNode):
-        yaml_text.check_names(node)
+        yaml_text.check_keys(node)
         members = []
         for key, value in node.value:
             if key.value == 'rows' and isinstance(value, yaml.SequenceNode):

@@ -23,7 +23,7 @@ from ironic_inspection_rules.rule_file import stock_form
 
 _NAMESPACE = uuid.UUID('5c3c4d5a-9f0e-5d0b-8d6a-0d6f3c1f7a10')
 
-_NAMES_OF_PLACES = {
+_NAMES_OF_OPERATIONS = {
     'conditions': _('condition %d'),
     'actions': _('action %d'),
     'when': _('when %d'),
@@ -154,7 +154,7 @@ def parse_all(
     warned_files: set[str] = set()
     for written_rule in written:
         path = written_rule.source.path
-        # The note that the rule is in another language, or None.
+        # None if the rule is in the language of this package.
         language_note = written_rule.language_note
         try:
             rule = parse(written_rule.entry, ops)
@@ -239,7 +239,7 @@ def load_built_in(
 
 
 def count_from_one(problem: exceptions.Problem) -> exceptions.Problem:
-    """Return a problem with its place in words instead of a pointer.
+    """Return a problem that names a value in words instead of by a pointer.
 
     ``/actions/0/args/path`` becomes ``action 1, path``, because pointers count
     from zero and authors count from one.
@@ -248,10 +248,12 @@ def count_from_one(problem: exceptions.Problem) -> exceptions.Problem:
 
 
 def place_name(pointer: str) -> str:
-    """Return the name of a place in a rule, for a message to its author.
+    """Return what a pointer into a rule refers to, in words for its author.
 
     For example, ``/conditions/0/conditions/1/args/value`` becomes ``condition
     1.2, value``. Pointers count from zero, authors from one.
+
+    :param pointer: RFC 6901 pointer. The value need not exist.
     """
     words: list[str] = []
     tokens = list(data_path.split_pointer(pointer))
@@ -260,17 +262,17 @@ def place_name(pointer: str) -> str:
         following = ''
         if tokens:
             following = tokens[0]
-        if name in _NAMES_OF_PLACES and following.isdecimal():
+        if name in _NAMES_OF_OPERATIONS and following.isdecimal():
             tokens.pop(0)
             number = int(following) + 1
             if name == 'conditions' and words:
                 # It is in a group, so append its number to that of the group.
                 words[-1] += f'.{number}'
             else:
-                words.append(_NAMES_OF_PLACES[name] % number)
+                words.append(_NAMES_OF_OPERATIONS[name] % number)
         elif name == 'args' and tokens:
-            # The place ends with the name of an argument. In a list of
-            # arguments it ends before: their numbers say little.
+            # The words end with the name of the argument. If the arguments are
+            # a list, they have no names, and their numbers say little.
             if not following.isdecimal():
                 words.append(following)
             break
@@ -406,15 +408,17 @@ def read_operations(
         # Only actions have conditions under this key.
         ops_by_name = ops.actions
     for index, operation in enumerate(written):
-        place = f'{pointer}/{index}'
-        if place in skip:
+        pointer_to_operation = f'{pointer}/{index}'
+        if pointer_to_operation in skip:
             continue
         # "!eq" is the inverted op "eq".
         name, inverted = model.split_op(operation['op'])
         op = ops_by_name[name]
         bound, _problems = op.signature.bind(operation.get('args'))
         inner = read_operations(
-            operation.get(inside) or (), f'{place}/{inside}', ops
+            operation.get(inside) or (),
+            f'{pointer_to_operation}/{inside}',
+            ops,
         )
         # Use the order in which the op declares the arguments, not the order
         # in the file.
@@ -426,7 +430,7 @@ def read_operations(
                 arguments[argument.name] = argument.default
         operations_read.append(
             Operation(
-                pointer=place,
+                pointer=pointer_to_operation,
                 op=op,
                 written=operation,
                 inverted=inverted,

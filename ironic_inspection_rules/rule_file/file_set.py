@@ -68,36 +68,25 @@ class RuleFiles:
     ) -> str | None:
         """Return a problem of a request as a line that names its file.
 
+        For example, ``rules.yaml:12:3: #2 (rack): action 1, path: …``.
+
         :param rules_by_pointer: the rules by their pointer in the request,
             e.g. ``/rules/3``.
         :returns: None if the problem is in no rule and no table.
         """
-        # Split "/rules/3/actions/0" into the rule "/rules/3" and the place
-        # "/actions/0" inside it.
+        # Split "/rules/3/actions/0" into the pointer to the rule, "/rules/3",
+        # and the pointer inside it, "/actions/0".
         tokens = problem.pointer.split('/')
         pointer_of_rule = '/'.join(tokens[:3])
         inside = ''.join(f'/{token}' for token in tokens[3:])
         rule = rules_by_pointer.get(pointer_of_rule)
         if rule is None:
             return self.tables.format_problem(problem)
-        return _format_problem_of_rule(rule, problem.at(inside))
-
-
-def _format_problem_of_rule(
-    rule: file_rule.WrittenRule, problem: exceptions.Problem
-) -> str:
-    """Return a problem of a rule as text that names its file and line.
-
-    For example, ``rules.yaml:12:3: #2 (rack): action 1, path: …``.
-
-    :param problem: the problem, with a pointer that is relative to the rule,
-        e.g. ``/actions/0``.
-    """
-    line, column = rule.place(problem.pointer)
-    return (
-        f'{rule.source.path}:{line}:{column}: {rule.label}: '
-        f'{file_rule.count_from_one(problem)}'
-    )
+        # The problem as the author of the rule counts: "action 1".
+        problem_in_rule = file_rule.count_from_one(problem.at(inside))
+        line, column = rule.place(inside)
+        position = f'{rule.source.path}:{line}:{column}'
+        return f'{position}: {rule.label}: {problem_in_rule}'
 
 
 def load_all(paths: typing.Iterable[str]) -> RuleFiles:

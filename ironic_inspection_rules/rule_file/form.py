@@ -64,19 +64,20 @@ def find_rule_nodes(node: yaml.Node) -> list[yaml.Node]:
     if not isinstance(node, yaml.MappingNode):
         # This is e.g. plain text. Validation reports that it is not a mapping.
         return [node]
-    yaml_text.check_names(node)
+    yaml_text.check_keys(node)
     members = {key.value: value for key, value in node.value}
     if 'apiVersion' in members and 'kind' in members:
         raise _kubernetes_error(node, members)
     if _find_actions(node) is not None:
         # The document is one rule, without a list around it.
         return [node]
-    # Under "rules" or "inspection_rules".
+    # The rules may be under "rules" or "inspection_rules".
     has_list = not members.keys().isdisjoint(LISTS)
     if has_list or _has_tables_alone(members):
-        return _rules_in_lists(node)
-    # Treat any other mapping as a rule, so that its errors are reported.
-    return _rules_by_name(node) or [node]
+        return _find_rules_in_lists(node)
+    # This is a file of variables. If none of them is a rule, the whole mapping
+    # is treated as one, so that its errors are reported.
+    return _find_rules_of_variables(node) or [node]
 
 
 def find_table_nodes(
@@ -113,7 +114,7 @@ def find_table_nodes(
             % TABLES,
             problem_mark=member.start_mark,
         )
-    yaml_text.check_names(member)
+    yaml_text.check_keys(member)
     return list(member.value)
 
 
@@ -129,7 +130,7 @@ def _has_tables_alone(members: dict[str, yaml.Node]) -> bool:
     return isinstance(member, yaml.MappingNode) and not _is_named_rule(member)
 
 
-def _rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
+def _find_rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
     """Return the rules of a document with ``rules`` or ``inspection_rules``.
 
     Both requests to the API and its answers have these members, and a file
@@ -168,7 +169,7 @@ def _rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
     return rules
 
 
-def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
+def _find_rules_of_variables(node: yaml.MappingNode) -> list[yaml.Node]:
     """Return the rules of a file of variables, e.g. of Ansible.
 
     A variable is a rule or a list of rules: ``rack_rule: {actions: […]}``, or

@@ -147,8 +147,9 @@ def find_sign(rule: typing.Any) -> Problem | None:
     Ironic's API has returned the rule, but an empty loop is only a hint.
 
     :param rule: the rule as its author wrote it, of any type.
-    :returns: the place of the sign and what to do about it; None if the rule
-        is in this language or has no sign.
+    :returns: a problem with the pointer to the sign, and a message that says
+        what to do about it; None if the rule is in this language or has no
+        sign.
     """
     # If a rule has a field, an op or a key that stock Ironic does not support,
     # it was not written for stock Ironic, whatever other signs it has.
@@ -201,7 +202,8 @@ def _find_proofs(rule: dict[str, typing.Any]) -> Iterator[Problem]:
     field with its braces, because stock Ironic leaves a missing field as it is
     written.
 
-    :returns: the place of each proof, and how it shows stock Ironic.
+    :returns: problems with the pointer to the proof, and with the end of a
+        sentence about stock Ironic, e.g. "as its API shows it".
     """
     for name in _FIELDS_OF_ANSWERS:
         if name in rule:
@@ -275,6 +277,8 @@ def _find_hints_in_condition(texts: list[str]) -> Iterator[str]:
 
     For example, the text ``True`` next to ``{node.maintenance}`` is a hint,
     because only stock Ironic turns the value true of the field into this text.
+
+    :returns: ends of sentences about stock Ironic: "where true, false …".
     """
     has_field = any(map(_is_plain_field, texts))
     if not has_field:
@@ -289,6 +293,8 @@ def _find_hints_in_action(texts: list[str]) -> Iterator[str]:
 
     JSON in a text, e.g. ``{"bus": 1}``, is a hint, because here its braces
     would begin a field.
+
+    :returns: ends of sentences about stock Ironic: "where text such as …".
     """
     for text in texts:
         if text.startswith(('{"', '[{"')) and _is_json(text):

@@ -210,21 +210,23 @@ def load(documents: Iterable[document.Document]) -> FileTables:
             continue
         # An empty member counts too: it says that there are no tables.
         is_given = True
-        for written in rule_file.tables:
-            other = by_name.get(written.name)
+        for written_table in rule_file.tables:
+            other = by_name.get(written_table.name)
             if other is not None:
                 line, _column = other.written.place()
                 raise exceptions.InvalidDocument(
-                    written.path,
+                    written_table.path,
                     _('the table "%(name)s" is also at %(path)s:%(line)d')
                     % {
-                        'name': suggestion.shown(written.name),
+                        'name': suggestion.shown(written_table.name),
                         'path': other.written.path,
                         'line': line,
                     },
-                    written.place(),
+                    written_table.place(),
                 )
-            by_name[written.name] = FileTable(written, _read_rows(written))
+            by_name[written_table.name] = FileTable(
+                written_table, _read_rows(written_table)
+            )
     return FileTables(by_name, is_given)
 
 
@@ -238,11 +240,11 @@ def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
         try:
             file_table.table  # noqa: B018 - builds it
         except exceptions.InvalidTables as exc:
-            written = file_table.written
+            written_table = file_table.written
             for problem in exc.problems:
                 error = tables.find_error(problem)
                 yield error or exceptions.InvalidDocument(
-                    written.path, str(problem), written.place()
+                    written_table.path, str(problem), written_table.place()
                 )
 
 
@@ -384,17 +386,17 @@ def _list_files_of_rows(read_file: ReadFile) -> list[str]:
         return []
     folder = os.path.dirname(read_file.path)
     paths = []
-    for written in tables:
+    for written_table in tables:
         name = None
-        if isinstance(written.entry, dict):
-            name = written.entry.get(FILE)
+        if isinstance(written_table.entry, dict):
+            name = written_table.entry.get(FILE)
         # Ignore any other value: reading the rows reports it.
         if isinstance(name, str) and '\0' not in name:
             paths.append(os.path.realpath(os.path.join(folder, name)))
     return paths
 
 
-def _read_rows(written: document.WrittenTable) -> table_rows.Rows | None:
+def _read_rows(written_table: document.WrittenTable) -> table_rows.Rows | None:
     """Read the rows of a table, from their own file or from the rule file.
 
     :returns: None if the table is not a mapping or its rows are not a list.
@@ -403,49 +405,53 @@ def _read_rows(written: document.WrittenTable) -> table_rows.Rows | None:
         member, if it has both or neither of ``file`` and ``rows``, or if the
         file cannot be read.
     """
-    members = written.entry
+    members = written_table.entry
     if not isinstance(members, dict):
         return None
     for name in members:
         if name not in MEMBERS:
             raise _error_at(
-                written,
+                written_table,
                 suggestion.unknown(_('member'), name, MEMBERS),
                 data_path.pointer([name]),
             )
     # The document keeps a list of rows in "written.rows". Rows that are not a
     # list are still in the members, and the check of the table reports them.
-    has_rows = written.rows is not None or 'rows' in members
+    has_rows = written_table.rows is not None or 'rows' in members
     if FILE not in members:
         if not has_rows:
             raise _error_at(
-                written, _('a table has "%s" or "rows"') % FILE, ''
+                written_table, _('a table has "%s" or "rows"') % FILE, ''
             )
-        return written.rows
+        return written_table.rows
     if has_rows:
         raise _error_at(
-            written, _('a table has either "%s" or "rows"') % FILE, f'/{FILE}'
+            written_table,
+            _('a table has either "%s" or "rows"') % FILE,
+            f'/{FILE}',
         )
     types = members.get('types')
     if not isinstance(types, dict):
         # Ignore wrong types: the check of the table reports them.
         types = {}
     try:
-        path = _path_beside(written.path, members[FILE])
+        path = _path_beside(written_table.path, members[FILE])
     except exceptions.OperationError as exc:
-        raise _error_at(written, str(exc), f'/{FILE}') from exc
+        raise _error_at(written_table, str(exc), f'/{FILE}') from exc
     return table_rows.read(path, types)
 
 
 def _error_at(
-    written: document.WrittenTable, reason: str, pointer: str
+    written_table: document.WrittenTable, reason: str, pointer: str
 ) -> exceptions.InvalidDocument:
     """Return an error at the position of a value in a table.
 
     :param pointer: RFC 6901 pointer into the table.
     """
     return exceptions.InvalidDocument(
-        written.path, f'{written.name}: {reason}', written.place(pointer)
+        written_table.path,
+        f'{written_table.name}: {reason}',
+        written_table.place(pointer),
     )
 
 

@@ -587,7 +587,7 @@ def _construct_mapping(
     name may legitimately occur twice: with the merged value, and with the own
     value that replaces it.
     """
-    check_names(node)
+    check_keys(node)
     yaml.constructor.SafeConstructor().flatten_mapping(node)
     for key, _value in node.value:
         _require_text(key, _TAG_OF_TEXT)
@@ -602,20 +602,24 @@ def _construct_mapping(
     }
 
 
-def check_names(node: yaml.MappingNode) -> None:
-    """Check that the keys of a mapping are text and unique.
+def check_keys(node: yaml.MappingNode) -> None:
+    """Check that every key of a mapping is a text and occurs only once.
 
-    :raises: MarkedYAMLError at the first wrong key.
+    The merge key ``<<`` is allowed as well. The mappings that it merges are
+    not checked.
+
+    :raises: MarkedYAMLError at the first key that is not a text, or that
+        occurs a second time.
     """
-    names = set()
+    earlier_keys = set()
     for key, _value in node.value:
         _require_text(key, _TAG_OF_TEXT, MERGE)
-        if key.value in names:
+        if key.value in earlier_keys:
             raise yaml.MarkedYAMLError(
                 problem=_('key "%s" is there twice') % key.value,
                 problem_mark=key.start_mark,
             )
-        names.add(key.value)
+        earlier_keys.add(key.value)
 
 
 def _require_text(key: yaml.Node, *tags: str) -> None:
