@@ -76,7 +76,8 @@ def single_out(
     :param fields: the differences of its fields, such as totals and
         benchmarks.
     """
-    by_kind = _parts_by_kind(parts)
+    # The differences of parts, by kind of part, such as "dimm".
+    by_kind = _group_by_kind(parts)
     processors = by_kind.get(part_source.PROCESSOR, [])
     if len(processors) > 1:
         # All processors of a machine are alike. If several differ, there is
@@ -112,22 +113,24 @@ def single_out(
     return causes + _merge_by_cause(independent_fields)
 
 
-def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
-    """Group the differences of parts by kind, without duplicates.
+def _group_by_kind(sources: Iterable[Differences]) -> dict[str, Differences]:
+    """Group differences by the kind of the part, and remove duplicates.
 
-    Two sources may report the same part, and one card may be several PCI
-    devices. The keys of the result are kinds of parts, such as ``dimm``.
+    A difference is there twice if two sources report the part, or if the part
+    is a card with several PCI devices.
 
-    :param parts: one list of differences per source.
+    :param sources: the differences of parts, one list per source.
+    :returns: the differences by kind of part: ``{'dimm': [DIMM A1 is
+        missing], 'disk': […]}``.
     """
     by_kind: dict[str, Differences] = {}
-    for differences in parts:
-        of_source: dict[str, Differences] = {}
-        for difference in differences:
-            of_source.setdefault(difference.kind, []).append(difference)
-        for kind, of_kind in of_source.items():
+    for differences_of_source in sources:
+        reported: dict[str, Differences] = {}
+        for difference in differences_of_source:
+            reported.setdefault(difference.kind, []).append(difference)
+        for kind, reported_of_kind in reported.items():
             earlier = by_kind.get(kind, [])
-            by_kind[kind] = _merge_source(earlier, of_kind)
+            by_kind[kind] = _merge_source(earlier, reported_of_kind)
     for kind, differences in by_kind.items():
         by_kind[kind] = _keep_one_per_kind_and_card(differences)
     return by_kind
@@ -295,6 +298,7 @@ def _is_explained(
         return any(map(_is_other_model, (*parts, *fields)))
     if difference.kind == finding.BENCHMARK:
         return any(part.what == finding.CHANGED for part in parts)
+    # Other fields, such as BIOS settings, do not depend on parts.
     return False
 
 

@@ -154,7 +154,7 @@ def compare(sketches: Sequence[sketch.Sketch], min_peers: int) -> Differences:
         for index, value in enumerate(column):
             if value is not None and value not in normal.accepted:
                 differences.setdefault(index, []).append(
-                    _text_difference(path, value, normal)
+                    _describe_odd_text(path, value, normal)
                 )
     for path, amounts in number_columns(sketches):
         usual = _find_range(path, amounts, min_peers)
@@ -162,7 +162,7 @@ def compare(sketches: Sequence[sketch.Sketch], min_peers: int) -> Differences:
             continue
         for odd in usual.odd:
             differences.setdefault(odd.index, []).append(
-                _number_difference(path, odd, usual)
+                _describe_odd_number(path, odd, usual)
             )
     return differences
 
@@ -185,7 +185,7 @@ def _find_range(
     return norm.find_range_of_measurements(amounts, min_peers, noise)
 
 
-def _number_difference(
+def _describe_odd_number(
     path: str, odd: norm.Odd, usual: norm.Range
 ) -> peer_difference.PeerDifference:
     """Describe a number that is far from the numbers of the peers."""
@@ -203,7 +203,7 @@ def _number_difference(
     )
 
 
-def _text_difference(
+def _describe_odd_text(
     path: str, value: typing.Any, normal: norm.Norm
 ) -> peer_difference.PeerDifference:
     """Describe a text that differs from the texts of the peers.

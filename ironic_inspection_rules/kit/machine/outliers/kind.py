@@ -94,7 +94,7 @@ def divide(
         one kind with all of them.
     """
     min_machines = max(min_peers, len(sketches) * norm.QUARTER)
-    populations = _divide(tuple(sketches), min_machines)
+    populations = _divide_by_best_feature(tuple(sketches), min_machines)
     if len(populations) == 1:
         return [MachineKind(populations[0])]
     populations.sort(key=len, reverse=True)
@@ -105,7 +105,7 @@ def divide(
     return kinds
 
 
-def _divide(
+def _divide_by_best_feature(
     sketches: tuple[sketch.Sketch, ...], min_machines: float
 ) -> list[tuple[sketch.Sketch, ...]]:
     """Divide machines by the best feature, then divide the populations again.
@@ -131,7 +131,7 @@ def _divide(
         by_label[label].append(machine)
     populations = []
     for population in by_label:
-        populations += _divide(tuple(population), min_machines)
+        populations += _divide_by_best_feature(tuple(population), min_machines)
     return populations
 
 
@@ -266,6 +266,7 @@ def _unify_numbers(amounts: Sequence[float]) -> list[float | None]:
 
 
 def _is_not_measured(path: str) -> bool:
+    """Return whether a field is a count or a capacity, not a measurement."""
     return not peer_difference.is_measured(path)
 
 
@@ -341,12 +342,12 @@ class _Assignment:
         # The number of machines in a population, by the number of the
         # population.
         self._sizes = collections.Counter(best.labels)
-        self._usual_amounts = _usual_amounts(best, features)
+        self._usual_amounts = _find_usual_amounts(best, features)
         # The features that vote, with the usual label of every population, by
         # kind of field, such as "disk".
         self._voters: dict[str, list[tuple[_Feature, list[int]]]] = {}
         for feature in features:
-            usual = _usual_labels(best, feature)
+            usual = _find_usual_labels(best, feature)
             if usual is not None:
                 voters = self._voters.setdefault(feature.kind, [])
                 voters.append((feature, usual))
@@ -394,7 +395,7 @@ class _Assignment:
         return votes, has_label, -distance, self._sizes[population]
 
 
-def _usual_labels(best: _Feature, feature: _Feature) -> list[int] | None:
+def _find_usual_labels(best: _Feature, feature: _Feature) -> list[int] | None:
     """Return the label of a feature that is usual in every population.
 
     A feature is a field, such as the size of the disks. Its labels number its
@@ -448,7 +449,7 @@ def _count_labels(
     return counts
 
 
-def _usual_amounts(
+def _find_usual_amounts(
     best: _Feature, features: Sequence[_Feature]
 ) -> list[tuple[Sequence[float], list[float]]]:
     """Return the numbers of machines, and the usual numbers of populations.

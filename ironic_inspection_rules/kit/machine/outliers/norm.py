@@ -173,9 +173,16 @@ def find_range_of_counts(
     if len(reported) < min_peers:
         return None
     normal = find_norm((value for _index, value in reported), min_peers)
-    if normal is not None:
-        return _range_around_norm(reported, normal)
-    return _range_by_spread(reported, _NOISE_OF_CAPACITY)
+    if normal is None:
+        # The peers have different numbers, which may still be close together.
+        return _range_by_spread(reported, _NOISE_OF_CAPACITY)
+    odd = []
+    for index, value in reported:
+        if not _is_nearly_normal(value, normal):
+            odd.append(Odd(index=index, value=value, far=_FAR_OF_COUNT))
+    return Range(
+        value=normal.value, count=normal.count, of=normal.of, odd=tuple(odd)
+    )
 
 
 def find_range_of_measurements(
@@ -214,26 +221,8 @@ def _reported_numbers(values: Sequence[float]) -> list[tuple[int, float]]:
     ]
 
 
-def _range_around_norm(
-    reported: Sequence[tuple[int, float]], normal: Norm
-) -> Range:
-    """Compare numbers with a norm, and return the machines far from it.
-
-    For example, if nearly all peers have 8 disks, a machine with 7 is far from
-    the norm.
-
-    :param reported: pairs of the index of a machine and its number.
-    """
-    odd = tuple(
-        Odd(index=index, value=value, far=_FAR_OF_COUNT)
-        for index, value in reported
-        if not _is_accepted(value, normal)
-    )
-    return Range(value=normal.value, count=normal.count, of=normal.of, odd=odd)
-
-
-def _is_accepted(value: float, normal: Norm) -> bool:
-    """Return whether a number is normal, or nearly equal to a normal one.
+def _is_nearly_normal(value: float, normal: Norm) -> bool:
+    """Return whether a number is normal, or nearly equal to a normal number.
 
     For example, a capacity of 960100 is nearly equal to 960000. Counts must be
     equal: 7 cores are not nearly 8.

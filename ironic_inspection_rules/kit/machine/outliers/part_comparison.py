@@ -139,7 +139,7 @@ def _compare_lists(
     if not normal_slots:
         by_number = _ByNumber(counted_lists, reporting_count, min_peers)
         for part_list, _machine_count in counted_lists:
-            differences[id(part_list)] = by_number.differences(part_list)
+            differences[id(part_list)] = by_number.find_differences(part_list)
         return differences
     # The same lists without the parts that have a slot.
     without_slots = []
@@ -153,8 +153,8 @@ def _compare_lists(
         counted_lists, without_slots, strict=True
     ):
         differences[id(part_list)] = [
-            *by_slot.differences(part_list),
-            *by_number.differences(rest),
+            *by_slot.find_differences(part_list),
+            *by_number.find_differences(rest),
         ]
     return differences
 
@@ -275,7 +275,7 @@ class _BySlot:
         for part_list, machine_count in counted_lists:
             names = set()
             for slot, attributes in part_list.items:
-                names.update(self._odd_names(slot, attributes))
+                names.update(self._find_odd_attributes(slot, attributes))
             for name in names:
                 odd[name] += machine_count
         varying = {
@@ -289,7 +289,7 @@ class _BySlot:
                 steady[slot, name] = normal
         self._norms = steady
 
-    def _odd_names(
+    def _find_odd_attributes(
         self, slot: str, attributes: sketch.Attributes
     ) -> list[str]:
         """Return the names of attributes that are not normal in a slot.
@@ -305,7 +305,7 @@ class _BySlot:
                 names.append(name)
         return names
 
-    def differences(
+    def find_differences(
         self, part_list: sketch.PartList
     ) -> list[peer_difference.PeerDifference]:
         """Return how the parts of a machine differ from the parts of peers.
@@ -317,9 +317,9 @@ class _BySlot:
         """
         # The attributes of a part, by its slot.
         parts = {}
-        for slot, attributes in part_list.items:
+        for slot, names_and_values in part_list.items:
             if slot:
-                parts[slot] = dict(attributes)
+                parts[slot] = dict(names_and_values)
         empty_slots = sorted(self._slots - parts.keys())
         unusual_slots = sorted(parts.keys() - self._slots)
         # The slot of a moved part in this machine, by its slot in the peers.
@@ -328,22 +328,26 @@ class _BySlot:
         new = [slot for slot in unusual_slots if slot not in moves.values()]
         differences = []
         for slot in missing:
-            differences.append(self._missing_part(part_list, slot))
+            differences.append(self._describe_missing_part(part_list, slot))
         for slot in new:
-            differences.append(self._new_part(part_list, slot, parts[slot]))
+            differences.append(
+                self._describe_new_part(part_list, slot, parts[slot])
+            )
         # Other parts may have moved because a part is missing or new. Only the
         # missing or new part is reported then.
         has_only_moves = not missing and not new
         if has_only_moves:
             for usual_slot, slot in moves.items():
                 differences.append(
-                    self._moved_part(part_list, usual_slot, slot)
+                    self._describe_moved_part(part_list, usual_slot, slot)
                 )
-        for slot, attributes in part_list.items:
-            names = self._odd_names(slot, attributes)
+        for slot, names_and_values in part_list.items:
+            names = self._find_odd_attributes(slot, names_and_values)
             if names:
                 differences.append(
-                    self._changed_part(part_list, slot, parts[slot], names)
+                    self._describe_changed_part(
+                        part_list, slot, parts[slot], names
+                    )
                 )
         return differences
 
@@ -371,13 +375,13 @@ class _BySlot:
                 if usual_slot in moves:
                     # Another moved part was already assigned to this slot.
                     continue
-                odd_names = self._odd_names(usual_slot, attributes)
+                odd_names = self._find_odd_attributes(usual_slot, attributes)
                 if not odd_names:
                     moves[usual_slot] = slot
                     break
         return moves
 
-    def _missing_part(
+    def _describe_missing_part(
         self, part_list: sketch.PartList, slot: str
     ) -> peer_difference.PeerDifference:
         """Describe an empty slot that peers have filled."""
@@ -396,24 +400,27 @@ class _BySlot:
             has_extra=False,
         )
 
-    def _new_part(
-        self, part_list: sketch.PartList, slot: str, part: Attributes
+    def _describe_new_part(
+        self, part_list: sketch.PartList, slot: str, attributes: Attributes
     ) -> peer_difference.PeerDifference:
-        """Describe a part in a slot that peers leave empty."""
+        """Describe a part in a slot that peers leave empty.
+
+        :param attributes: the attributes of the part.
+        """
         without = self._reporting_count - self._filled[slot]
         return peer_difference.PeerDifference(
             kind=part_list.kind,
             what=finding.NEW,
             slot=slot,
             field=part_list.source,
-            has=describe_part(part_list.kind, part),
+            has=describe_part(part_list.kind, attributes),
             value='nothing there',
             count=without,
             normal_count=without,
             of=self._reporting_count,
         )
 
-    def _moved_part(
+    def _describe_moved_part(
         self, part_list: sketch.PartList, usual_slot: str, slot: str
     ) -> peer_difference.PeerDifference:
         """Describe a part that peers have in another slot.
@@ -434,11 +441,11 @@ class _BySlot:
             of=self._reporting_count,
         )
 
-    def _changed_part(
+    def _describe_changed_part(
         self,
         part_list: sketch.PartList,
         slot: str,
-        part: Attributes,
+        attributes: Attributes,
         names: Sequence[str],
     ) -> peer_difference.PeerDifference:
         """Describe a part whose attributes differ from those of its peers.
@@ -447,6 +454,7 @@ class _BySlot:
         peers have "32 GiB, speed 3200". The peers are counted by the most
         telling one of these attributes, in this example the size.
 
+        :param attributes: the attributes of the part.
         :param names: the names of the unusual attributes; at most three are
             reported.
         """
@@ -454,7 +462,7 @@ class _BySlot:
             :_MAX_REPORTED_ATTRIBUTES
         ]
         normal = self._norms[slot, first_names[0]]
-        has = {name: part[name] for name in first_names}
+        has = {name: attributes[name] for name in first_names}
         usual = {name: self._norms[slot, name].value for name in first_names}
         return peer_difference.PeerDifference(
             kind=part_list.kind,
@@ -505,7 +513,7 @@ class _ByNumber:
             if normal is not None and normal.value != ():
                 self._values[name] = normal
 
-    def differences(
+    def find_differences(
         self, part_list: sketch.PartList
     ) -> list[peer_difference.PeerDifference]:
         """Return how the parts of a machine differ from the parts of peers.
@@ -518,16 +526,16 @@ class _ByNumber:
         if normal is None:
             return []
         number = len(part_list.items)
-        lost, added = self._lost_and_added(part_list)
+        lost, added = self._find_lost_and_added(part_list)
         differences = []
         if number not in normal.accepted:
-            if not number:
+            if number == 0:
                 # A machine without parts lacks all usual values.
                 lost = {}
                 for name, shared in self._values.items():
                     lost[name] = list(shared.value)
             differences.append(
-                self._number_difference(part_list, normal, lost, added)
+                self._describe_number(part_list, normal, lost, added)
             )
         # A surplus part adds one value to every attribute, which may be
         # unusual. If there are more unusual values than surplus parts, another
@@ -538,10 +546,12 @@ class _ByNumber:
             if name in lost and len(values) > surplus:
                 changed[name] = values
         if changed:
-            differences.append(self._changed_part(part_list, changed, lost))
+            differences.append(
+                self._describe_changed_part(part_list, changed, lost)
+            )
         return differences
 
-    def _lost_and_added(
+    def _find_lost_and_added(
         self, part_list: sketch.PartList
     ) -> tuple[dict[str, list[typing.Any]], dict[str, list[typing.Any]]]:
         """Return the usual values that are missing, and the unusual values.
@@ -565,7 +575,7 @@ class _ByNumber:
                 added_by_name[name] = added
         return lost_by_name, added_by_name
 
-    def _number_difference(
+    def _describe_number(
         self,
         part_list: sketch.PartList,
         normal: norm.Norm,
@@ -606,7 +616,7 @@ class _ByNumber:
             has_extra=not is_fewer,
         )
 
-    def _changed_part(
+    def _describe_changed_part(
         self, part_list: sketch.PartList, changed: Attributes, lost: Attributes
     ) -> peer_difference.PeerDifference:
         """Describe a machine in which some part is of another kind than usual.

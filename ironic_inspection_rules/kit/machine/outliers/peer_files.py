@@ -88,8 +88,8 @@ class _ReducedReader:
     ) -> list[tuple[str, norm_rules.Reduced]]:
         """Return the path of every file, and the reduced data of its machine.
 
-        :raises: :class:`.exceptions.InvalidDocument` if a file, which
-            :func:`compare` has read, cannot be read any more.
+        :raises: :class:`.exceptions.InvalidDocument` if a file that
+            :func:`compare` has read cannot be read again.
         """
         reduced_machines = []
         for path in paths:

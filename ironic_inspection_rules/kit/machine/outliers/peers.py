@@ -241,7 +241,7 @@ class Peers:
                 skipped.append(Skipped(key, tuple(member_names)))
                 continue
             # The result must not depend on names or on the order of files.
-            members.sort(key=_sort_key)
+            members.sort(key=_numbers_then_name)
             members = capacities.unify(members)
             group = PeerGroup(
                 key, tuple(kind.divide(members, self._min_peers))
@@ -255,7 +255,7 @@ class Peers:
         return Result(tuple(findings), tuple(groups), tuple(skipped))
 
 
-def _sort_key(machine: sketch.Sketch) -> tuple[typing.Any, ...]:
+def _numbers_then_name(machine: sketch.Sketch) -> tuple[typing.Any, ...]:
     """Return the sort key of a machine: its numbers first, its name last."""
     return machine.numbers.tobytes(), machine.paths, machine.name
 

@@ -461,8 +461,10 @@ class _Fields:
             is_in_list = path.endswith('[]')
             if len(values) == 1 and not is_in_list:
                 content = texts[0]
-            section = self._texts.setdefault(_section_of(path), [])
-            section.append((path, content))
+            texts_of_section = self._texts.setdefault(
+                _path_of_section(path), []
+            )
+            texts_of_section.append((path, content))
 
     def _add_numbers(self, path: str, amounts: list[float]) -> None:
         """Add one number, or the least, median and greatest of several.
@@ -555,8 +557,8 @@ def common_text(text: str, is_version: bool) -> str | None:
 
 
 @functools.lru_cache(20000)
-def _section_of(path: str) -> str:
-    """Return the section of a path, which is its first three steps.
+def _path_of_section(path: str) -> str:
+    """Return the path of the section of a field: its first three steps.
 
     For example, ``plugin_data.extra.cpu`` for ``plugin_data.extra.cpu.model``.
     Machines of one model often have the same texts in a section, and then
@@ -596,7 +598,7 @@ def _part_lists(data: Mapping[str, typing.Any]) -> list[PartList]:
     lists = []
     for source in _SOURCES_WITH_LISTS:
         for kind, items in _items_by_kind(source, data).items():
-            items.sort(key=_sort_key)
+            items.sort(key=_slot_then_attributes)
             numbered = tuple(_number_slots(items))
             source_name = f'{reporter} {source.path}'
             lists.append(PartList(kind, source_name, numbered))
@@ -621,8 +623,9 @@ def _items_by_kind(
             by_kind[kind] = []
     for name, part in source.items(data):
         slot = source.slot_of(name, part) or ''
-        if slot == name and _is_kernel_name(name):
-            # A name that the kernel assigned is not a slot.
+        is_kernel_name = field_name.common_name(name) == field_name.MEMBER
+        if slot == name and is_kernel_name:
+            # A name that the kernel assigned, such as "sda", is not a slot.
             slot = ''
         item = (
             _PREFIX_OF_SLOT_PATH.sub('', slot),
@@ -632,12 +635,7 @@ def _items_by_kind(
     return by_kind
 
 
-def _is_kernel_name(name: str) -> bool:
-    """Return whether a name may be assigned by a kernel, e.g. ``sda``."""
-    return field_name.common_name(name) == field_name.MEMBER
-
-
-def _sort_key(item: Item) -> tuple[str, str]:
+def _slot_then_attributes(item: Item) -> tuple[str, str]:
     """Return the sort key of a part: its slot, then its attributes as text."""
     slot, attributes = item
     return slot, str(attributes)
