@@ -129,12 +129,12 @@ class KnownIdentifiers:
     """The identifiers of a machine, and their replacements.
 
     :param forms: replaces identifiers of a known form, such as addresses.
-    :param name: the function that replaces a name.
+    :param new_name: a function that returns the replacement of a name.
     """
 
-    def __init__(self, forms: form.Forms, name: Replacing) -> None:
+    def __init__(self, forms: form.Forms, new_name: Replacing) -> None:
         self._forms = forms
-        self._name = name
+        self._new_name = new_name
         # Replacements by name. The name is in the notation in which it was
         # added.
         self._names: dict[str, str] = {}
@@ -161,14 +161,14 @@ class KnownIdentifiers:
         """
         if field.says_nothing(text) or not self._is_name(text):
             return
-        self._add_word(text, self._name(text))
+        self._add_word(text, self._new_name(text))
         host, _dot, domain = text.partition('.')
         # Addresses and versions have only numbers after the first dot.
         is_numeric = re.fullmatch(r'[\d.]*', domain) is not None
         if '.' in domain and not is_numeric:
-            self._add_word(domain, self._name(domain))
+            self._add_word(domain, self._new_name(domain))
         if self._is_name(host) and not host.isdecimal():
-            self._add_word(host, self._name(host))
+            self._add_word(host, self._new_name(host))
 
     def _is_name(self, text: str) -> bool:
         """Return whether a text names the machine wherever it occurs.
@@ -442,15 +442,16 @@ class KnownIdentifiers:
                 edge=Edge.WORD,
             )
 
-    def add_label(self, text: str) -> None:
-        """Add the name of a disk that has a WWN in its place.
+    def add_name_for_wwn(self, text: str) -> None:
+        """Add the name that a disk without a WWN has in its place.
 
-        For example, ``t10.ATA SAMSUNG S4X1NJ0N``. Such a name is only searched
-        for as a whole. Shorter ones are the number of a vendor or of a form.
+        For example, ``t10.ATA SAMSUNG S4X1NJ0N``. The name is only searched
+        for as a whole. A text of fewer than eight characters is not added,
+        because other texts contain it by chance.
         """
         is_long = len(text) >= _MIN_ANYWHERE_LENGTH
         if is_long and not field.says_nothing(text):
-            self._add_word(text, self._name(text))
+            self._add_word(text, self._new_name(text))
 
     def add_address(self, text: str) -> None:
         """Add an IP address, including notations that do not look like one.

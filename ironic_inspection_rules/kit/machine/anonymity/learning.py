@@ -119,12 +119,15 @@ def learn(
 
 
 def _is_identifying_number(number: int, kind: Kind) -> bool:
-    """Return whether a whole number identifies the machine in any field.
+    """Return whether a whole number is an identifier, and is to be learned.
 
-    :param kind: the kind of the field that has the number. A short number in a
-        field of a WWN is the number of a vendor or of a form.
+    In ``{'serial_number': 8814237709}`` it is, and in ``{'size': 8814237709}``
+    it is not.
+
+    :param kind: the kind of the field that has the number.
     """
     if kind is Kind.WWN:
+        # A short number is only a part, such as the number of the vendor.
         return ANY_WWN.fullmatch(str(number)) is not None
     return kind in _KINDS_OF_NAMES
 
@@ -189,7 +192,7 @@ def _learn_text(
     elif kind is Kind.WWN and ANY_WWN.fullmatch(text):
         identifiers.add_wwn(text)
     elif kind is Kind.WWN and not is_identifier:
-        identifiers.add_label(text)
+        identifiers.add_name_for_wwn(text)
     elif not is_identifier and (kind in _KINDS_OF_NAMES or is_host):
         identifiers.add_name(text)
     _learn_labelled_names(identifiers, text)

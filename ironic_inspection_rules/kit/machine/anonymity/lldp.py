@@ -47,6 +47,9 @@ _LENGTH_BEFORE_VLAN_NAME = 3
 VLAN, one for the length of the name."""
 _MED_SUBTYPES_OF_NAMES = (8, 11)
 """A serial number, and an asset ID."""
+_BEGINNINGS_OF_MED_NAMES = tuple(
+    _LLDP_MED + bytes([subtype]) for subtype in _MED_SUBTYPES_OF_NAMES
+)
 _MED_SUBTYPES_OF_VERSIONS = (5, 6, 7, 9, 10)
 """Revisions of hardware, firmware and software, a manufacturer, a model."""
 
@@ -126,7 +129,7 @@ class Frames:
         self._replace_identifiers = replace_identifiers
         self._replace_in_version = replace_in_version
 
-    def element(self, kind: int, content: str) -> str:
+    def replace_element(self, kind: int, content: str) -> str:
         """Replace the identifiers in the content of an element.
 
         For example, an element of type 5 with the content ``73772d31`` has the
@@ -148,6 +151,8 @@ class Frames:
         """Replace the identifiers in the octets of an element.
 
         If the type of the element is unknown, all octets are replaced.
+
+        :param kind: the type of the element, a number.
         """
         if not octets:
             return octets
@@ -224,8 +229,8 @@ class Frames:
     def _replace_address(self, family: int, octets: bytes) -> bytes:
         """Replace an IP address or, depending on its length, a MAC address.
 
-        :param family: 1 for IPv4, 2 for IPv6; other families are all treated
-            alike.
+        :param family: 1 for IPv4, 2 for IPv6. For any other family, the length
+            decides.
         """
         if len(octets) == _ADDRESS_LENGTH_BY_FAMILY.get(family):
             return self._forms.packed_address(octets)
@@ -275,7 +280,8 @@ class Frames:
     def _replace_text(self, octets: bytes, replace: Replacing) -> bytes:
         """Replace a text that is given as octets, and keep its encoding.
 
-        Octets that are not a text are replaced by any other octets.
+        Octets that are not a text, such as a MAC address, are replaced by as
+        many other octets.
 
         :param replace: a function that returns the new text.
         """
@@ -311,10 +317,8 @@ def read_name(kind: int, content: str) -> str | None:
     octets = _read_hex(content)
     if kind == _SYSTEM_NAME:
         return _read_text(octets)
-    organization = octets[:3]
-    subtypes = _MED_SUBTYPES_OF_NAMES
-    is_med = kind == _ORGANIZATION and organization == _LLDP_MED
-    if is_med and len(octets) > 3 and octets[3] in subtypes:
+    # The number of the organization and the subtype precede the text.
+    if kind == _ORGANIZATION and octets[:4] in _BEGINNINGS_OF_MED_NAMES:
         return _read_text(octets[4:])
     return None
 
@@ -342,11 +346,11 @@ def read_mac(kind: int, content: str) -> str | None:
     :returns: twelve digits; None if the element has no MAC address.
     """
     octets = _read_hex(content)
-    mac = _read_network_address(kind, octets)
-    if kind in _SUBTYPE_OF_MAC and octets[:1] == bytes(
-        [_SUBTYPE_OF_MAC[kind]]
-    ):
+    if octets and octets[0] == _SUBTYPE_OF_MAC.get(kind):
         mac = octets[1:]
+    else:
+        # A switch may have a MAC address as its management address.
+        mac = _read_network_address(kind, octets)
     if len(mac) != hardware.MAC:
         return None
     return mac.hex()
@@ -380,7 +384,8 @@ def _read_network_address(kind: int, octets: bytes) -> bytes:
 
     :param kind: the type of the element, a number.
     :param octets: the content of the element.
-    :returns: no octets if the element has no such address.
+    :returns: four octets for IPv4, or another number of octets for another
+        family; none if the element has no such address.
     """
     if not octets:
         return b''
@@ -416,7 +421,7 @@ def _read_text(octets: bytes) -> str | None:
 def _encoding_of_text(octets: bytes) -> str | None:
     """Return the encoding in which octets are a text, e.g. ``utf-8``.
 
-    :returns: None if they are not a text, but a number.
+    :returns: None if the octets are not a text, but e.g. a MAC address.
     """
     for encoding, pattern in _TEXT_BY_ENCODING.items():
         try:

@@ -70,7 +70,7 @@ class Anonymizer:
             identifiers.add_name(name)
         learning.learn(identifiers, masked)
         document = _Document(self._replacer, learned=identifiers)
-        return document.mapping(masked)
+        return document.replace_mapping(masked)
 
 
 class _Document:
@@ -91,7 +91,7 @@ class _Document:
             ),
         )
 
-    def mapping(
+    def replace_mapping(
         self,
         data: Mapping[str, Any],
         parent: str = '',
@@ -129,7 +129,7 @@ class _Document:
         if isinstance(value, str):
             return self._texts.replace_in_field(value, kind)
         if isinstance(value, dict):
-            return self.mapping(value, name, kind)
+            return self.replace_mapping(value, name, kind)
         if isinstance(value, list):
             return self._replace_list(value, kind, name)
         if learning.is_address_as_number(value, kind, name):
@@ -207,7 +207,7 @@ class _Document:
             such as ``{'eth0': [[5, '7377']]}``.
         """
         if lldp.is_element(value):
-            return [value[0], self._frames.element(*value)]
+            return [value[0], self._frames.replace_element(*value)]
         if isinstance(value, list):
             return [self._replace_lldp(item) for item in value]
         if isinstance(value, dict):
